@@ -1,6 +1,6 @@
 """Elementwise functions alone: at ordinary numbers, at poles and branch points, at both ends of the range.
 
-A program is one function of its parameters, of scalars or of small arrays, sometimes of another function.
+A program is one function of its parameters, scalars or small arrays, sometimes times the first of them.
 """
 
 from __future__ import annotations

@@ -20,20 +20,17 @@ def write(library: str, op: str, texts: Sequence[str], params: Mapping[str, Para
     return row.called(library, values, DEFAULTS[library])
 
 
-@functools.cache
-def _compiled(library: str, op: str, params: tuple[tuple[str, ParamValue], ...]) -> Any:
-    row = FUNCTIONS[op]
-    text = write(library, op, row.arguments, dict(params))
-    return compile(f"lambda {', '.join(row.arguments)}: {text}", f"<{library} {op}>", "eval")
-
-
 def function(library: str, row: Function, names: Mapping[str, Any]) -> Callable[..., Any] | None:
     """The function of a library's values, by what `names` are bound to; None where the library has none."""
-    if not row.called(library, {"x": "x", "y": "y", "n": "0"}, DEFAULTS[library]):
+    if row.names.get(library) == "":
         return None
 
-    def call(*args: Any, **params: ParamValue) -> Any:
-        code = _compiled(library, row.name, tuple(params.items()))
-        return eval(code, dict(names))(*args)  # noqa: S307 - a text of the table
+    @functools.cache
+    def made(params: tuple[tuple[str, ParamValue], ...]) -> Callable[..., Any]:
+        text = f"lambda {', '.join(row.arguments)}: {write(library, row.name, row.arguments, dict(params))}"
+        called: Callable[..., Any] = eval(text, dict(names))  # noqa: S307 - a text of the table
+        return called
 
-    return call
+    if row.params:
+        return lambda *args, **params: made(tuple(params.items()))(*args)
+    return made(())

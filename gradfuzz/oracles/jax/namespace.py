@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +18,15 @@ from gradfuzz.oracles.jax.tensors import JaxTensors
 from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
-from gradfuzz.programs.language.functions import Function
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
-_NAMES = {"jax": jax, "jnp": jnp}
+
+@functools.cache
+def _function(name: str) -> Callable[..., Any] | None:
+    """JAX's own function; None where it has none."""
+    return elementwise_source.function("jax", FUNCTIONS[name], {"jax": jax, "jnp": jnp})
 
 
 class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
@@ -75,7 +80,7 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
         }
 
     def elementwise(self, row: Function) -> Callable[..., Any]:
-        return elementwise_source.function("jax", row, _NAMES) or composed(self, row)
+        return _function(row.name) or composed(self, row)
 
     def constant(self, value: float | int | complex) -> Any:
         with np.errstate(over="ignore"):

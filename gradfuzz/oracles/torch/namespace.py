@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
 from gradfuzz.programs.language.axes import normalize_axes
-from gradfuzz.programs.language.functions import Function
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
@@ -25,6 +26,12 @@ def dtype_of(precision: Precision) -> torch.dtype:
     """Torch's dtype of that name."""
     dtype: torch.dtype = getattr(torch, precision)
     return dtype
+
+
+@functools.cache
+def _function(name: str) -> Callable[..., Any] | None:
+    """Torch's own function; None where it has none."""
+    return elementwise_source.function("torch", FUNCTIONS[name], {"torch": torch})
 
 
 class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
@@ -58,7 +65,7 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
         }
 
     def elementwise(self, row: Function) -> Callable[..., Any]:
-        function = elementwise_source.function("torch", row, {"torch": torch})
+        function = _function(row.name)
         if function is None:
             return composed(self, row)
         return lambda *args, **params: function(*map(self.tensor, args), **params)

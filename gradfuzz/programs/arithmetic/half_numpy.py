@@ -60,6 +60,13 @@ def refused_op(program: Program, precision: Precision) -> str | None:
     )
 
 
+def narrowed(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+    """`function` of float32 arrays, its result rounded to `dtype`."""
+    return lambda *arrays, **params: np.asarray(
+        function(*[np.asarray(a, np.float32) for a in arrays], **params)
+    ).astype(dtype)[()]
+
+
 def half_kernels(precision: Precision, whole: Any) -> dict[str, Callable[..., Any]]:
     """The methods of a namespace that differ in `precision`, by op. `whole` is the namespace, whose other
     methods stand.
@@ -67,10 +74,7 @@ def half_kernels(precision: Precision, whole: Any) -> dict[str, Callable[..., An
     dtype = FORMATS[precision].dtype
 
     def narrow(function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function` of float32 arrays, its result rounded."""
-        return lambda *arrays, **params: np.asarray(
-            function(*[np.asarray(a, np.float32) for a in arrays], **params)
-        ).astype(dtype)[()]
+        return narrowed(function, dtype)
 
     def refuse(op: str) -> Callable[..., Any]:
         def method(*_: Any, **params: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradfuzz.errors import DomainError
 from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
-from gradfuzz.programs.arithmetic.half_numpy import half_kernels
+from gradfuzz.programs.arithmetic.half_numpy import half_kernels, narrowed
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.tensor_numpy import TensorArrays, TensorNumpy
@@ -133,10 +133,7 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
         function = numpy_function(row.name)
         if self.precision not in HALF or not row.numpy:
             return function
-        narrow = self.dtype
-        return lambda *args, **params: np.asarray(
-            function(*(np.asarray(a, np.float32) for a in args), **params)
-        ).astype(narrow)[()]
+        return narrowed(function, self.dtype)
 
     def context(self) -> contextlib.AbstractContextManager[None]:
         """Entered around a whole evaluation: IEEE results without warnings."""

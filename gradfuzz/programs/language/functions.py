@@ -91,12 +91,12 @@ class Function:
             return "positive" if low == 0.0 else f"above {low:g}"
         return f"between {low:g} and {high:g}"
 
-    def called(self, library: str, args: Mapping[str, str], default: str = "", params: str = "") -> str:
+    def called(self, library: str, args: Mapping[str, str], default: str = "") -> str:
         """The text of a call in a library; "" where the row says that it has none."""
         path = self.names.get(library, default.format(name=self.name))
         if not path or "{" in path:
             return path.format(**args)
-        return f"{path}({', '.join(args[a] for a in self.arguments)}{params})"
+        return f"{path}({', '.join(args[a] for a in self.arguments)})"
 
     def spelled(self, where: str) -> tuple[str, ...]:
         """The names that a tracer meets."""
