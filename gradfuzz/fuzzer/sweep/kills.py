@@ -6,8 +6,9 @@ to the engine's is right, so the references are asked only where a mutant differ
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
@@ -15,13 +16,14 @@ from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator
-from gradfuzz.oracles.base import Question
+from gradfuzz.oracles.base import Mode, Question
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.registry import named
 from gradfuzz.strategies import FAMILIES
 
 ORDERS = (1, 2)
-"""Orders of the derivatives. A third order costs more than it kills."""
+"""Orders of the derivatives that every program is asked about. Higher ones only those mutants need that have
+an order of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +70,34 @@ def kills(ordeal: Ordeal) -> Kills:
     together = FAMILIES[item.family].together
     for k, draw in enumerate(drawn(item)):
         index = item.first + k
-        for question in questions(
+        asked = questions(
             draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
-        ):
-            applied = applied_rules(question)
-            for mutant in alive:
-                if (
-                    mutant.alias in killed
-                    or not concerns(mutant, applied)
-                    or not (together or mutant.batched is None)
-                ):
-                    continue
-                if _kills(question, mutant, records[mutant.alias]):
-                    killed[mutant.alias] = index + 1
-        alive = [m for m in alive if m.alias not in killed]
+        )
+        used: set[str] = set()
+        while asked:
+            for question in asked:
+                applied = applied_rules(question)
+                used.update(op for _, op, _ in applied)
+                for mutant in alive:
+                    if (
+                        mutant.alias not in killed
+                        and concerns(mutant, applied)
+                        and (together or mutant.batched is None)
+                        and _kills(question, mutant, records[mutant.alias])
+                    ):
+                        killed[mutant.alias] = index + 1
+            alive = [m for m in alive if m.alias not in killed]
+            asked = _deeper(asked, [m for m in alive if m.ops & used])
     return Kills(item, killed, records)
+
+
+def _deeper(asked: Sequence[Question], alive: Sequence[Mutant]) -> list[Question]:
+    """The next order in every mix of modes, if one of these mutants needs a higher one than was asked."""
+    order = 1 + max(len(question.modes) for question in asked)
+    if not any(mutant.order >= order for mutant in alive):
+        return []
+    modes: tuple[Mode, ...] = ("rev", "fwd")
+    return [replace(asked[0], modes=mix) for mix in itertools.product(modes, repeat=order)]
 
 
 def _kills(question: Question, mutant: Mutant, record: Record) -> bool:

@@ -34,10 +34,10 @@ from gradfuzz.fuzzer.sweep.batch import WorkItem
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
-from gradfuzz.oracles.mutants.equivalent import EQUIVALENT, TRIGGERS
+from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
 from gradfuzz.oracles.mutants.mutant import Mutant, Need
 from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS, named
-from gradfuzz.oracles.mutants.systematic import systematic_names
+from gradfuzz.oracles.mutants.systematic import systematic
 from gradfuzz.oracles.registry import installed, resolve
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.strategies import FAMILIES
@@ -45,7 +45,8 @@ from gradfuzz.strategies import FAMILIES
 Profile = Literal["quick", "full"]
 
 _EVERY = 11
-"""The quick profile asks every n-th systematic mutant; this n reaches every op and kind of mistake."""
+"""The quick profile asks every n-th systematic mutant, and all that need a third order; this n reaches every
+op and kind of mistake."""
 
 _CORRECT: Mapping[Profile, tuple[int, tuple[str, ...]]] = {
     "quick": (12, ("loops",)),
@@ -98,9 +99,10 @@ def selftest(config: SelftestConfig) -> Iterator[SelftestProgress | Score]:
 
 def _mutants(config: SelftestConfig) -> list[Mutant]:
     if not config.mutants:
-        names = systematic_names()
-        chosen = names if config.profile == "full" else names[::_EVERY]
-        return [*MUTANTS, *(row for name in chosen if (row := named(name)) is not None)]
+        rows = list(systematic())
+        if config.profile == "quick":
+            rows = [row for k, row in enumerate(rows) if k % _EVERY == 0 or row.order > max(ORDERS)]
+        return [*MUTANTS, *rows]
     found = {}
     for name in config.mutants:
         row = named(name.removeprefix("mutant:"))
@@ -277,8 +279,6 @@ _NEEDS: Mapping[Need, str] = {
 
 def _reason(mutant: Mutant, record: Record) -> str:
     """Why a mutant survived, as far as the record shows."""
-    if mutant.alias in TRIGGERS and not record.different:
-        return f"it takes {TRIGGERS[mutant.alias]}"
     if not record.asked:
         modes = " or ".join(
             "reverse" if mode == "rev" else "forward" for mode in sorted(mutant.modes, reverse=True)

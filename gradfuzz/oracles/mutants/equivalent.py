@@ -1,20 +1,15 @@
-"""Systematic mutants that are not asked, as their gradient is provably right; and rare triggers."""
+"""Systematic mutants that are not asked, as their gradient is provably right."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-EQUIVALENT: Mapping[str, str] = {}
-"""Name: why no program tells it from the engine. None so far: `systematic` omits such mistakes."""
+_SYMMETRIC = "the slope by x is sign(x) sign(y), which stays the same when x and y are exchanged"
+_CONSTANT = "the slope by x is 1, wherever x and y are"
 
-_DIRECTION = (
-    "a third order (rev, any, any) of the determinant of what is not linear: the directions of a cofactor"
-    " move only there"
-)
-
-TRIGGERS: Mapping[str, str] = {
-    f"{kind}.cofactor.1.{mistake}": _DIRECTION
+EQUIVALENT: Mapping[str, str] = {
+    f"{kind}.{op}.0.swapped": proof
     for kind in ("vjp", "jvp")
-    for mistake in ("dropped", "sign", "double", "half")
+    for op, proof in (("copysign", _SYMMETRIC), ("fmod", _CONSTANT))
 }
-"""Name: what a program needs for the mutant to show, if that is more than its op."""
+"""Name: why no program tells it from the engine."""

@@ -31,6 +31,8 @@ class Mutant:
     """The ops whose rules are wrong, or "loop"; empty for a bug that any program may show."""
     needs: Need = ""
     """What else an equation of these ops needs for the bug to show."""
+    order: int = 1
+    """The least order of a derivative that applies the wrong rule."""
 
     @property
     def modes(self) -> frozenset[Mode]:

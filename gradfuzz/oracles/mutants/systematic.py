@@ -128,6 +128,10 @@ _ONLY: Mapping[tuple[str, str, str], Collection[str]] = {
 }
 """Mistakes that make sense for some operands only."""
 
+_ORDERS = {("cofactor", "1"): 3}
+"""The least order that applies the rule, where it is not 1 or 2: det has the cofactors as its gradient, their
+directions come with the second derivative, and the third one differentiates those."""
+
 
 # Names ------------------------------------------------------------------------------------------------------
 
@@ -210,6 +214,7 @@ def _row(name: str) -> Mutant:
         Rules(reverse=rules) if mode == "rev" else Rules(forward=rules),
         ops=frozenset({op}),
         needs=MUTATIONS[mistake].needs,
+        order=_ORDERS.get((op, place), 1),
     )
 
 

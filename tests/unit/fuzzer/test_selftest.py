@@ -30,7 +30,7 @@ from gradfuzz.fuzzer.results.score import (
 )
 from gradfuzz.fuzzer.sweep import selftest as module
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
-from gradfuzz.fuzzer.sweep.kills import ORDERS, Ordeal, kills
+from gradfuzz.fuzzer.sweep.kills import ORDERS, Ordeal, Record, _deeper, _kills, kills
 from gradfuzz.fuzzer.sweep.selftest import SelftestConfig, selftest
 from gradfuzz.oracles.base import Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -113,6 +113,18 @@ def test_a_batch_kills_what_is_wrong_and_spares_what_is_not_there() -> None:
     assert set(found.killed) == {"nx-1747", "vjp.multiply.0.sign"}
     assert all(1 <= n <= 4 for n in found.killed.values())
     assert found.records["vjp.expm.0.sign"].asked == found.records["cholesky-batch"].asked == 0
+
+
+def test_a_third_order_is_asked_where_a_mutant_needs_it() -> None:
+    cubic = question('def f(x: "float[2, 2]"):\n    return det(x * x)\n', "rev", "fwd")
+    one, other = named("jvp.cofactor.1.double"), named("jvp.cofactor.0.double")
+    assert one is not None
+    assert other is not None
+    assert _deeper([cubic], [other]) == []
+    asked = _deeper([cubic], [one, other])
+    assert len({q.modes for q in asked}) == len(asked) == 8
+    assert {len(q.modes) for q in asked} == {3}
+    assert any(_kills(q, one, Record()) for q in asked)
 
 
 def test_mutants_of_batching_are_asked_in_the_family_that_is_about_it() -> None:
