@@ -39,7 +39,7 @@ def jvp_rules(row: Function, table: Rules) -> tuple[Rule, ...]:
 
 def _scaled(row: Function, slope: str, turn: Rule | None) -> Rule:
     def rule(g: Any, ans: Any, *args: Any, **params: int) -> Any:
-        text = slope.format(**params, next=params["n"] + 1) if params else slope
+        text = slope.format(**params, next=params["n"] + 1, last=params["n"] - 1) if params else slope
         return _times(g, expression(text), {**dict(zip(row.arguments, args, strict=True)), "ans": ans}, turn)
 
     return rule

@@ -15,9 +15,10 @@ from types import CodeType
 from typing import Any
 
 import flint
-from flint import arb, arb_series
+from flint import acb_series, arb, arb_series
 
-from gradfuzz.oracles.references.arb_numbers import Number, constant_term
+from gradfuzz.errors import DomainError
+from gradfuzz.oracles.references.arb_numbers import Number, WideError, constant_term
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 
@@ -126,13 +127,39 @@ def logaddexp(x: Number, y: Number) -> Number:
     return x + (1 + (y - x).exp()).log()
 
 
+def lgamma(x: Number) -> Number:
+    """log |gamma(x)|: FLINT's for a positive x, and Euler's reflection of it for a negative one."""
+    if constant_term(x) > 0:
+        return x.lgamma()
+    turn = x.sin_pi()
+    if constant_term(turn).contains(0):
+        pole = constant_term(turn).is_exact()
+        message = f"lgamma of {constant_term(x).str(5)}; it has poles at 0, -1, -2, ..."
+        raise DomainError(message) if pole else WideError(message)
+    return (arb.pi() / (-turn if constant_term(turn) < 0 else turn)).log() - lgamma(1 - x)
+
+
+def bessel(x: Number, n: int, sign: int) -> Number:
+    """J (`sign` -1) or I (1) of order n, by FLINT's hypergeometric series (DLMF 10.16.9, 10.39.9)."""
+    size = abs(n)
+    square = acb_series(x if isinstance(x, arb_series) else [x]) ** 2 / 4
+    found = acb_series.hypgeom([], [acb_series([size + 1])], sign * square)
+    cap = flint.ctx.cap if isinstance(x, arb_series) else 1
+    series = arb_series([found[k].real for k in range(cap)]) * (x / 2) ** size / math.factorial(size)
+    turned = series * sign**size if n < 0 else series
+    result: Number = turned if isinstance(x, arb_series) else turned[0]
+    return result
+
+
 _NAMES: dict[str, Any] = {
     **{name: _own(name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "rsqrt", "asin", "acos")},
-    **{name: _own(name) for name in ("atan", "erf", "erfc", "erfi", "gamma", "lgamma", "sin_pi", "cos_pi")},
+    **{name: _own(name) for name in ("atan", "erf", "erfc", "erfi", "gamma", "sin_pi", "cos_pi")},
     "odd": odd,
     "atan2": atan2,
+    "bessel": bessel,
     "derivative": derivative,
     "exact": exact,
     "inverse": inverse,
+    "lgamma": lgamma,
     "logaddexp": logaddexp,
 }

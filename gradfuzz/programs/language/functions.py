@@ -57,7 +57,7 @@ class Function:
     conditioned: bool = True
     """Whether a library may err by what a rounding of the arguments changes, besides that of the result."""
     params: tuple[str, ...] = ()
-    """Static int parameters. A slope may have {n} and {next}, which is n + 1."""
+    """Static int parameters. A slope may have {n}, {next} (n + 1) and {last} (n - 1)."""
     drawn: str = ""
     """Any number `e` in the domain, as an expression; the default follows from the domain."""
     weight: int = 1
@@ -168,17 +168,31 @@ _ROWS = (
     Function("erfinv", ("0.8862269254527579 * exp(ans * ans)",), arb='inverse(erf, "erfinv")(x)',
              numpy="scipy.special.erfinv", domain=(-1.0, 1.0), drawn="0.875 * sin(e)",
              names={"jax": "jax.lax.erf_inv", "jax primitive": "erf_inv", "aten": "erfinv special_erfinv"}),
-    Function("lgamma", ("digamma(x)",), mpmath="mp.loggamma(x)", numpy="scipy.special.gammaln",
+    Function("lgamma", ("digamma(x)",), mpmath="mp.re(mp.loggamma(x))", numpy="scipy.special.gammaln",
              names={"jax": "jax.lax.lgamma", "aten": "lgamma special_gammaln", "ufunc": "gammaln loggamma"},
-             domain=(0.0, INF)),
+             drawn="0.25 + 2.0 * sin(e)"),
     Function("digamma", ("polygamma(x, n=1)",), arb="derivative(lgamma)(x)", numpy="scipy.special.digamma",
              names={"jax": "jax.lax.digamma", "aten": "digamma special_digamma psi special_psi",
-                    "ufunc": "psi digamma"}, domain=(0.0, INF)),
+                    "ufunc": "psi digamma"}, drawn="0.25 + 2.0 * sin(e)"),
     Function("polygamma", ("polygamma(x, n={next})",), arb="derivative(lgamma, n + 1)(x)",
-             mpmath="mp.psi(n, x)", numpy="scipy.special.polygamma", params=("n",),
-             domain=(0.0, INF), weight=0,
+             mpmath="mp.psi(n, x)", numpy="scipy.special.polygamma", params=("n",), weight=0,
              names={"jax": "jax.scipy.special.polygamma({n}, {x})", "torch": "torch.polygamma({n}, {x})",
                     "jax primitive": "", "aten": "", "ufunc": ""}),
+    Function("bessel_j", ("0.5 * (bessel_j(x, n={last}) - bessel_j(x, n={next}))",), params=("n",),
+             arb="bessel(x, n, -1)", mpmath="mp.besselj(n, x)", numpy="scipy.special.jv", weight=0,
+             names={"jax": "", "torch": "", "jax primitive": "", "aten": "", "ufunc": ""}),
+    Function("bessel_i", ("0.5 * (bessel_i(x, n={last}) + bessel_i(x, n={next}))",), params=("n",),
+             arb="bessel(x, n, 1)", mpmath="mp.besseli(n, x)", numpy="scipy.special.iv", weight=0,
+             names={"jax": "", "torch": "", "jax primitive": "", "aten": "", "ufunc": ""}),
+    *(Function(f"i{n}", (), f"bessel_i(x, n={n})", numpy=f"scipy.special.i{n}", drawn="2.0 * sin(e)",
+               names={"jax": f"jax.scipy.special.i{n}", "torch": f"torch.special.i{n}",
+                      "jax primitive": "", "aten": f"i{n} special_i{n}",
+                      "ufunc": f"i{n}"})
+      for n in (0, 1)),
+    *(Function(f"i{n}e", (), f"exp(-abs(x)) * i{n}(x)", numpy=f"scipy.special.i{n}e", drawn="2.0 * sin(e)",
+               names={"jax": f"jax.scipy.special.i{n}e", "torch": f"torch.special.i{n}e",
+                      "jax primitive": f"bessel_i{n}e", "aten": f"special_i{n}e", "ufunc": f"i{n}e"})
+      for n in (0, 1)),
     Function("expit", ("ans * expit(-x)",), "1.0 / (1.0 + exp(-x))", arb="1 / (1 + exp(-x))",
              mpmath="1 / (1 + mp.exp(-x))", numpy="scipy.special.expit",
              names={"jax": "jax.nn.sigmoid", "torch": "torch.sigmoid", "jax primitive": "logistic",
