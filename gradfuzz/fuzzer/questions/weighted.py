@@ -72,7 +72,7 @@ def questions(
     typed = typecheck(drawn.program)
     _refuse_complex(typed)
     precision: Precision = drawn.precision if drawn.precision in precisions else precisions[0]
-    points = tuple(Point(_in_precision(inputs, precision)) for inputs in drawn.points)
+    points = tuple(Point(in_precision(inputs, precision)) for inputs in drawn.points)
     names = tuple(p.name for p in drawn.program.params if p.type.is_float)
     if not names:
         return []
@@ -162,7 +162,7 @@ _EIGHTHS = np.array([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16])
 _SIGNS = np.array([-1.0, 1.0])
 
 
-def _in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:
+def in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:
     """The inputs, the floats rounded to `precision`."""
     with np.errstate(over="ignore", under="ignore"):
         return {name: v.astype(precision) if is_float(v.dtype) else v for name, v in inputs.items()}
