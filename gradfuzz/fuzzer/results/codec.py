@@ -80,7 +80,7 @@ def encode(hint: Any, value: Any) -> Json:
     if issubclass(own, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(own):
-        fields = _fields(own).items()
+        fields = _fields(cast(type, own)).items()
         written = {key: (field, getattr(value, field.name)) for key, field in fields}
         return {
             key: encode(field.hint, item)
