@@ -10,7 +10,7 @@ from gradfuzz.fuzzer.questions.loop_forms import float_carry, loop_trips, only_l
 from gradfuzz.fuzzer.questions.suites import CanonicalCase, body_program, inputs_at
 from gradfuzz.fuzzer.results.evidence import Aspect, Variant
 from gradfuzz.fuzzer.verdict.classify import ratio_of
-from gradfuzz.fuzzer.verdict.rows import Row, groups, rows
+from gradfuzz.fuzzer.verdict.rows import LabelledRow, groups, rows
 from gradfuzz.oracles.base import Oracle, output_key
 from gradfuzz.programs.language.syntax import For, Repeat
 
@@ -66,7 +66,7 @@ def _cases(candidate: Candidate, form: str, trips: int, costly: bool) -> Iterato
             yield CanonicalCase((aspect.name, body, at), program, inputs, candidate.precision, entry=entry)
 
 
-def _variant(row: Row) -> Variant:
+def _variant(row: LabelledRow) -> Variant:
     aspect, body, at = map(str, row.case.cells)
     ratio = None if row.expected is None or row.got is None else ratio_of(row.expected, row.got)
     return Variant(Aspect[aspect], body, at, row.expected, row.bound, row.got, ratio, row.label)

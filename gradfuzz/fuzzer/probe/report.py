@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.probe.status import status
 from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.fuzzer.questions.suites import SUITES, CanonicalTable
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable, Value
-from gradfuzz.fuzzer.verdict.rows import Row, groups, rows
+from gradfuzz.fuzzer.verdict.rows import LabelledRow, groups, rows
 from gradfuzz.oracles.base import Oracle
 
 _FORMS = {
@@ -66,9 +66,9 @@ def probe(
 # Tables -----------------------------------------------------------------------------------------------------
 
 
-def _table(table: CanonicalTable, rows: Sequence[Row], ways: int) -> ProbeTable:
+def _table(table: CanonicalTable, rows: Sequence[LabelledRow], ways: int) -> ProbeTable:
     """The rows of all entry points. Those with equal answers share a row; it names them if several."""
-    merged: dict[tuple[object, ...], list[Row]] = {}
+    merged: dict[tuple[object, ...], list[LabelledRow]] = {}
     for row in rows:
         told = row.got if row.label is Label.DIFFERS else None
         merged.setdefault((id(row.case), row.label, row.kind, told), []).append(row)
@@ -87,12 +87,12 @@ def _table(table: CanonicalTable, rows: Sequence[Row], ways: int) -> ProbeTable:
     )
 
 
-def _counted(rows: Sequence[Row]) -> str:
+def _counted(rows: Sequence[LabelledRow]) -> str:
     counts = Counter(row.label for row in rows)
     return ", ".join(f"{label.value} {counts[label]}" for label in Label if counts[label])
 
 
-def _form_sentences(rows: Sequence[Row]) -> list[str]:
+def _form_sentences(rows: Sequence[LabelledRow]) -> list[str]:
     """Per entry point: which loop forms differ and which agree, for which bodies."""
     labels: dict[tuple[str, Value], dict[str, set[Label]]] = {}
     for row in rows:

@@ -61,9 +61,8 @@ def read_inits(texts: Sequence[str]) -> dict[str, float | str]:
     for text in texts:
         name, sign, value = (part.strip() for part in text.partition("="))
         if not sign or not name.isidentifier() or not value:
-            raise UsageError(
-                f"--init {text!r}: write a carry and its first value, as in --init acc=1.0 or --init acc=x"
-            )
+            advice = "write a carry and its first value, as in --init acc=1.0 or --init acc=x"
+            raise UsageError(f"--init {text!r}: {advice}")
         try:
             inits[name] = float(value)
         except ValueError:
@@ -85,10 +84,8 @@ def _split(text: str) -> list[str]:
 def _item(part: str, text: str) -> tuple[str, Array]:
     name, sign, value = (p.strip() for p in part.partition("="))
     if not sign or not name.isidentifier():
-        raise UsageError(
-            f"--at {text!r}: {part!r} is not name=value; write --at x=0.5, or --at x=0.5,v=[1,2] for one"
-            " point of two inputs"
-        )
+        advice = "write --at x=0.5, or --at x=0.5,v=[1,2] for one point of two inputs"
+        raise UsageError(f"--at {text!r}: {part!r} is not name=value; {advice}")
     return name, _value(value, name, text)
 
 
@@ -100,18 +97,15 @@ def _value(value: str, name: str, text: str) -> Array:
             array = np.asarray(value in ("true", "True"))
         elif value.endswith(("j", "J")):
             array = np.asarray(complex(value.replace(" ", "")))
+        elif re.fullmatch(r"[+-]?\d+", value):
+            array = np.asarray(int(value), np.int64)
         else:
-            array = (
-                np.asarray(float(value))
-                if not re.fullmatch(r"[+-]?\d+", value)
-                else np.asarray(int(value), np.int64)
-            )
+            array = np.asarray(float(value))
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         array = np.asarray(None)
     if array.dtype.kind not in "fibc":
-        raise UsageError(
-            f"--at {text!r}: the value {value!r} of {name} is no number, bool or nested list of equal rows"
-        )
+        wanted = "number, bool or nested list of equal rows"
+        raise UsageError(f"--at {text!r}: the value {value!r} of {name} is no {wanted}")
     return array
 
 
@@ -139,9 +133,9 @@ def points_of(
     for values in given:
         for name in values:
             if name not in names:
+                known = (", ".join(names) or "none") + closest(name, names)
                 raise UsageError(
-                    f"--at names {name!r}, which is no input of the program; its inputs are"
-                    f" {', '.join(names) or 'none'}{closest(name, names)}"
+                    f"--at names {name!r}, which is no input of the program; its inputs are {known}"
                 )
     return tuple(
         Point({p.name: _fitted(values.get(p.name, default_input(p)), p, precision) for p in program.params})
@@ -153,10 +147,8 @@ def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str)
     """What a person should know about the inputs: defaults taken, and names that the program does not use."""
     given = [_in_parts(program, values) for values in given]
     used = {node.id for node in walk(program) if isinstance(node, Name)}
-    defaults = [p.name for p in program.params if any(p.name not in values for values in given or [{}])]
-    values = ", ".join(
-        f"{p.name} = {default_input(p).tolist()}" for p in program.params if p.name in defaults
-    )
+    defaults = [p for p in program.params if any(p.name not in values for values in given or [{}])]
+    values = ", ".join(f"{p.name} = {default_input(p).tolist()}" for p in defaults)
     idle = [p.name for p in program.params if p.name not in used]
     return [
         *([f"Not given by --at, so taken as: {values}."] if defaults else []),
@@ -179,27 +171,23 @@ def _in_parts(program: Program, values: Mapping[str, Array]) -> dict[str, Array]
     result: dict[str, Array] = {}
     for name, value in values.items():
         parts = list(_parts(program, name))
-        result.update(
-            zip(parts, [value] if len(parts) == 1 else [np.real(value), np.imag(value)], strict=True)
-        )
+        values_of_parts = [value] if len(parts) == 1 else [np.real(value), np.imag(value)]
+        result.update(zip(parts, values_of_parts, strict=True))
     return result
 
 
 def _fitted(value: Array, param: Param, precision: Precision) -> Array:
     shape = param.type.sizes
+    this, given = f"the input {param.name} is", value.tolist()
     if value.shape not in ((), shape):
-        raise UsageError(
-            f"the input {param.name} is {param.type}, and the value given has shape {value.shape}; give"
-            f" {shape or 'a scalar'}"
-        )
+        wanted = shape or "a scalar"
+        raise UsageError(f"{this} {param.type}, and the value given has shape {value.shape}; give {wanted}")
     if value.dtype.kind == "c":
-        raise UsageError(f"the input {param.name} is {param.type}, not {value.tolist()!r}; give real numbers")
+        raise UsageError(f"{this} {param.type}, not {given!r}; give real numbers")
     if (param.type.dtype == "bool") != (value.dtype.kind == "b"):
-        raise UsageError(
-            f"the input {param.name} is {param.type}, not {value.tolist()!r}; only a bool is true or false"
-        )
+        raise UsageError(f"{this} {param.type}, not {given!r}; only a bool is true or false")
     if param.type.dtype == "int" and np.any(value.astype(np.float64) % 1 != 0):
-        raise UsageError(f"the input {param.name} is an int, not {value.tolist()!r}; give a whole number")
+        raise UsageError(f"{this} an int, not {given!r}; give a whole number")
     dtype = {"float": precision, "int": "int64", "bool": "bool"}[param.type.dtype]
     with np.errstate(over="ignore"):
         return np.broadcast_to(value.astype(dtype), shape).copy()
@@ -227,10 +215,8 @@ def programs_of(
     if whole is not None:
         for flag, value in (("--loop", loops), ("--trips", trips), ("--init", init)):
             if value is not None and value != {}:
-                raise UsageError(
-                    f"{flag} is for a bare loop body; {_short(source)!r} is a whole program with loops of"
-                    " its own"
-                )
+                whole_one = f"{_short(source)!r} is a whole program with loops of its own"
+                raise UsageError(f"{flag} is for a bare loop body; {whole_one}")
         return [(None, in_pairs(whole))]
     shapes = {
         name: Type("complex" if value.dtype.kind == "c" else "float", value.shape)
@@ -241,10 +227,8 @@ def programs_of(
     count = 3 if trips is None else trips
     if count == 0 and forms != ("repeat",):
         forms = tuple(form for form in forms if form != "repeat")
-    return [
-        (form, in_pairs(loop_program(source, trips=count, loop=form, init=init, params=shapes)))
-        for form in forms
-    ]
+    programs = (loop_program(source, trips=count, loop=form, init=init, params=shapes) for form in forms)
+    return list(zip(forms, map(in_pairs, programs), strict=True))
 
 
 def _whole_program(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program | None:
@@ -262,14 +246,11 @@ def _from_file(path: Path) -> Program:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"cannot read {str(path)!r}: {error.strerror}; give a file that holds one `def`, or a loop body"
-            " such as acc*x"
-        ) from None
+        advice = "give a file that holds one `def`, or a loop body such as acc*x"
+        raise UsageError(f"cannot read {str(path)!r}: {error.strerror}; {advice}") from None
     except UnicodeDecodeError:
-        raise UsageError(
-            f"{str(path)!r} is not UTF-8 text; a program file holds one `def`, or the JSON form of one"
-        ) from None
+        advice = "a program file holds one `def`, or the JSON form of one"
+        raise UsageError(f"{str(path)!r} is not UTF-8 text; {advice}") from None
     if path.suffix != ".json":
         return parse(text)
     try:
@@ -286,16 +267,15 @@ def _traced(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program:
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        raise UsageError(
-            f"{source} has no signature to read its inputs from; wrap it in a plain Python function"
-        ) from None
+        advice = "wrap it in a plain Python function"
+        raise UsageError(f"{source} has no signature to read its inputs from; {advice}") from None
     examples = [_example(np.asarray(given.get(n, 0.5))) for n in names]
     try:
         return engine.trace(function, *examples)
     except GradfuzzError:
         raise
     except Exception as error:  # a user's function may raise anything
-        raise UsageError(f"tracing {source} raised {type(error).__name__}: {_first_line(error)}") from error
+        raise UsageError(f"tracing {source} raised {_in_a_line(error)}") from error
 
 
 def _example(value: Array) -> Array:
@@ -311,9 +291,7 @@ def imported(module_name: str, name: str) -> Callable[..., Any]:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # a user's module may raise anything
-        raise UsageError(
-            f"cannot import {module_name!r}: {type(error).__name__}: {_first_line(error)}"
-        ) from error
+        raise UsageError(f"cannot import {module_name!r}: {_in_a_line(error)}") from error
     function = getattr(module, name, None)
     if not callable(function):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
@@ -321,8 +299,9 @@ def imported(module_name: str, name: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", function)
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["no message"])[0]
+def _in_a_line(error: Exception) -> str:
+    first = (str(error).splitlines() or ["no message"])[0]
+    return f"{type(error).__name__}: {first}"
 
 
 def _short(source: str) -> str:

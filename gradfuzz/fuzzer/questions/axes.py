@@ -49,11 +49,8 @@ def _call_without_axis(e: Call, rank: int, axis: int) -> Call:
     if isinstance(pattern, tuple) and len(pattern) == rank and pattern[axis] == "at":
         skip = (1 if e.op == "index" else 2) + sum(entry == "at" for entry in pattern[:axis])
         args = removed(args, skip)
-    return replace(
-        e,
-        args=args,
-        params=tuple((name, _parameter_without_axis(name, v, rank, axis)) for name, v in e.params),
-    )
+    params = tuple((name, _parameter_without_axis(name, v, rank, axis)) for name, v in e.params)
+    return replace(e, args=args, params=params)
 
 
 def _parameter_without_axis(name: str, value: Any, rank: int, axis: int) -> Any:
@@ -65,11 +62,8 @@ def _parameter_without_axis(name: str, value: Any, rank: int, axis: int) -> Any:
         return renumbered(value)
     if name == "axis" and isinstance(value, tuple):
         return tuple(renumbered(v) for v in value if v not in (axis, axis - rank)) or None
-    if (
-        isinstance(value, tuple)
-        and len(value) == rank
-        and name in ("shape", "pattern", "window", "strides", "padding")
-    ):
+    by_axis = name in ("shape", "pattern", "window", "strides", "padding")
+    if by_axis and isinstance(value, tuple) and len(value) == rank:
         return removed(value, axis)
     if name == "axes" and len(value) == rank:
         return tuple(v - 1 if v > axis else v for v in value if v != axis)

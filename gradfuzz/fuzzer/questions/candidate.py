@@ -65,30 +65,21 @@ class Candidate:
         Entries are repeated or cut off where a shape changes. Every parameter of `program` is one of this
         program's.
         """
-        inputs = {p.name: _sized(self.inputs[p.name], p.type.sizes) for p in program.params}
+
+        def fit(inputs: Mapping[str, Array]) -> dict[str, Array]:
+            return {p.name: _sized(inputs[p.name], p.type.sizes) for p in program.params}
+
+        inputs = fit(self.inputs)
         wrt = tuple(name for name in self.wrt if name in inputs)
         old = [*self.weights, *([None] * len(typed.outputs))]
         weights = tuple(
             None if not t.is_float else _sized(np.ones(()) if w is None else w, t.sizes)
             for t, w in zip(typed.outputs, old, strict=False)
         )
-        directions = {
-            name: _sized(self.directions[name], np.shape(inputs[name]))
-            for name in wrt
-            if name in self.directions
-        }
-        others = tuple(
-            {p.name: _sized(other[p.name], p.type.sizes) for p in program.params} for other in self.others
-        )
-        return replace(
-            self,
-            program=program,
-            inputs=inputs,
-            wrt=wrt,
-            weights=weights,
-            directions=directions,
-            others=others,
-        )
+        along = [name for name in wrt if name in self.directions]
+        directions = {name: _sized(self.directions[name], np.shape(inputs[name])) for name in along}
+        fitted = replace(self, program=program, inputs=inputs, others=tuple(map(fit, self.others)))
+        return replace(fitted, wrt=wrt, weights=weights, directions=directions)
 
     def with_input(self, name: str, value: Array) -> Candidate:
         """The candidate with another value of an input, at all points that have the same value."""
@@ -101,17 +92,12 @@ class Candidate:
     def renamed(self, program: Program, names: Mapping[str, str]) -> Candidate:
         """The candidate of a program whose names have changed."""
 
-        def name(old: str) -> str:
-            return names.get(old, old)
+        def named(arrays: Mapping[str, Array]) -> dict[str, Array]:
+            return {names.get(k, k): v for k, v in arrays.items()}
 
-        return replace(
-            self,
-            program=program,
-            inputs={name(k): v for k, v in self.inputs.items()},
-            others=tuple({name(k): v for k, v in other.items()} for other in self.others),
-            wrt=tuple(map(name, self.wrt)),
-            directions={name(k): v for k, v in self.directions.items()},
-        )
+        wrt, others = tuple(names.get(k, k) for k in self.wrt), tuple(map(named, self.others))
+        inputs, directions = named(self.inputs), named(self.directions)
+        return replace(self, program=program, inputs=inputs, others=others, wrt=wrt, directions=directions)
 
     def mapped(self, change: Callable[[Array], Array]) -> Candidate:
         """The candidate with `change` applied to every weight and direction."""

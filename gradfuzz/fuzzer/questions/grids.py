@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import contextlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from gradfuzz.errors import ProgramTypeError, UsageError
-from gradfuzz.fuzzer.questions.vectorize_grid import SITUATIONS, Nth, instances, vectorized_rows
+from gradfuzz.fuzzer.questions.vectorize_grid import (
+    FIRST_ORDER,
+    SECOND_ORDER,
+    SITUATIONS,
+    Mixes,
+    Nth,
+    instances,
+    vectorized_rows,
+)
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.oracles.base import Mode, Point, Question
+from gradfuzz.oracles.base import Point, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.syntax import Program
 from gradfuzz.strategies.complex.program import complex_point, compose_complex
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.drawing.dice import Plain
 from gradfuzz.strategies.drawing.shape import Shape
+from gradfuzz.strategies.inputs.point import Inputs
 from gradfuzz.strategies.linalg.program import compose, point_of, statements
 from gradfuzz.strategies.linalg.recipes import RECIPES, Recipe
 from gradfuzz.strategies.tensor.blanks import Operand, fits
 from gradfuzz.strategies.tensor.program import Kind, compose_tensor, tensor_point
 from gradfuzz.strategies.tensor.recipes import TENSOR_RECIPES, TensorRecipe
 
-Modes = tuple[Mode, ...]
+R = TypeVar("R", Recipe, ComplexRecipe, TensorRecipe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +42,14 @@ class _Situation:
     """A column: batch axes, precision, and the derivatives asked."""
 
     title: str
-    batch: tuple[int, ...]
+    batch: tuple[int, ...] = ()
     precision: Precision = "float64"
-    modes: tuple[Modes, ...] = (("rev",),)
+    modes: Mixes = (("rev",),)
+
+    def questions(self, program: Program, inputs: Inputs) -> tuple[Question, ...]:
+        """What is asked of a program at a point."""
+        at = [Point(inputs)]
+        return tuple(weighted_question(program, at, self.precision, modes) for modes in self.modes)
 
 
 _SITUATIONS = (
@@ -42,7 +60,7 @@ _SITUATIONS = (
     _Situation("zero batch", (0,)),
     _Situation("float32", (2,), "float32"),
     _Situation("jvp", (2,), modes=(("fwd",),)),
-    _Situation("second order", (2,), modes=(("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))),
+    _Situation("second order", (2,), modes=SECOND_ORDER),
 )
 
 _SIZES = {"square": (3, 3), "tall": (3, 2), "wide": (2, 3)}
@@ -62,7 +80,7 @@ class Grid:
     """The situations in the order of the columns, the rows, and what they cover in words."""
 
     columns: tuple[str, ...]
-    rows: Callable[..., Sequence[GridRow]]
+    rows: Callable[..., Iterable[GridRow]]
     """All rows. Where `names` is given, it takes a collection of ops and makes only the rows about these."""
     tried: str
     together: frozenset[str] = frozenset()
@@ -88,33 +106,23 @@ class Grid:
 _VECTORIZED = "vectorized"
 
 _COLUMNS = (
-    "2-D",
-    "batch 1",
-    "batch",
-    "rank 4",
-    "zero batch",
-    "broadcast",
-    "float32",
-    "complex",
-    "jvp",
-    "second order",
-    _VECTORIZED,
+    *("2-D", "batch 1", "batch", "rank 4", "zero batch", "broadcast", "float32", "complex"),
+    *("jvp", "second order", _VECTORIZED),
 )
+
+
+def _wanted(recipes: Sequence[R], ops: Collection[str] | None) -> list[R]:
+    return [recipe for recipe in recipes if ops is None or recipe.op in ops]
 
 
 def _linalg(ops: Collection[str] | None = None) -> Iterator[GridRow]:
     seen: set[str] = set()
-    for recipe in RECIPES:
-        if ops is not None and recipe.op not in ops:
-            continue
+    for recipe in _wanted(RECIPES, ops):
         for aspect in recipe.aspects:
             size = tuple(n + max(0, recipe.least - min(_SIZES[aspect])) for n in _SIZES[aspect])
-            remarks = (
-                _text(recipe),
-                aspect if len(recipe.aspects) > 1 else "",
-                f"{size[0]}x{size[1]}" if size != _SIZES[aspect] else "",
-            )
-            use = "; ".join(filter(None, remarks))
+            named = aspect if len(recipe.aspects) > 1 else ""
+            sized = f"{size[0]}x{size[1]}" if size != _SIZES[aspect] else ""
+            use = "; ".join(filter(None, (_text(recipe), named, sized)))
             cells = dict(_cells(recipe, (size[0], size[1])))
             if recipe.op not in seen:
                 cells["complex"] = _complex_column(recipe.op)
@@ -123,12 +131,9 @@ def _linalg(ops: Collection[str] | None = None) -> Iterator[GridRow]:
 
 
 def _text(recipe: Recipe) -> str:
+    text = statements(Plain(), recipe, (3, 3)).replace(":\n", ": ").replace("\n", "; ").replace("    ", "")
     kind = "" if recipe.structure == "general" else f" ({recipe.structure})"
-    return (
-        statements(Plain(), recipe, (3, 3)).replace(":\n", ": ").replace("\n", "; ").replace("    ", "")
-        + kind
-        + (f", b {recipe.second}" if recipe.second else "")
-    )
+    return text + kind + (f", b {recipe.second}" if recipe.second else "")
 
 
 def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[str, tuple[Question, ...]]]:
@@ -137,12 +142,8 @@ def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[str, tuple[Q
         if situation.batch and recipe.second == "vectors":
             continue
         program = compose(Plain(), recipe, situation.batch, size)
-        point = Point(point_of(Plain(), program, situation.precision))
-        asked = (
-            weighted_question(program.program, [point], situation.precision, modes)
-            for modes in situation.modes
-        )
-        yield situation.title, tuple(asked)
+        inputs = point_of(Plain(), program, situation.precision)
+        yield situation.title, situation.questions(program.program, inputs)
     if recipe.second not in ("", "vectors"):
         yield "broadcast", tuple(_broadcast(recipe, size))
     single = compose(Plain(), recipe, (), size)
@@ -157,12 +158,10 @@ def _broadcast(recipe: Recipe, size: tuple[int, int]) -> Iterator[Question]:
     """Operands with different batch axes, where that type-checks: a loop's carry must keep its shape."""
     for first, second in _OPERANDS:
         program = compose(Plain(), recipe, first, size, second=second)
-        try:
-            yield weighted_question(
-                program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",)
+        with contextlib.suppress(ProgramTypeError):
+            yield from _Situation("broadcast").questions(
+                program.program, point_of(Plain(), program, "float64")
             )
-        except ProgramTypeError:
-            continue
 
 
 # Complex numbers --------------------------------------------------------------------------------------------
@@ -170,26 +169,27 @@ def _broadcast(recipe: Recipe, size: tuple[int, int]) -> Iterator[Question]:
 
 def _complex_column(op: str) -> tuple[Question, ...]:
     """All questions about an op with complex matrices, in both modes."""
-    both = _Situation("complex", (2,), modes=(("rev",), ("fwd",)))
-    return tuple(
-        question for recipe in COMPLEX_RECIPES if recipe.op == op for question in _complex_cell(recipe, both)
-    )
+    both = _Situation("complex", (2,), modes=FIRST_ORDER)
+    return tuple(q for recipe in _wanted(COMPLEX_RECIPES, [op]) for q in _complex_cell(recipe, both))
 
 
 def _complex(ops: Collection[str] | None = None) -> Iterator[GridRow]:
-    for recipe in COMPLEX_RECIPES:
-        if ops is not None and recipe.op not in ops:
-            continue
+    for recipe in _wanted(COMPLEX_RECIPES, ops):
         single = compose_complex(Plain(), recipe, (), _complex_size(recipe))
-        lines = to_text(single.program).splitlines()[1:-1]
-        use = "; ".join(
-            line.strip() for line in lines if "complex(a_re" not in line and "complex(b_re" not in line
-        )
-        use = use.replace(":;", ":") + (", a real" if recipe.real else "")
+        lines = [line for line in _statements(single.program) if not re.search(r"complex\([ab]_re", line)]
+        use = _on_one_line(lines) + (", a real" if recipe.real else "")
         together = instances(single.program, [complex_point(Nth(k), single, "float64") for k in (0, 1)])
-        yield GridRow(
-            recipe.op, use, (*(_complex_cell(recipe, situation) for situation in _SITUATIONS), together)
-        )
+        cells = (_complex_cell(recipe, situation) for situation in _SITUATIONS)
+        yield GridRow(recipe.op, use, (*cells, together))
+
+
+def _statements(program: Program) -> list[str]:
+    """The lines between the head and the return."""
+    return [line.strip() for line in to_text(program).splitlines()[1:-1]]
+
+
+def _on_one_line(statements: Sequence[str]) -> str:
+    return "; ".join(statements).replace(":;", ":")
 
 
 def _complex_size(recipe: ComplexRecipe) -> tuple[int, int] | None:
@@ -198,58 +198,42 @@ def _complex_size(recipe: ComplexRecipe) -> tuple[int, int] | None:
 
 def _complex_cell(recipe: ComplexRecipe, situation: _Situation) -> tuple[Question, ...]:
     program = compose_complex(Plain(), recipe, situation.batch, _complex_size(recipe))
-    point = Point(complex_point(Plain(), program, situation.precision))
-    return tuple(
-        weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes
-    )
+    return situation.questions(program.program, complex_point(Plain(), program, situation.precision))
 
 
 # Tensor ops -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _TensorSituation:
-    """A column: what is asked, and shapes of the first array, of which the first that fits is taken.
+class _TensorSituation(_Situation):
+    """A column with shapes of the first array, of which the first that fits is taken; `image` is for conv."""
 
-    `image` is the shape for conv.
-    """
-
-    title: str
     shapes: tuple[tuple[int, ...], ...] = ((2, 3),)
     image: tuple[int, ...] = (2, 1, 4)
     operands: tuple[Operand, ...] = ("same",)
     kinds: tuple[Kind, ...] = ("fractions",)
-    precision: Precision = "float64"
-    modes: tuple[Modes, ...] = (("rev",),)
 
 
 _TENSOR_SITUATIONS = (
     _TensorSituation("2-D"),
-    _TensorSituation("size 1", ((1, 1),), (1, 1, 1)),
-    _TensorSituation("rank 4", ((2, 1, 2, 3),), (1, 2, 3, 3)),
-    _TensorSituation("zero size", ((0, 3), (2, 0)), (0, 1, 4)),
+    _TensorSituation("size 1", shapes=((1, 1),), image=(1, 1, 1)),
+    _TensorSituation("rank 4", shapes=((2, 1, 2, 3),), image=(1, 2, 3, 3)),
+    _TensorSituation("zero size", shapes=((0, 3), (2, 0)), image=(0, 1, 4)),
     _TensorSituation("broadcast", operands=("scalar", "fewer axes", "ones", "more axes")),
     _TensorSituation("float32", precision="float32"),
     _TensorSituation("jvp", modes=(("fwd",),)),
-    _TensorSituation("second order", modes=(("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))),
-    _TensorSituation("ties", kinds=("ties", "equal"), modes=(("rev",), ("fwd",))),
+    _TensorSituation("second order", modes=SECOND_ORDER),
+    _TensorSituation("ties", kinds=("ties", "equal"), modes=FIRST_ORDER),
 )
 
 
 def _tensor(ops: Collection[str] | None = None) -> Iterator[GridRow]:
-    for recipe in TENSOR_RECIPES:
-        if ops is not None and recipe.op not in ops:
-            continue
+    for recipe in _wanted(TENSOR_RECIPES, ops):
         single = compose_tensor(Plain(), recipe, _fitting(recipe, _TENSOR_SITUATIONS[0])[0])
-        lines = to_text(single.program).splitlines()[1:-1]
-        use = (
-            lines[0].strip().removeprefix("y = ")
-            if len(lines) == 1
-            else "; ".join(map(str.strip, lines)).replace(":;", ":")
-        )
-        together = instances(
-            single.program, [tensor_point(Nth(k), single, "float64", "fractions") for k in (0, 1)]
-        )
+        lines = _statements(single.program)
+        use = lines[0].removeprefix("y = ") if len(lines) == 1 else _on_one_line(lines)
+        points = [tensor_point(Nth(k), single, "float64", "fractions") for k in (0, 1)]
+        together = instances(single.program, points)
         cells = (tuple(_tensor_cell(recipe, situation)) for situation in _TENSOR_SITUATIONS)
         yield GridRow(recipe.op, use, (*cells, together))
 
@@ -270,17 +254,14 @@ def _tensor_cell(recipe: TensorRecipe, situation: _TensorSituation) -> Iterator[
         for operand in situation.operands:
             program = compose_tensor(Plain(), recipe, shape, operand)
             for kind in situation.kinds:
-                point = Point(tensor_point(Plain(), program, situation.precision, kind))
-                yield from (
-                    weighted_question(program.program, [point], situation.precision, modes)
-                    for modes in situation.modes
-                )
+                inputs = tensor_point(Plain(), program, situation.precision, kind)
+                yield from situation.questions(program.program, inputs)
 
 
 GRIDS: dict[str, Grid] = {
     "linalg": Grid(
         _COLUMNS,
-        lambda ops=None: list(_linalg(ops)),
+        _linalg,
         "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all"
         " four mixes of modes; broadcast: b without batch axes, a without, and both stretched; complex: what"
         " the suite complex asks of the op on a batch, in both modes, in its first line; vectorized: the 2-D"
@@ -289,11 +270,8 @@ GRIDS: dict[str, Grid] = {
         lambda: [recipe.op for recipe in RECIPES],
     ),
     "complex": Grid(
-        (
-            *("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS),
-            _VECTORIZED,
-        ),
-        lambda ops=None: list(_complex(ops)),
+        ("single", *(situation.title for situation in _SITUATIONS[1:]), _VECTORIZED),
+        _complex,
         "complex scalars and 3x3 matrices with a heavy diagonal, made of real and imaginary parts; the other"
         " columns as in the suite linalg.",
         frozenset({_VECTORIZED}),
@@ -301,7 +279,7 @@ GRIDS: dict[str, Grid] = {
     ),
     "tensor": Grid(
         (*(situation.title for situation in _TENSOR_SITUATIONS), _VECTORIZED),
-        lambda ops=None: list(_tensor(ops)),
+        _tensor,
         "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the"
         " other operand a scalar, with fewer axes, with an axis of 1, with an axis more; ties: few different"
         " entries, and all equal; second order in all four mixes of modes; vectorized: as in the suite"
@@ -311,7 +289,7 @@ GRIDS: dict[str, Grid] = {
     ),
     "vectorize": Grid(
         SITUATIONS,
-        lambda: [GridRow(*row) for row in vectorized_rows()],
+        lambda: (GridRow(*row) for row in vectorized_rows()),
         "two instances along one axis; two axes of two: the first input along one, the others along the"
         " other; shared: the first input is the same for all; second order in all four mixes of modes; trips"
         " differ: three instances, by vjp and by jvp.",

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import Trips, interpret
-from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -53,11 +53,8 @@ def loop_trips(candidate: Candidate) -> int | None:
 
 
 def _run(candidate: Candidate, trace: list[int]) -> None:
-    inputs = {
-        name: v if v.shape else v[()] if is_float(v.dtype) else v.item()
-        for name, v in candidate.inputs.items()
-    }
-    interpret(candidate.program, inputs, NumpyNamespace(candidate.precision), trip_limit=TRIPS, trace=trace)
+    inputs, arithmetic = plain_inputs(candidate.inputs), NumpyNamespace(candidate.precision)
+    interpret(candidate.program, inputs, arithmetic, trip_limit=TRIPS, trace=trace)
 
 
 def only_loop(program: Program) -> Loop | None:
@@ -87,11 +84,9 @@ def loop_forms(candidate: Candidate) -> dict[str, Program]:
     spare = fresh_name(program, ("k", "n", "k"), besides=counter)
     step = (Assign(spare, call("add", Name(spare), Const(1))),)
     # The body reads the iteration's number, and the loop counts on before it: `continue` skips neither.
-    number = (
-        (Assign(counter, call("subtract", Name(spare), Const(1))),)
-        if isinstance(loop, For) and _reads(loop.body, counter)
-        else ()
-    )
+    number: Block = ()
+    if isinstance(loop, For) and _reads(loop.body, counter):
+        number = (Assign(counter, call("subtract", Name(spare), Const(1))),)
     again = call("less", Name(spare), Const(trips))
     start = Assign(spare, Const(0))
     first = _first_values(program, loop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from gradfuzz.programs.language.syntax import (
     Assign,
@@ -20,61 +21,70 @@ from gradfuzz.programs.language.syntax import (
     While,
 )
 
+T = TypeVar("T")
+
 ExprRewrite = Callable[[Expr], Iterable[Expr]]
+
+_EXPRESSION = {Assign: "value", While: "condition", Repeat: "condition", If: "condition", For: "count"}
+"""The field of each kind of statement that is an expression."""
+
+_BLOCKS = {While: ("body",), Repeat: ("body",), For: ("body",), If: ("body", "orelse")}
+
+
+def _changed(statement: Stmt, fields: Mapping[str, Any]) -> Stmt:
+    return replace(statement, **fields) if fields else statement
+
+
+def _inner(statement: Stmt) -> Iterator[tuple[str, Block]]:
+    """The blocks inside a statement, by field."""
+    for field in _BLOCKS.get(type(statement), ()):
+        yield field, getattr(statement, field)
+
+
+def _replaced(items: tuple[T, ...], edits: Callable[[T], Iterable[T]]) -> Iterator[tuple[T, ...]]:
+    """Every tuple with one item replaced by one of its edits."""
+    for k, item in enumerate(items):
+        for changed in edits(item):
+            yield (*items[:k], changed, *items[k + 1 :])
 
 
 def block_edits(block: Block, rewrite: Callable[[Block], Iterable[Block]]) -> Iterator[Block]:
     """Every block made by applying `rewrite` to `block` or to one block inside it; outer ones first."""
+
+    def inner(statement: Stmt) -> Iterator[Stmt]:
+        for field, own in _inner(statement):
+            for changed in block_edits(own, rewrite):
+                yield _changed(statement, {field: changed})
+
     yield from rewrite(block)
-    for k, statement in enumerate(block):
-        for changed in _inner_edits(statement, rewrite):
-            yield (*block[:k], changed, *block[k + 1 :])
-
-
-def _inner_edits(statement: Stmt, rewrite: Callable[[Block], Iterable[Block]]) -> Iterator[Stmt]:
-    if isinstance(statement, (While, Repeat, For, If)):
-        for body in block_edits(statement.body, rewrite):
-            yield replace(statement, body=body)
-    if isinstance(statement, If):
-        for orelse in block_edits(statement.orelse, rewrite):
-            yield replace(statement, orelse=orelse)
+    yield from _replaced(block, inner)
 
 
 def expression_edits(block: Block, rewrite: ExprRewrite) -> Iterator[Block]:
     """Every block with one expression, at any depth, replaced by one from `rewrite`; outer ones first."""
-    for k, statement in enumerate(block):
-        for changed in _statement_edits(statement, rewrite):
-            yield (*block[:k], changed, *block[k + 1 :])
 
+    def edits(expr: Expr) -> Iterator[Expr]:
+        return _expr_edits(expr, rewrite)
 
-def _statement_edits(statement: Stmt, rewrite: ExprRewrite) -> Iterator[Stmt]:
-    if isinstance(statement, Assign):
-        for value in _expr_edits(statement.value, rewrite):
-            yield replace(statement, value=value)
-    elif isinstance(statement, Return):
-        for k, old in enumerate(statement.values):
-            for value in _expr_edits(old, rewrite):
-                yield replace(statement, values=(*statement.values[:k], value, *statement.values[k + 1 :]))
-    elif isinstance(statement, (While, Repeat, If)):
-        for condition in _expr_edits(statement.condition, rewrite):
-            yield replace(statement, condition=condition)
-    elif isinstance(statement, For):
-        for count in _expr_edits(statement.count, rewrite):
-            yield replace(statement, count=count)
-    if isinstance(statement, (While, Repeat, For, If)):
-        for body in expression_edits(statement.body, rewrite):
-            yield replace(statement, body=body)
-    if isinstance(statement, If):
-        for orelse in expression_edits(statement.orelse, rewrite):
-            yield replace(statement, orelse=orelse)
+    def inner(statement: Stmt) -> Iterator[Stmt]:
+        if isinstance(statement, Return):
+            for values in _replaced(statement.values, edits):
+                yield replace(statement, values=values)
+        if expression := _EXPRESSION.get(type(statement)):
+            for changed in edits(getattr(statement, expression)):
+                yield _changed(statement, {expression: changed})
+        for field, own in _inner(statement):
+            for body in expression_edits(own, rewrite):
+                yield _changed(statement, {field: body})
+
+    return _replaced(block, inner)
 
 
 def _expr_edits(expr: Expr, rewrite: ExprRewrite) -> Iterator[Expr]:
     yield from rewrite(expr)
     if isinstance(expr, Call):
-        for k, old in enumerate(expr.args):
-            for arg in _expr_edits(old, rewrite):
-                yield replace(expr, args=(*expr.args[:k], arg, *expr.args[k + 1 :]))
+        for args in _replaced(expr.args, lambda arg: _expr_edits(arg, rewrite)):
+            yield replace(expr, args=args)
 
 
 def map_expressions(block: Block, change: Callable[[Expr], Expr]) -> Block:
@@ -86,21 +96,13 @@ def map_expressions(block: Block, change: Callable[[Expr], Expr]) -> Block:
         return change(e)
 
     def statement(s: Stmt) -> Stmt:
-        match s:
-            case Assign():
-                return replace(s, value=expr(s.value))
-            case Return():
-                return replace(s, values=tuple(map(expr, s.values)))
-            case For():
-                return replace(s, count=expr(s.count), body=map_expressions(s.body, change))
-            case If():
-                orelse = map_expressions(s.orelse, change)
-                return replace(
-                    s, condition=expr(s.condition), body=map_expressions(s.body, change), orelse=orelse
-                )
-            case While() | Repeat():
-                return replace(s, condition=expr(s.condition), body=map_expressions(s.body, change))
-        return s
+        if isinstance(s, Return):
+            return replace(s, values=tuple(map(expr, s.values)))
+        fields: dict[str, Any] = {}
+        if field := _EXPRESSION.get(type(s)):
+            fields[field] = expr(getattr(s, field))
+        fields |= {field: map_expressions(own, change) for field, own in _inner(s)}
+        return _changed(s, fields)
 
     return tuple(map(statement, block))
 
@@ -114,16 +116,10 @@ def rename(program: Program, names: Mapping[str, str], name: str) -> Program:
     """`program` with other names, and `name` for itself. All names change at once, so they can be swapped."""
 
     def target(s: Stmt) -> Stmt:
-        match s:
-            case Assign():
-                return replace(s, target=names.get(s.target, s.target))
-            case For():
-                return replace(s, target=names.get(s.target, s.target), body=tuple(map(target, s.body)))
-            case If():
-                return replace(s, body=tuple(map(target, s.body)), orelse=tuple(map(target, s.orelse)))
-            case While() | Repeat():
-                return replace(s, body=tuple(map(target, s.body)))
-        return s
+        fields: dict[str, Any] = {field: tuple(map(target, own)) for field, own in _inner(s)}
+        if isinstance(s, (Assign, For)):
+            fields["target"] = names.get(s.target, s.target)
+        return _changed(s, fields)
 
     body = map_expressions(program.body, lambda e: Name(names.get(e.id, e.id)) if isinstance(e, Name) else e)
     params = tuple(replace(p, name=names.get(p.name, p.name)) for p in program.params)

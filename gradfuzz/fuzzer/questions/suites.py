@@ -6,8 +6,7 @@ ones that later proved to matter.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,9 +75,8 @@ def body_program(text: str, trips: int, loop: str = "for", **params: Type) -> Pr
     start, _, body = text.rpartition(": ")
     init = {"acc": start.removeprefix("init=")} if start else None
     form = next(known for known in ("for", "while", "repeat") if known == loop)
-    return loop_program(
-        body.replace("^", "**"), trips=trips, loop=form, init=init, params=params or {"x": FLOAT}
-    )
+    params = params or {"x": FLOAT}
+    return loop_program(body.replace("^", "**"), trips=trips, loop=form, init=init, params=params)
 
 
 def inputs_at(precision: Precision = "float64", /, **values: float | Sequence[float]) -> dict[str, Array]:
@@ -89,103 +87,81 @@ def inputs_at(precision: Precision = "float64", /, **values: float | Sequence[fl
 # The loop suite ---------------------------------------------------------------------------------------------
 
 
-def _loop_bodies() -> CanonicalTable:
-    def cases() -> Iterator[CanonicalCase]:
-        for body, slope in BODIES:
-            for x in (0.5, 1.7):
-                for n in range(5):
-                    yield CanonicalCase(
-                        (body, slope, x, n), body_program(body, n), inputs_at("float32", x=x), "float32"
-                    )
+def _case(
+    cells: tuple[Value, ...],
+    body: str,
+    trips: int,
+    values: Mapping[str, float],
+    *,
+    form: str = "for",
+    precision: Precision = "float32",
+    wrt: tuple[str, ...] = ("x",),
+    order: int = 1,
+    by: str = "x",
+) -> CanonicalCase:
+    """A body at scalar inputs."""
+    program = body_program(body, trips, form, **dict.fromkeys(values, FLOAT))
+    return CanonicalCase(cells, program, inputs_at(precision, **values), precision, wrt, order, (by, ()))
 
+
+def _loop_bodies() -> CanonicalTable:
+    cases = tuple(
+        _case((body, slope, x, n), body, n, {"x": x})
+        for body, slope in BODIES
+        for x in (0.5, 1.7)
+        for n in range(5)
+    )
     tried = (
         f"{len(BODIES)} bodies, x = 0.5 and 1.7, n = 0 to 4 trips of a for loop, float32. "
         "acc starts at 1, or at x where the body says init=x; ^ is power; i counts the trips from 0."
     )
-    return CanonicalTable("Loop bodies", ("body", "d body/d acc", "x", "n"), tuple(cases()), tried)
+    return CanonicalTable("Loop bodies", ("body", "d body/d acc", "x", "n"), cases, tried)
 
 
 def _near_zero() -> CanonicalTable:
-    cases = tuple(
-        CanonicalCase(("acc * x", x, 3), body_program("acc * x", 3), inputs_at("float32", x=x), "float32")
-        for x in (0.001, 0.01, 0.1, 0.5, 1.0, 2.0)
-    )
-    return CanonicalTable(
-        "Near zero", ("body", "x", "n"), cases, "acc * x, 3 trips, x from 0.001 to 2, float32."
-    )
+    cases = tuple(_case(("acc * x", x, 3), "acc * x", 3, {"x": x}) for x in (0.001, 0.01, 0.1, 0.5, 1.0, 2.0))
+    tried = "acc * x, 3 trips, x from 0.001 to 2, float32."
+    return CanonicalTable("Near zero", ("body", "x", "n"), cases, tried)
 
 
 def _sign_flips() -> CanonicalTable:
     rows = (("acc * (x-2)", 0.5, 2), ("acc * (x-2)", 1.5, 4), ("acc * (-x)", 0.3, 3), ("acc * (-x)", 0.7, 3))
-    cases = tuple(
-        CanonicalCase(row, body_program(row[0], row[2]), inputs_at("float32", x=row[1]), "float32")
-        for row in rows
-    )
-    return CanonicalTable(
-        "Sign flips",
-        ("body", "x", "n"),
-        cases,
-        "two bodies whose slope is negative, float32; the class says which flip.",
-    )
+    cases = tuple(_case((body, x, n), body, n, {"x": x}) for body, x, n in rows)
+    tried = "two bodies whose slope is negative, float32; the class says which flip."
+    return CanonicalTable("Sign flips", ("body", "x", "n"), cases, tried)
+
+
+_OF_TWO, _OF_TWO_COLUMNS = "acc*x + y", ("body", "x", "y", "n", "by")
+"""A body of two inputs, and the leading cells of its tables."""
 
 
 def _per_variable() -> CanonicalTable:
-    body = "acc*x + y"
     cases = tuple(
-        CanonicalCase(
-            (body, x, y, n, name),
-            body_program(body, n, x=FLOAT, y=FLOAT),
-            inputs_at("float32", x=x, y=y),
-            "float32",
-            ("x", "y"),
-            entry=(name, ()),
-        )
+        _case((_OF_TWO, x, y, n, name), _OF_TWO, n, {"x": x, "y": y}, wrt=("x", "y"), by=name)
         for n, x, y in ((2, 0.5, 0.25), (3, 0.5, 0.25), (3, 1.5, -0.7), (4, 0.5, 0.25))
         for name in ("x", "y")
     )
-    return CanonicalTable(
-        "Per variable",
-        ("body", "x", "y", "n", "by"),
-        cases,
-        f"{body} by x and by y, both asked at once, float32.",
-    )
+    tried = f"{_OF_TWO} by x and by y, both asked at once, float32."
+    return CanonicalTable("Per variable", _OF_TWO_COLUMNS, cases, tried)
 
 
 def _one_at_a_time() -> CanonicalTable:
-    body = "acc*x + y"
+    at = {"x": 0.5, "y": 0.25}
     cases = tuple(
-        CanonicalCase(
-            (body, 0.5, 0.25, n, name),
-            body_program(body, n, x=FLOAT, y=FLOAT),
-            inputs_at(x=0.5, y=0.25),
-            wrt=(name,),
-            entry=(name, ()),
-        )
+        _case((_OF_TWO, *at.values(), n, name), _OF_TWO, n, at, precision="float64", wrt=(name,), by=name)
         for n in (2, 3)
         for name in ("x", "y")
     )
-    return CanonicalTable(
-        "One variable alone",
-        ("body", "x", "y", "n", "by"),
-        cases,
-        f"{body} by one input, the other a constant, float64.",
-    )
+    tried = f"{_OF_TWO} by one input, the other a constant, float64."
+    return CanonicalTable("One variable alone", _OF_TWO_COLUMNS, cases, tried)
 
 
 def _second_order() -> CanonicalTable:
     cases = tuple(
-        CanonicalCase(
-            ("acc * x", x, n), body_program("acc * x", n), inputs_at("float32", x=x), "float32", order=2
-        )
-        for x in (0.5, 2.0)
-        for n in (2, 3, 4)
+        _case(("acc * x", x, n), "acc * x", n, {"x": x}, order=2) for x in (0.5, 2.0) for n in (2, 3, 4)
     )
-    return CanonicalTable(
-        "Second order",
-        ("body", "x", "n"),
-        cases,
-        "the second derivative of x^n through the loop, n = 2, 3, 4, float32.",
-    )
+    tried = "the second derivative of x^n through the loop, n = 2, 3, 4, float32."
+    return CanonicalTable("Second order", ("body", "x", "n"), cases, tried)
 
 
 def _vector_valued() -> CanonicalTable:
@@ -196,109 +172,71 @@ def _vector_valued() -> CanonicalTable:
         CanonicalCase(("acc * x", k, x, 3), program, inputs, "float32", entry=("x", (k,)))
         for k, x in enumerate(xs)
     )
-    return CanonicalTable(
-        "Vector-valued x",
-        ("body", "entry", "x", "n"),
-        cases,
-        f"acc * x, 3 trips, one x of {len(xs)} entries, the sum of the result, float32.",
-    )
+    tried = f"acc * x, 3 trips, one x of {len(xs)} entries, the sum of the result, float32."
+    return CanonicalTable("Vector-valued x", ("body", "entry", "x", "n"), cases, tried)
 
 
 def _loop_forms() -> CanonicalTable:
-    bodies = ("acc*x", "t = acc*x; acc = sin(t)", "t = acc*x; acc = t + t*y")
-
-    def cases() -> Iterator[CanonicalCase]:
-        for body in bodies:
-            names = ("x", "y") if "y" in body else ("x",)
-            params, inputs = (
-                dict.fromkeys(names, FLOAT),
-                inputs_at(**({"x": 0.5, "y": 0.25} if "y" in body else {"x": 0.5})),
-            )
-            for n in (1, 2, 3):
-                for form in ("while", "for", "repeat"):
-                    yield CanonicalCase((body, form, n), body_program(body, n, form, **params), inputs)
-
+    both = {"x": 0.5, "y": 0.25}
+    bodies = {"acc*x": {"x": 0.5}, "t = acc*x; acc = sin(t)": {"x": 0.5}, "t = acc*x; acc = t + t*y": both}
+    cases = tuple(
+        _case((body, form, n), body, n, values, form=form, precision="float64")
+        for body, values in bodies.items()
+        for n in (1, 2, 3)
+        for form in ("while", "for", "repeat")
+    )
     tried = (
         "three bodies, two of them with a temporary, written test-first (while), counted (for) and body-first"
         " (repeat); x = 0.5, y = 0.25, float64."
     )
-    return CanonicalTable("Loop forms", ("body", "form", "n"), tuple(cases()), tried, by_form=True)
+    return CanonicalTable("Loop forms", ("body", "form", "n"), cases, tried, by_form=True)
 
 
 def _dtypes() -> CanonicalTable:
     precisions: tuple[Precision, ...] = ("float32", "float64")
     cases = tuple(
-        CanonicalCase(
-            (body, precision, 0.5, 3), body_program(body, 3), inputs_at(precision, x=0.5), precision
-        )
+        _case((body, precision, 0.5, 3), body, 3, {"x": 0.5}, precision=precision)
         for body in ("acc * x", "sin(acc * x)", "acc + acc*x")
         for precision in precisions
     )
-    return CanonicalTable(
-        "Dtypes", ("body", "dtype", "x", "n"), cases, "three bodies, x = 0.5, 3 trips, float32 and float64."
-    )
+    tried = "three bodies, x = 0.5, 3 trips, float32 and float64."
+    return CanonicalTable("Dtypes", ("body", "dtype", "x", "n"), cases, tried)
 
 
-def _program(text: str) -> str:
-    """The text of a program without the indentation that it has in this file."""
-    return textwrap.dedent(text).lstrip("\n")
-
-
-_EARLY_EXIT = (
-    (
-        "break when acc > 3",
-        _program("""
+_EARLY_EXIT = {
+    "break when acc > 3": """
         def f(x):
             acc = 1.0
             for i in range(8):
                 acc = acc * x
                 if acc > 3.0:
                     break
-            return acc
-        """),
-    ),
-    (
-        "while acc < 3",
-        _program("""
+            return acc""",
+    "while acc < 3": """
         def f(x):
             acc = 1.0
             while acc < 3.0:
                 acc = acc * x
-            return acc
-        """),
-    ),
-    (
-        "continue on odd trips",
-        _program("""
+            return acc""",
+    "continue on odd trips": """
         def f(x):
             acc = 1.0
             for i in range(4):
                 if i % 2 == 1:
                     continue
                 acc = acc * x + x
-            return acc
-        """),
-    ),
-)
+            return acc""",
+}
 
-_NESTED = (
-    (
-        "acc * x in an inner loop",
-        (
-            _program("""
+_NESTED = {
+    "acc * x in an inner loop": """
         def f(x):
             acc = 1.0
             for i in range(2):
                 for j in range(2):
                     acc = acc * x
-            return acc
-        """)
-        ),
-    ),
-    (
-        "the inner loop reads the outer carry",
-        (
-            _program("""
+            return acc""",
+    "the inner loop reads the outer carry": """
         def f(x):
             acc = 1.0
             for i in range(2):
@@ -306,14 +244,8 @@ _NESTED = (
                 for j in range(2):
                     s = s * x + acc
                 acc = sin(s)
-            return acc
-        """)
-        ),
-    ),
-    (
-        "a loop after a loop",
-        (
-            _program("""
+            return acc""",
+    "a loop after a loop": """
         def f(x):
             acc = 1.0
             for i in range(2):
@@ -321,17 +253,16 @@ _NESTED = (
             b = acc
             for j in range(2):
                 b = b * x + acc
-            return b
-        """)
-        ),
-    ),
-)
+            return b""",
+}
 
 
-def _texts(title: str, rows: Sequence[tuple[str, str]], xs: Sequence[float]) -> CanonicalTable:
-    cases = tuple(CanonicalCase((name, x), parse(text), inputs_at(x=x)) for name, text in rows for x in xs)
+def _texts(title: str, texts: Mapping[str, str], xs: Sequence[float]) -> CanonicalTable:
+    cases = tuple(
+        CanonicalCase((name, x), parse(text), inputs_at(x=x)) for name, text in texts.items() for x in xs
+    )
     points = ", ".join(f"{x:g}" for x in xs)
-    return CanonicalTable(title, ("program", "x"), cases, f"{len(rows)} programs, x = {points}, float64.")
+    return CanonicalTable(title, ("program", "x"), cases, f"{len(texts)} programs, x = {points}, float64.")
 
 
 def _loops() -> tuple[CanonicalTable, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import Trips, interpret
@@ -35,13 +36,8 @@ _KINDS: Mapping[str, tuple[str, ...] | None] = {
     "dtype": None,
     "order": None,
     "size of inputs": (
-        *(
-            "0",
-            f"<1e{_SMALLEST}",
-            *(f"1e{k}" for k in range(_SMALLEST, _LARGEST + 1)),
-            f">=1e{_LARGEST + 1}",
-            "not finite",
-        ),
+        *("0", f"<1e{_SMALLEST}", *(f"1e{k}" for k in range(_SMALLEST, _LARGEST + 1))),
+        *(f">=1e{_LARGEST + 1}", "not finite"),
     ),
 }
 """Kinds and their features in the order of reports; None: alphabetical."""
@@ -55,25 +51,20 @@ def counted(questions: Sequence[Question]) -> Tested:
     if not questions:
         return {}
     first = questions[0]
-    program = first.program
+    program, inputs = first.program, [point.inputs for point in first.points]
     nodes = list(walk(program))
     forms = [_FORMS[type(n)] for n in nodes if isinstance(n, (For, While, Repeat))]
     found: dict[str, Counter[str]] = {
         "op": _once(n.op for n in nodes if isinstance(n, Call)),
         "loop form": _once(forms or [_NO_LOOP]),
-        "trips": _once(
-            _bucket(n)
-            for point in first.points
-            for n in (_trips(program, point.inputs, first) if forms else ())
-        ),
+        "trips": _once(_bucket(n) for at in (inputs if forms else ()) for n in _trips(program, at, first)),
         "dtype": _once(q.precision for q in questions),
         "order": _once(str(q.order) for q in questions),
         "size of inputs": Counter(),
     }
-    for point in first.points:
-        found["size of inputs"].update(
-            _once(_decade(v) for a in point.inputs.values() if is_float(a.dtype) for v in _flat(a))
-        )
+    for at in inputs:
+        floats = (a for a in at.values() if is_float(a.dtype))
+        found["size of inputs"].update(_once(_decade(v) for a in floats for v in _flat(a)))
     return {kind: counts for kind, counts in found.items() if counts}
 
 
@@ -103,12 +94,9 @@ def _once(names: Iterable[str]) -> Counter[str]:
 
 def _trips(program: Program, inputs: Mapping[str, Array], question: Question) -> list[int]:
     """The trip count of every run of a loop, as far as the program runs."""
-    plain = {
-        name: v if np.shape(v) else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()
-    }
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
-        interpret(program, plain, NumpyNamespace(question.precision), trace=trace)
+        interpret(program, plain_inputs(inputs), NumpyNamespace(question.precision), trace=trace)
     return [int(entry) for entry in trace if isinstance(entry, Trips)]
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.fuzzer.questions.weighted import in_precision, weighted_question
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.types import Type
+from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 from gradfuzz.strategies.drawing.dice import Plain
 from gradfuzz.strategies.inputs.point import Inputs
@@ -22,74 +24,52 @@ from gradfuzz.strategies.tensor.blanks import fits
 from gradfuzz.strategies.tensor.program import compose_tensor, tensor_point
 from gradfuzz.strategies.tensor.recipes import TENSOR_RECIPES
 
-_FIRST: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
-_SECOND: tuple[tuple[Mode, ...], ...] = (("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))
+Mixes = tuple[tuple[Mode, ...], ...]
+"""Several lists of modes."""
+
+FIRST_ORDER: Mixes = (("rev",), ("fwd",))
+SECOND_ORDER: Mixes = (("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))
 
 SITUATIONS = (
-    "one axis",
-    "two axes",
-    "shared operand",
-    "batch 1",
-    "equal instances",
-    "float32",
-    "jvp",
-    "second order",
-    "trips differ",
+    *("one axis", "two axes", "shared operand", "batch 1", "equal instances"),
+    *("float32", "jvp", "second order", "trips differ"),
 )
 """The columns."""
 
-_LOOPS: tuple[tuple[str, str], ...] = (
-    (
-        "for",
-        "def f(x, y):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x + y\n    return acc\n",
-    ),
-    (
-        "for, n trips",
-        (
-            'def f(x, y, n: "int"):\n    acc = y\n    for i in range(n):\n        acc = sin(acc * x)\n   '
-            " return acc\n"
-        ),
-    ),
-    (
-        "while",
-        "def f(x, y):\n    acc = y\n    while acc < 3.0:\n        acc = acc * x + 0.5\n    return acc\n",
-    ),
-    (
-        "repeat",
-        (
-            "def f(x, y):\n    acc = y\n    while True:\n        acc = acc * x + 0.5\n        if not acc <"
-            " 3.0:\n            break\n    return acc\n"
-        ),
-    ),
-    (
-        "while in for",
-        (
-            "def f(x, y):\n    acc = y\n    for i in range(2):\n        t = acc\n        while t < 2.0:\n    "
-            "        t = t * x\n        acc = acc + t\n    return acc\n"
-        ),
-    ),
-    (
-        "break",
-        (
-            "def f(x, y):\n    acc = y\n    for i in range(5):\n        acc = acc * x\n        if acc >"
-            " 2.0:\n            break\n    return acc\n"
-        ),
-    ),
-    (
-        "branch",
-        (
-            "def f(x, y):\n    if x > 1.4:\n        acc = x * y\n    else:\n        acc = sin(x) + y\n   "
-            " return acc\n"
-        ),
-    ),
-    (
-        "matrix carry",
-        (
-            'def f(x: "float[2, 2]", y: "float[2, 2]"):\n    acc = y\n    for i in range(2):\n        acc ='
-            " tanh(matmul(x, acc))\n    return acc\n"
-        ),
-    ),
-)
+_AT_Y: Mapping[str, str] = {"acc": "y"}
+_MATRICES = dict.fromkeys(("x", "y"), Type("float", (2, 2)))
+
+_LOOPS: Mapping[str, Program] = {
+    "for": loop_program("acc*x + y"),
+    "for, n trips": loop_program("sin(acc*x)", trips="n", init=_AT_Y),
+    "while": loop_program("acc*x + 0.5", loop="while", condition="acc < 3.0", init=_AT_Y),
+    "repeat": loop_program("acc*x + 0.5", loop="repeat", condition="acc < 3.0", init=_AT_Y),
+    "while in for": parse("""
+        def f(x, y):
+            acc = y
+            for i in range(2):
+                t = acc
+                while t < 2.0:
+                    t = t * x
+                acc = acc + t
+            return acc"""),
+    "break": parse("""
+        def f(x, y):
+            acc = y
+            for i in range(5):
+                acc = acc * x
+                if acc > 2.0:
+                    break
+            return acc"""),
+    "branch": parse("""
+        def f(x, y):
+            if x > 1.4:
+                acc = x * y
+            else:
+                acc = sin(x) + y
+            return acc"""),
+    "matrix carry": loop_program("tanh(matmul(x, acc))", trips=2, init=_AT_Y, params=_MATRICES),
+}
 """By name. At (x, y) = (1.25, 0.5), (1.5, 0.75), (2, 0.3125) loops that end by a value differ in trips."""
 
 
@@ -109,11 +89,11 @@ class Nth(Plain):
 def instances(program: Program, points: Sequence[Inputs]) -> tuple[Question, ...]:
     """The questions of one call about a program at all `points`: by vjp and by jvp."""
     at = [Point(inputs) for inputs in points]
-    return tuple(weighted_question(program, at, "float64", modes) for modes in _FIRST)
+    return tuple(weighted_question(program, at, "float64", modes) for modes in FIRST_ORDER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Subject:
+class _BatchedProgram:
     """A program with two independent points, and three at which its loops differ in trips if they can."""
 
     op: str
@@ -125,20 +105,16 @@ class _Subject:
 
 def vectorized_rows() -> Iterator[tuple[str, str, tuple[tuple[Question, ...], ...]]]:
     """The op, its use and the questions of each situation: loops, ops of linear algebra, tensor ops."""
-    for subject in (*_loops(), *_matrices(), *_tensors()):
-        yield subject.op, subject.use, tuple(tuple(_cell(subject, title)) for title in SITUATIONS)
+    for batched in (*_loops(), *_matrices(), *_tensors()):
+        yield batched.op, batched.use, tuple(tuple(_cell(batched, title)) for title in SITUATIONS)
 
 
-def _loops() -> Iterator[_Subject]:
-    for name, text in _LOOPS:
-        program = parse(text)
+def _loops() -> Iterator[_BatchedProgram]:
+    for name, program in _LOOPS.items():
         near = [_loop_point(program, x, y, 2) for x, y in ((1.5, 0.5), (1.53125, 0.515625))]
-        far = [
-            _loop_point(program, x, y, n) for x, y, n in ((1.25, 0.5, 1), (1.5, 0.75, 3), (2.0, 0.3125, 2))
-        ]
-        yield _Subject(
-            "loop", name, program, near, far if name not in ("for", "branch", "matrix carry") else ()
-        )
+        far = [_loop_point(program, *at) for at in ((1.25, 0.5, 1), (1.5, 0.75, 3), (2.0, 0.3125, 2))]
+        fixed = name in ("for", "branch", "matrix carry")
+        yield _BatchedProgram("loop", name, program, near, () if fixed else far)
 
 
 def _loop_point(program: Program, x: float, y: float, n: int) -> Inputs:
@@ -151,40 +127,37 @@ def _loop_point(program: Program, x: float, y: float, n: int) -> Inputs:
     return point
 
 
-def _matrices() -> Iterator[_Subject]:
+def _matrices() -> Iterator[_BatchedProgram]:
     recipes = {recipe.op: recipe for recipe in reversed(RECIPES) if recipe.structure != "singular"}
     for op, recipe in sorted(recipes.items()):
         size = {"square": (2, 2), "tall": (3, 2), "wide": (2, 3)}[recipe.aspects[0]]
         program = compose(Plain(), recipe, (), size)
         points = [point_of(Nth(k), program, "float64") for k in (0, 1)]
-        yield _Subject(op, f"{recipe.structure} {size[0]}x{size[1]}", program.program, points)
+        yield _BatchedProgram(op, f"{recipe.structure} {size[0]}x{size[1]}", program.program, points)
 
 
-def _tensors() -> Iterator[_Subject]:
+def _tensors() -> Iterator[_BatchedProgram]:
     recipes = {recipe.op: recipe for recipe in reversed(TENSOR_RECIPES)}
     for op, recipe in sorted(recipes.items()):
         shape = next(shape for shape in ((2, 3), (2, 1, 4)) if fits(recipe.want, shape))
         program = compose_tensor(Plain(), recipe, shape)
         points = [tensor_point(Nth(k), program, "float64", "fractions") for k in (0, 1)]
-        yield _Subject(op, "tensor", program.program, points)
+        yield _BatchedProgram(op, "tensor", program.program, points)
 
 
-def _cell(subject: _Subject, title: str) -> Iterator[Question]:
-    names = [p.name for p in subject.program.params]
-    first, second = subject.points
-    points: Sequence[Inputs] = subject.points
+def _cell(batched: _BatchedProgram, title: str) -> Iterator[Question]:
+    names = [p.name for p in batched.program.params]
+    first, second = batched.points
+    points: Sequence[Inputs] = batched.points
     precision: Precision = "float64"
-    modes: tuple[tuple[Mode, ...], ...] = (("rev",),)
+    modes: Mixes = (("rev",),)
     match title:
+        case "two axes" | "shared operand" if len(names) == 1:
+            return
         case "two axes":
-            mixed = [
-                {name: (row if name == names[0] else column)[name] for name in names}
-                for row in points
-                for column in points
-            ]
-            points = mixed if len(names) > 1 else ()
+            points = [{**column, names[0]: row[names[0]]} for row in points for column in points]
         case "shared operand":
-            points = [first, {**second, names[0]: first[names[0]]}] if len(names) > 1 else ()
+            points = [first, {**second, names[0]: first[names[0]]}]
         case "batch 1":
             points = [first]
         case "equal instances":
@@ -194,12 +167,9 @@ def _cell(subject: _Subject, title: str) -> Iterator[Question]:
         case "jvp":
             modes = (("fwd",),)
         case "second order":
-            modes = _SECOND
+            modes = SECOND_ORDER
         case "trips differ":
-            points, modes = subject.trips, _FIRST
+            points, modes = batched.trips, FIRST_ORDER
     if points:
-        at = [
-            Point({name: v.astype(precision) if v.dtype.kind == "f" else v for name, v in p.items()})
-            for p in points
-        ]
-        yield from (weighted_question(subject.program, at, precision, wanted) for wanted in modes)
+        at = [Point(in_precision(inputs, precision)) for inputs in points]
+        yield from (weighted_question(batched.program, at, precision, wanted) for wanted in modes)

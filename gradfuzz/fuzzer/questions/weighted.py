@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def questions(
     typed = typecheck(drawn.program)
     _refuse_complex(typed)
     precision: Precision = drawn.precision if drawn.precision in precisions else precisions[0]
-    points = tuple(Point(_in_precision(inputs, precision)) for inputs in drawn.points)
+    points = tuple(Point(in_precision(inputs, precision)) for inputs in drawn.points)
     names = tuple(p.name for p in drawn.program.params if p.type.is_float)
     if not names:
         return []
@@ -113,15 +114,8 @@ def plain_question(
             )
     weights = tuple(np.ones(t.sizes) if t.is_float else None for t in typed.outputs)
     shapes = {p.name: p.type.sizes for p in program.params}
-    return Question(
-        program,
-        tuple(points),
-        precision,
-        names,
-        tuple(modes),
-        weights,
-        {name: np.ones(shapes[name]) for name in names},
-    )
+    along = {name: np.ones(shapes[name]) for name in names}
+    return Question(program, tuple(points), precision, names, tuple(modes), weights, along)
 
 
 def weighted_question(
@@ -132,19 +126,16 @@ def weighted_question(
     _refuse_complex(typed)
     shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
     along = {name: _signed(rng, shape) for name, shape in shapes.items()}
-    return Question(
-        program, tuple(points), precision, tuple(shapes), tuple(modes), _weights(typed, rng), along
-    )
+    weights = _weights(typed, rng)
+    return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), weights, along)
 
 
 def _refuse_complex(typed: Typed) -> None:
     """Raises `UsageError` where an output is complex. `Question` itself refuses complex inputs."""
     for k, t in enumerate(typed.outputs):
         if t.is_complex:
-            raise UsageError(
-                f"output {k} is complex, and what is asked about is real; ask about"
-                " programs.in_pairs(program)"
-            )
+            advice = "what is asked about is real; ask about programs.in_pairs(program)"
+            raise UsageError(f"output {k} is complex, and {advice}")
 
 
 def _weights(typed: Typed, rng: np.random.Generator) -> tuple[Array | None, ...]:
@@ -162,7 +153,12 @@ _EIGHTHS = np.array([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16])
 _SIGNS = np.array([-1.0, 1.0])
 
 
-def _in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:
+def in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:
     """The inputs, the floats rounded to `precision`."""
     with np.errstate(over="ignore", under="ignore"):
         return {name: v.astype(precision) if is_float(v.dtype) else v for name, v in inputs.items()}
+
+
+def plain_inputs(inputs: Mapping[str, Array]) -> dict[str, Any]:
+    """What `interpret` takes: scalars are no arrays, and ints and bools Python's own."""
+    return {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}

@@ -25,7 +25,8 @@ import functools
 import types
 import typing
 from collections import Counter
-from typing import Any, NoReturn, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -52,8 +53,19 @@ OPTIONAL = "gradfuzz optional"
 T = TypeVar("T")
 
 _UNIONS = (typing.Union, types.UnionType)
-_PLAIN = (str, int, bool)
-_WITH_A_FORM = (float, Program, np.ndarray, datetime.date)
+_PLAIN = {str: "a text", int: "a whole number", bool: "true or false"}
+_WRITERS: Mapping[type, Callable[[Any], Json]] = {
+    **{plain: plain for plain in _PLAIN},
+    float: encode_float,
+    Program: to_json,
+    np.ndarray: encode_array,
+    datetime.date: datetime.date.isoformat,
+}
+_READERS: Mapping[type, Callable[[Json], Any]] = {
+    float: decode_float,
+    Program: from_json,
+    np.ndarray: decode_array,
+}
 
 
 def encode(hint: Any, value: Any) -> Json:
@@ -63,18 +75,17 @@ def encode(hint: Any, value: Any) -> Json:
         return None if value is None else encode(_not_none(hint), value)
     if own is typing.Literal:
         return value
-    if own in _PLAIN:
-        return own(value)
-    if own in _WITH_A_FORM:
-        return _written(own, value)
-    if isinstance(own, type) and issubclass(own, enum.Enum):
+    if own in _WRITERS:
+        return _WRITERS[own](value)
+    if issubclass(own, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(own):
-        fields = _fields(cast(type, own))
+        fields = _fields(cast(type, own)).items()
+        written = {key: (field, getattr(value, field.name)) for key, field in fields}
         return {
-            key: encode(inner, getattr(value, name))
-            for key, (name, inner) in fields.items()
-            if getattr(value, name) is not None or key not in _optional(cast(type, own))
+            key: encode(field.hint, item)
+            for key, (field, item) in written.items()
+            if item is not None or not field.optional
         }
     if issubclass(own, tuple):
         return [encode(inner, item) for inner, item in zip(_items(hint, len(value)), value, strict=True)]
@@ -96,38 +107,29 @@ def _read(hint: Any, data: Json, place: str) -> Any:
     if own in _UNIONS:
         return None if data is None else _read(_not_none(hint), data, place)
     if own is typing.Literal:
-        return (
-            data
-            if data in typing.get_args(hint)
-            else _fail(place, data, f"one of {', '.join(typing.get_args(hint))}")
-        )
+        return _choice({choice: choice for choice in typing.get_args(hint)}, data, place)
     if own in _PLAIN:
-        return (
-            data
-            if type(data) is own
-            else _fail(place, data, {str: "a text", int: "a whole number", bool: "true or false"}[own])
-        )
-    if own in _WITH_A_FORM:
-        return _understood(own, data, place)
-    if isinstance(own, type) and issubclass(own, enum.Enum):
-        known = {member.value: member for member in own}
-        return (
-            known[data]
-            if isinstance(data, str) and data in known
-            else _fail(place, data, f"one of {', '.join(known)}")
-        )
+        return data if type(data) is own else _fail(place, data, _PLAIN[own])
+    if own in _READERS:
+        try:
+            return _READERS[own](data)
+        except ProgramError as error:
+            raise RecordError(f"{place or 'the record'}: {error}") from error
+    if own is datetime.date:
+        try:
+            return datetime.date.fromisoformat(data)
+        except (TypeError, ValueError):
+            _fail(place, data, "a date such as 2026-03-01")
+    if issubclass(own, enum.Enum):
+        return _choice({member.value: member for member in own}, data, place)
     if dataclasses.is_dataclass(own):
-        return _object(cast(type, own), data, place)
+        return _object(own, data, place)
     if issubclass(own, tuple):
         hints = _items(hint, len(_list(data, place)))
         if len(hints) != len(data):
             _fail(place, data, f"a list of {len(hints)}")
-        return tuple(
-            [
-                _read(inner, item, f"{place}[{k}]")
-                for k, (inner, item) in enumerate(zip(hints, data, strict=True))
-            ]
-        )
+        items = enumerate(zip(hints, data, strict=True))
+        return tuple([_read(inner, item, f"{place}[{k}]") for k, (inner, item) in items])
     if issubclass(own, collections.abc.Set):
         (inner,) = typing.get_args(hint)
         return frozenset(_read(inner, item, f"{place}[{k}]") for k, item in enumerate(_list(data, place)))
@@ -137,55 +139,39 @@ def _read(hint: Any, data: Json, place: str) -> Any:
 # Pieces -----------------------------------------------------------------------------------------------------
 
 
-def _written(own: type, value: Any) -> Json:
-    if own is float:
-        return encode_float(value)
-    if own is Program:
-        return to_json(value)
-    return encode_array(value) if own is np.ndarray else value.isoformat()
+def _choice(known: Mapping[str, Any], data: Json, place: str) -> Any:
+    if isinstance(data, str) and data in known:
+        return known[data]
+    return _fail(place, data, f"one of {', '.join(known)}")
 
 
-def _understood(own: type, data: Json, place: str) -> Any:
-    if own is datetime.date:
-        try:
-            return datetime.date.fromisoformat(data)
-        except (TypeError, ValueError):
-            _fail(place, data, "a date such as 2026-03-01")
-    read = {float: decode_float, Program: from_json, np.ndarray: decode_array}[own]
-    try:
-        return read(data)
-    except ProgramError as error:
-        raise RecordError(f"{place or 'the record'}: {error}") from error
-
-
-def _object(own: type, data: Json, place: str) -> Any:
+def _object(own: Any, data: Json, place: str) -> Any:
     fields = _fields(own)
+    names = ", ".join(fields)
     if not isinstance(data, dict):
-        _fail(place, data, f"an object with the fields {', '.join(fields)}")
-    inside = f"{place}." if place else ""
-    for key in fields:
-        if key not in data and key not in _optional(own):
+        _fail(place, data, f"an object with the fields {names}")
+    for key, field in fields.items():
+        if key not in data and not field.optional:
             raise RecordError(f"{place or 'the record'}: the field {key!r} is missing")
     for key in data:
         if key not in fields:
-            raise RecordError(
-                f"{place or 'the record'}: the field {key!r} is unknown; the fields are {', '.join(fields)}"
-            )
-    return own(
-        **{name: _read(hint, data[key], inside + key) for key, (name, hint) in fields.items() if key in data}
-    )
+            unknown = f"the field {key!r} is unknown; the fields are {names}"
+            raise RecordError(f"{place or 'the record'}: {unknown}")
+    inside = f"{place}." if place else ""
+    found = {key: field for key, field in fields.items() if key in data}
+    return own(**{field.name: _read(field.hint, data[key], inside + key) for key, field in found.items()})
 
 
 def _mapping(hint: Any, data: Json, place: str) -> Any:
     key, inner = _key_and_item(hint)
-    if _is_name(key):
-        if not isinstance(data, dict):
-            _fail(place, data, "an object")
-        pairs = [
-            (_read(key, k, f"{place}.{k}"), _read(inner, item, f"{place}.{k}")) for k, item in data.items()
-        ]
+    if not _is_name(key):
+        pair = types.GenericAlias(tuple, (key, inner))
+        pairs = [_read(pair, item, f"{place}[{k}]") for k, item in enumerate(_list(data, place))]
+    elif isinstance(data, dict):
+        places = ((f"{place}.{k}", k, item) for k, item in data.items())
+        pairs = [(_read(key, k, at), _read(inner, item, at)) for at, k, item in places]
     else:
-        pairs = [_read(_pair(key, inner), pair, f"{place}[{k}]") for k, pair in enumerate(_list(data, place))]
+        _fail(place, data, "an object")
     return Counter(dict(pairs)) if _origin(hint) is Counter else dict(pairs)
 
 
@@ -195,9 +181,8 @@ def _list(data: Json, place: str) -> list[Json]:
 
 def _fail(place: str, data: Json, wanted: str) -> NoReturn:
     text = repr(data)
-    raise RecordError(
-        f"{place or 'the record'}: {text if len(text) <= 60 else text[:57] + '...'} is not {wanted}"
-    )
+    short = text if len(text) <= 60 else text[:57] + "..."
+    raise RecordError(f"{place or 'the record'}: {short} is not {wanted}")
 
 
 # Hints ------------------------------------------------------------------------------------------------------
@@ -224,29 +209,21 @@ def _key_and_item(hint: Any) -> tuple[Any, Any]:
     return (arguments[0], int) if _origin(hint) is Counter else arguments
 
 
-def _pair(key: Any, item: Any) -> Any:
-    return types.GenericAlias(tuple, (key, item))
-
-
 def _is_name(key: Any) -> bool:
     return key is str or (isinstance(key, type) and issubclass(key, enum.Enum))
 
 
+class _Field(NamedTuple):
+    name: str
+    hint: Any
+    optional: bool
+
+
 @functools.cache
-def _fields(own: type) -> dict[str, tuple[str, Any]]:
-    """The names and the hints of a dataclass's fields, by their keys."""
+def _fields(own: Any) -> dict[str, _Field]:
+    """A dataclass's fields by their keys."""
     hints = typing.get_type_hints(own)
     return {
-        field.metadata.get(KEY, field.name): (field.name, hints[field.name])
-        for field in dataclasses.fields(cast(Any, own))
+        f.metadata.get(KEY, f.name): _Field(f.name, hints[f.name], bool(f.metadata.get(OPTIONAL)))
+        for f in dataclasses.fields(own)
     }
-
-
-@functools.cache
-def _optional(own: type) -> frozenset[str]:
-    """The keys of a dataclass's fields that may be missing."""
-    return frozenset(
-        field.metadata.get(KEY, field.name)
-        for field in dataclasses.fields(cast(Any, own))
-        if field.metadata.get(OPTIONAL)
-    )

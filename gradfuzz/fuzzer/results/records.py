@@ -58,9 +58,8 @@ def from_document(data: Json, of: type[T], source: str) -> T:
     Raises `RecordError`, which names `source` and the place in it.
     """
     if not isinstance(data, dict):
-        raise RecordError(
-            f"{source}: this is no object; a record is one, with schema and type; export it again"
-        )
+        advice = "a record is one, with schema and type; export it again"
+        raise RecordError(f"{source}: this is no object; {advice}")
     fields = _migrated(dict(data), source)
     name = fields.pop("type", None)
     if name != _NAMES[of]:
@@ -80,17 +79,15 @@ def loads(text: str, source: str) -> Json:
     """The data of a JSON text. `RecordError` names `source`, line and column where it is not strict JSON."""
 
     def refuse(constant: str) -> NoReturn:
-        raise RecordError(
-            f'{source}: {constant} is not JSON; such a float is written as a string, "{constant}"'
-        )
+        advice = f'such a float is written as a string, "{constant}"'
+        raise RecordError(f"{source}: {constant} is not JSON; {advice}")
 
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise RecordError(
-            f"{source}: not JSON at {place} ({error.msg}); mend it there, or export it again"
-        ) from error
+        advice = "mend it there, or export it again"
+        raise RecordError(f"{source}: not JSON at {place} ({error.msg}); {advice}") from error
     except (RecursionError, ValueError) as error:
         raise RecordError(f"{source}: not JSON that can be read ({error}); export it again") from error
 
@@ -117,16 +114,11 @@ def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
     """The document in the current schema."""
     while (schema := data.get("schema")) != SCHEMA:
         if type(schema) is not int or schema not in MIGRATIONS:
-            newer = type(schema) is int and schema > SCHEMA
-            advice = (
-                "it was written by a newer gradfuzz; install that"
-                if newer
-                else f"it is a whole number from 1 to {SCHEMA}"
-            )
-            raise RecordError(
-                f"{source}: schema {schema!r} is unknown to this gradfuzz, which knows 1 to {SCHEMA}:"
-                f" {advice}"
-            )
+            advice = f"it is a whole number from 1 to {SCHEMA}"
+            if type(schema) is int and schema > SCHEMA:
+                advice = "it was written by a newer gradfuzz; install that"
+            unknown = f"schema {schema!r} is unknown to this gradfuzz, which knows 1 to {SCHEMA}"
+            raise RecordError(f"{source}: {unknown}: {advice}")
         data = {**MIGRATIONS[schema](data), "schema": schema + 1}
     return data
 

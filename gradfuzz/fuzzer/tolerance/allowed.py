@@ -24,10 +24,10 @@ from gradfuzz.engine import Rules, derivative
 from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitError
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import OTHERWISE, written_otherwise
-from gradfuzz.fuzzer.tolerance.lanes import UndecidedError
-from gradfuzz.fuzzer.tolerance.perturbed import FINE_EPS, LANES, PerturbedNamespace, unit_roundoff
+from gradfuzz.fuzzer.tolerance.lanes import LANES
+from gradfuzz.fuzzer.tolerance.perturbed import FINE_EPS, PerturbedNamespace, unit_roundoff
 from gradfuzz.oracles.base import Array, Mode, Point, Question
-from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
+from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import evaluate
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
@@ -101,19 +101,16 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tole
     be computed.
     """
     order = question.order
-    modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
-    found = [
-        _widest(same_point)
-        for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)
-    ]
-    further = [_by_modes(question, _only("rev", order), trip_limit, regrouped=True)]
+    reverse = _only("rev", order)
+    modes = dict.fromkeys([reverse, _only("fwd", order), question.modes])
+    by_modes = [_by_modes(question, m, trip_limit) for m in modes]
+    found = [_widest(same_point) for same_point in zip(*by_modes, strict=True)]
+    further = [_by_modes(question, reverse, trip_limit, regrouped=True)]
     if written_otherwise(question.program):
-        further.append(_by_modes(question, _only("rev", order), trip_limit, OTHERWISE))
+        further.append(_by_modes(question, reverse, trip_limit, OTHERWISE))
     for others in further:
-        found = [
-            t if t.reason or other.reason else _widest([t, other])
-            for t, other in zip(found, others, strict=True)
-        ]
+        pairs = zip(found, others, strict=True)
+        found = [t if t.reason or other.reason else _widest([t, other]) for t, other in pairs]
     return found
 
 
@@ -126,11 +123,9 @@ def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
     if refused is not None:
         return refused
     first = tolerances[0]
-    value_noise = tuple(
-        functools.reduce(np.maximum, noises)
-        for noises in zip(*(t.value_noise for t in tolerances), strict=True)
-    )
+    columns = zip(*(t.value_noise for t in tolerances), strict=True)
     noise = {name: functools.reduce(np.maximum, [t.noise[name] for t in tolerances]) for name in first.noise}
+    value_noise = tuple(functools.reduce(np.maximum, noises) for noises in columns)
     return replace(first, value_noise=value_noise, noise=noise)
 
 
@@ -149,13 +144,9 @@ def _by_modes(
         return [Tolerance(question.precision, Reason.DOMAIN, str(error)) for _ in question.points]
     result: dict[int, Tolerance] = {}
     for group in _alike(question):
-        result.update(
-            zip(
-                group,
-                _together(graph, question, [question.points[k] for k in group], trip_limit, regrouped),
-                strict=True,
-            )
-        )
+        points = [question.points[k] for k in group]
+        found = _together(graph, question, points, trip_limit, regrouped)
+        result.update(zip(group, found, strict=True))
     return [result[k] for k in range(len(question.points))]
 
 
@@ -190,18 +181,22 @@ def _together(
 def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, regrouped: bool) -> Tolerance:
     try:
         return _run(graph, question, [point], trip_limit, regrouped)[0]
-    except UndecidedError as error:
-        return Tolerance(question.precision, Reason.PRIMAL, str(error))
-    except TripLimitError as error:
-        return Tolerance(question.precision, Reason.TRIP_LIMIT, str(error))
-    except OutOfRangeError as error:
-        return Tolerance(question.precision, Reason.RANGE, str(error))
     except EvaluationError as error:
-        return Tolerance(question.precision, Reason.DOMAIN, str(error))
+        reason = next((known for kind, known in _REASONS.items() if isinstance(error, kind)), Reason.DOMAIN)
+        return Tolerance(question.precision, reason, str(error))
     except (FloatingPointError, OverflowError) as error:
-        return Tolerance(
-            question.precision, Reason.RANGE, f"{error} while the derivative is computed in float64"
-        )
+        message = f"{error} while the derivative is computed in float64"
+        return Tolerance(question.precision, Reason.RANGE, message)
+
+
+_REASONS: Mapping[type[EvaluationError], Reason] = {
+    UndecidedError: Reason.PRIMAL,
+    TripLimitError: Reason.TRIP_LIMIT,
+    OutOfRangeError: Reason.RANGE,
+}
+
+
+_CHAOTIC = "the computation is chaotic: its rounding errors are not in proportion to the roundoff"
 
 
 def _run(
@@ -215,9 +210,8 @@ def _run(
     spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
     sizes = np.abs(exact)
     # In the target, a value that cancels is as large as its noise, even where the exact lane is near 0.
-    smallest = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale)).min(
-        axis=0, initial=1.0
-    )
+    at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale))
+    smallest = at_least.min(axis=0, initial=1.0)
     largest = sizes.max(axis=0, initial=1.0)
     least, most = _NORMAL[question.precision]
     measured = [_measured(outputs, k, namespace.scale) for k in range(len(points))]
@@ -231,16 +225,12 @@ def _run(
             continue
         if np.any(spread[:, k] > _SMALL * sizes[:, k]):
             if finer is None:
-                fine = PerturbedNamespace(
-                    question.precision, len(points), FINE_EPS[question.precision], regrouped=regrouped
-                )
+                eps = FINE_EPS[question.precision]
+                fine = PerturbedNamespace(question.precision, len(points), eps, regrouped=regrouped)
                 finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
             _, fine_noises = _measured(finer[0], k, finer[1])
             if not _proportional(values, noises, fine_noises):
-                message = (
-                    "the computation is chaotic: its rounding errors are not in proportion to the roundoff"
-                )
-                result.append(Tolerance(question.precision, Reason.NOISE, message))
+                result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue
         count = len(question.weights)
         result.append(

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.errors import EvaluationError
-
 Array = Any
 """A float64 or complex128 array whose last axis holds the lanes, or an int or bool array without lanes."""
 
 
-class UndecidedError(EvaluationError):
-    """Rounding in the target's precision may decide a comparison either way, or points of one run differ."""
+LANES = 8
+"""Per point: one exact, five random, two biased."""
 
 
 def has_lanes(x: Any) -> bool:
@@ -30,3 +28,13 @@ def joined(re: Any, im: Any) -> Array:
     result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.complex128)
     result.real, result.imag = re, im
     return result
+
+
+def per_point(x: Array) -> Array:
+    """The same lanes with an axis of points before them."""
+    return x.reshape(*x.shape[:-1], x.shape[-1] // LANES, LANES)
+
+
+def of_exact(x: Array) -> Array:
+    """Each point's exact lane, repeated in all its lanes."""
+    return np.repeat(x[..., ::LANES], LANES, axis=-1)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.tolerance.lanes import Array, UndecidedError, has_lanes, is_complex, joined
+from gradfuzz.fuzzer.tolerance.lanes import LANES, Array, has_lanes, is_complex, joined, per_point
 from gradfuzz.fuzzer.tolerance.perturbed_complex import ComplexLanes
 from gradfuzz.fuzzer.tolerance.perturbed_linalg import LinalgLanes
 from gradfuzz.fuzzer.tolerance.perturbed_tensors import TensorLanes
@@ -32,14 +32,11 @@ from gradfuzz.oracles.device import operand_roundings
 from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
-from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
+from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, Precision, rounded
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
-
-LANES = 8
-"""Per point: one exact, five random, two biased."""
 
 EPS: Mapping[Precision, float] = {name: max(f.roundoff, 2.0**-40) for name, f in FORMATS.items()}
 """The relative perturbation by precision: its unit roundoff if that is far above the lanes' rounding."""
@@ -89,6 +86,24 @@ def _pools(eps: float, points: int) -> tuple[Array, Array, Array]:
     return 1.0 + draws, 1.0 + FUNCTION_UNITS * draws, 1.0 + draws * np.tile(_SUM_SIGN, points)
 
 
+def _selection(choose: np.ufunc) -> Any:
+    def method(self: PerturbedNamespace, a: Array, b: Array) -> Array:
+        self._sign(a, b)
+        return choose(a, b)
+
+    return method
+
+
+def _comparison(holds: np.ufunc) -> Any:
+    """A scalar truth value is Python's own."""
+
+    def method(self: PerturbedNamespace, a: Array, b: Array) -> Any:
+        found = holds(self._sign(a, b), 0)
+        return bool(found) if np.ndim(found) == 0 else found
+
+    return method
+
+
 class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     """float64 lanes for `points` points at once. Ints and bools are exact and have no lanes.
 
@@ -130,9 +145,8 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         entries = [c.value for c in value.values]
         if value.dtype in ("int", "bool"):
             return np.array(entries, np.int64 if value.dtype == "int" else np.bool_).reshape(value.shape)
-        rows = np.array(
-            [self.constant(v) for v in entries], np.float64 if value.dtype == "float" else np.complex128
-        )
+        dtype = np.float64 if value.dtype == "float" else np.complex128
+        rows = np.array([self.constant(v) for v in entries], dtype)
         return rows.reshape(*value.shape, self.width)
 
     def inputs(self, values: Sequence[Array]) -> Array:
@@ -155,14 +169,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return pool[k : k + size].reshape(shape)
 
     def _result(self, exact: Array, pool: Array) -> Array:
+        return self._keep(self._perturbed(exact, pool))
+
+    def _perturbed(self, exact: Array, pool: Array) -> Array:
         """`exact`, perturbed; of a complex number, each part."""
-        if is_complex(exact):
-            return self._keep(
-                joined(*(part * self._factors(pool, part.shape) for part in (exact.real, exact.imag)))
-            )
-        result: Array = exact * self._factors(pool, exact.shape)
-        self.seen.append(result)
-        return result
+        return self._by_part(lambda part: part * self._factors(pool, part.shape), exact)
 
     def _keep(self, result: Array) -> Array:
         self.seen.append(result)
@@ -176,12 +187,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         """`x` as a factor of a matrix product, which may be rounded before."""
         if not self._operand_units or not has_lanes(x):
             return x
-        return self._by_part(
-            lambda part: (
-                part * (1.0 + self._operand_units * (self._factors(self._product, part.shape) - 1.0))
-            ),
-            x,
-        )
+
+        def rounded_part(part: Array) -> Array:
+            return part * (1.0 + self._operand_units * (self._factors(self._product, part.shape) - 1.0))
+
+        return self._by_part(rounded_part, x)
 
     # Arithmetic
 
@@ -208,7 +218,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     def _stepped(self, row: Function, x: Array) -> Array:
         """A function with jumps: no lane may be on another step."""
         result: Array = numpy_function(row.name)(x)
-        by_point = result.reshape(*result.shape[:-1], self.points, LANES)
+        by_point = per_point(result)
         if np.any(by_point != by_point[..., :1]):
             raise UndecidedError(f"rounding decides which step of {row.name} is met")
         return self._keep(result)
@@ -217,9 +227,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         if not has_lanes(a):
             return np.add(a, b)
         if self._regrouped:
-            a, b = (
-                self._by_part(lambda part: part * self._factors(self._sum, part.shape), x) for x in (a, b)
-            )
+            a, b = (self._perturbed(x, self._sum) for x in (a, b))
         return self._result(a + b, self._sum)
 
     def subtract(self, a: Array, b: Array) -> Array:
@@ -234,17 +242,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         quotient = a / b
         # The derivative of a quotient divides by b*b or twice by b: both must stay in range.
         self.seen.append(b * b)
-        return (
-            self._near(quotient, self._product, FUNCTION_UNITS)
-            if is_complex(a)
-            else self._result(quotient, self._product)
-        )
+        if is_complex(a):
+            return self._near(quotient, self._product, FUNCTION_UNITS)
+        return self._result(quotient, self._product)
 
-    def negative(self, a: Array) -> Array:
-        return np.negative(a)
-
-    def remainder(self, a: Array, b: Array) -> Array:
-        return np.remainder(a, b)
+    negative, remainder = staticmethod(np.negative), staticmethod(np.remainder)
 
     def integer_pow(self, x: Array, *, n: int) -> Array:
         if n == 0:
@@ -271,7 +273,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
 
         All lanes and points must agree on it beyond noise.
         """
-        by_point = differences.reshape(*differences.shape[:-1], self.points, LANES)
+        by_point = per_point(differences)
         exact = by_point[..., :1]
         noise = np.abs(by_point - exact).max(axis=-1, keepdims=True)
         if np.any((np.abs(exact) <= self._decision * noise) & (noise > 0)):
@@ -283,10 +285,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return result
 
     def _sign(self, a: Array, b: Array) -> Array:
-        if not has_lanes(a):
-            exact: Array = np.sign(a - b)
-            return exact
-        return self._alike(np.subtract(a, b))
+        return self._alike(np.subtract(a, b)) if has_lanes(a) else np.sign(a - b)
 
     def abs(self, x: Array) -> Array:
         if has_lanes(x):
@@ -296,51 +295,22 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return np.abs(x)
 
     def sign(self, x: Array) -> Array:
-        if not has_lanes(x):
-            return np.sign(x)
-        self._alike(x)
+        if has_lanes(x):
+            self._alike(x)
         return np.sign(x)
 
-    def maximum(self, a: Array, b: Array) -> Array:
-        self._sign(a, b)
-        return np.maximum(a, b)
-
-    def minimum(self, a: Array, b: Array) -> Array:
-        self._sign(a, b)
-        return np.minimum(a, b)
+    maximum, minimum = _selection(np.maximum), _selection(np.minimum)
 
     def where(self, condition: Any, a: Array, b: Array) -> Array:
         chosen = np.asarray(condition)
-        if has_lanes(a):
-            chosen = chosen[..., np.newaxis]
-        return np.where(chosen, a, b)
+        return np.where(chosen[..., np.newaxis] if has_lanes(a) else chosen, a, b)
 
-    def less(self, a: Array, b: Array) -> Any:
-        return _bool(self._sign(a, b) < 0)
+    less, less_equal = _comparison(np.less), _comparison(np.less_equal)
+    greater, greater_equal = _comparison(np.greater), _comparison(np.greater_equal)
+    equal, not_equal = _comparison(np.equal), _comparison(np.not_equal)
 
-    def less_equal(self, a: Array, b: Array) -> Any:
-        return _bool(self._sign(a, b) <= 0)
-
-    def greater(self, a: Array, b: Array) -> Any:
-        return _bool(self._sign(a, b) > 0)
-
-    def greater_equal(self, a: Array, b: Array) -> Any:
-        return _bool(self._sign(a, b) >= 0)
-
-    def equal(self, a: Array, b: Array) -> Any:
-        return _bool(self._sign(a, b) == 0)
-
-    def not_equal(self, a: Array, b: Array) -> Any:
-        return _bool(self._sign(a, b) != 0)
-
-    def logical_and(self, a: Any, b: Any) -> Any:
-        return np.logical_and(a, b)
-
-    def logical_or(self, a: Any, b: Any) -> Any:
-        return np.logical_or(a, b)
-
-    def logical_not(self, a: Any) -> Any:
-        return np.logical_not(a)
+    logical_and, logical_or = staticmethod(np.logical_and), staticmethod(np.logical_or)
+    logical_not = staticmethod(np.logical_not)
 
     # Folds
 
@@ -451,8 +421,3 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
 
 def _rank(x: Any) -> int:
     return np.ndim(x) - has_lanes(x)
-
-
-def _bool(holds: Array) -> Any:
-    """A scalar truth value as Python's own."""
-    return bool(holds) if np.ndim(holds) == 0 else holds

@@ -12,15 +12,22 @@ may carry a number across it, and on it, where the sign of a zero decides.
 
 from __future__ import annotations
 
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.tolerance.lanes import Array, UndecidedError, is_complex, joined
+from gradfuzz.fuzzer.tolerance.lanes import Array, is_complex, joined, per_point
+from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 
 _CUT = frozenset({"log", "sqrt"})
 _QUOTIENTS = {"tan": np.cos, "tanh": np.cosh}
 """Functions that some libraries compute as quotients, with the divisor, which must stay in range."""
+
+
+_ON_THE_CUT = (
+    "a number is on the branch cut of a logarithm, root or power, or as near as rounding may bring it"
+)
 
 
 class ComplexLanes:
@@ -28,11 +35,7 @@ class ComplexLanes:
 
     # No rounding here
 
-    def complex(self, re: Array, im: Array) -> Array:
-        return joined(re, im)
-
-    def conj(self, x: Array) -> Array:
-        return np.conj(x)
+    complex, conj = staticmethod(joined), staticmethod(np.conj)
 
     def real(self: Any, x: Array) -> Array:
         return self._keep(x.real.copy()) if is_complex(x) else x
@@ -61,37 +64,13 @@ class ComplexLanes:
         return exact * self._factors(self._product, exact.shape)
 
     def _off_the_cut(self: Any, x: Array) -> None:
-        by_point = x.reshape(*x.shape[:-1], self.points, x.shape[-1] // self.points)
+        by_point = per_point(x)
         exact = by_point[..., :1]
         noise = self._decision * np.abs(by_point - exact).max(axis=-1, keepdims=True)
         if np.any((exact.real <= noise) & (np.abs(exact.imag) <= noise)):
-            raise UndecidedError(
-                "a number is on the branch cut of a logarithm, root or power, or as near as rounding may"
-                " bring it"
-            )
+            raise UndecidedError(_ON_THE_CUT)
 
     # Functions
-
-    def sin(self: Any, x: Array) -> Array:
-        return self._called("sin", x)
-
-    def cos(self: Any, x: Array) -> Array:
-        return self._called("cos", x)
-
-    def tan(self: Any, x: Array) -> Array:
-        return self._called("tan", x)
-
-    def tanh(self: Any, x: Array) -> Array:
-        return self._called("tanh", x)
-
-    def exp(self: Any, x: Array) -> Array:
-        return self._called("exp", x)
-
-    def log(self: Any, x: Array) -> Array:
-        return self._called("log", x)
-
-    def sqrt(self: Any, x: Array) -> Array:
-        return self._called("sqrt", x)
 
     def _called(self: Any, name: str, x: Array) -> Array:
         """sin, cos, tan, tanh, exp, log or sqrt."""
@@ -105,6 +84,11 @@ class ComplexLanes:
         if name == "log":
             return self._keep(exact + np.maximum(np.abs(exact), 1.0) * self._draws(exact, self._function))
         return self._near(exact, self._function)
+
+    sin, cos = partialmethod(_called, "sin"), partialmethod(_called, "cos")
+    tan, tanh = partialmethod(_called, "tan"), partialmethod(_called, "tanh")
+    exp = partialmethod(_called, "exp")
+    log, sqrt = partialmethod(_called, "log"), partialmethod(_called, "sqrt")
 
     def _complex_abs(self: Any, x: Array) -> Array:
         """The modulus. Its slope has size 1 in any direction, and near 0 rounding chooses the direction."""

@@ -22,15 +22,18 @@ sums are exactly 0 that with others are 0 only up to rounding.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from gradfuzz.errors import DomainError
-from gradfuzz.fuzzer.tolerance.lanes import Array, UndecidedError, has_lanes, is_complex
+from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, of_exact, per_point
 from gradfuzz.programs.arithmetic.linalg_internal import GAP_UNITS
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
+from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.arithmetic.product_objects import aligned
 from gradfuzz.programs.language.precision import FORMATS
 
@@ -56,10 +59,10 @@ class LinalgLanes:
         return self._draws(x, self._product)
 
     def _by_norm(self: Any, x: Array) -> Array:
-        return x + np.sqrt(np.sum(_squares(x), axis=(-3, -2), keepdims=True)) * self._draws_of(x)
+        return x + _lengths(x, (-3, -2)) * self._draws_of(x)
 
     def _by_column(self: Any, x: Array) -> Array:
-        return x + np.sqrt(np.sum(_squares(x), axis=-3, keepdims=True)) * self._draws_of(x)
+        return x + _lengths(x, -3) * self._draws_of(x)
 
     def _by_diagonal(self: Any, x: Array) -> Array:
         sizes = np.sqrt(np.abs(np.einsum("...iil->...il", x)))
@@ -82,6 +85,16 @@ class LinalgLanes:
     def _rounded(self: Any, x: Array) -> Array:
         return self._result(x, self._product)
 
+    def _of_nearby(self: Any, op: str, moved: Callable[..., Array], x: Array, **params: Any) -> Array:
+        """The only result of an op for the matrix nearby."""
+        return self._rounded(self._lapack(op, moved(self, x), **params))
+
+    svdvals = partialmethod(_of_nearby, "svdvals", _by_norm)
+    eigvalsh = partialmethod(_of_nearby, "eigvalsh", _by_norm)
+    expm = partialmethod(_of_nearby, "expm", _by_norm)
+    inv = partialmethod(_of_nearby, "inv", _by_column)
+    cholesky = partialmethod(_of_nearby, "cholesky", _by_diagonal)
+
     def _unit(self: Any, columns: Array) -> Array:
         """Columns of length 1."""
         return self._keep(columns + self._draws_of(columns))
@@ -91,30 +104,23 @@ class LinalgLanes:
 
         It includes a further turn of no significance.
         """
-        by_point = columns.reshape(*columns.shape[:-1], self.points, columns.shape[-1] // self.points)
+        by_point = per_point(columns)
         inner = (np.conj(by_point) * by_point[..., :1]).sum(axis=-4)
+        shape = (*inner.shape[:-2], columns.shape[-1])
+        if not is_complex(inner):
+            return np.where(inner < 0, -1.0, 1.0).reshape(shape)
         sizes = np.abs(inner)
-        phases = (
-            inner / np.where(sizes == 0.0, 1.0, sizes)
-            if is_complex(inner)
-            else np.where(inner < 0, -1.0, 1.0)
-        )
-        signs: Array = np.where(sizes == 0.0, 1.0, phases).reshape(*inner.shape[:-2], columns.shape[-1])
-        return (
-            signs * np.exp(1j * np.arange(1, columns.shape[-2] + 1))[:, np.newaxis]
-            if is_complex(inner)
-            else signs
-        )
+        phases = np.where(sizes == 0.0, 1.0, inner / np.where(sizes == 0.0, 1.0, sizes)).reshape(shape)
+        return phases * np.exp(1j * np.arange(1, columns.shape[-2] + 1))[:, np.newaxis]
 
     def _order(self: Any, w: Array) -> Array:
         """For each value of the exact lane, the place of its counterpart in another lane: (..., n, lanes)."""
-        distances = np.abs(self._exact(w)[..., :, np.newaxis, :] - w[..., np.newaxis, :, :])
+        distances = np.abs(of_exact(w)[..., :, np.newaxis, :] - w[..., np.newaxis, :, :])
         order = distances.argmin(axis=-2) if w.size else np.zeros(w.shape, int)
         for place in np.ndindex(*w.shape[:-2], w.shape[-1]):
             index = (*place[:-1], slice(None), place[-1])
-            if (
-                len(set(order[index].tolist())) < w.shape[-2]
-            ):  # not one to one: those that are equal, or nearly so
+            one_to_one = len(set(order[index].tolist())) == w.shape[-2]
+            if not one_to_one:  # those that are equal, or nearly so
                 order[index] = linear_sum_assignment(distances[(*place[:-1], ..., place[-1])])[1]
         return order
 
@@ -123,10 +129,8 @@ class LinalgLanes:
     def qr(self: Any, x: Array, *, mode: str) -> tuple[Array, Array]:
         q, r = self._lapack("qr", self._by_column(x), mode=mode)
         signs = self._signs(q)
-        kept = signs[..., : r.shape[-3], :]
-        return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(
-            r * np.conj(kept)[..., :, np.newaxis, :]
-        )
+        kept = np.conj(signs[..., : r.shape[-3], :])[..., :, np.newaxis, :]
+        return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(r * kept)
 
     def lu(self: Any, x: Array) -> tuple[Array, Array, Array]:
         p, lower, upper = self._lapack("lu", self._by_column(x))
@@ -136,21 +140,15 @@ class LinalgLanes:
     def svd(self: Any, x: Array, *, full_matrices: bool) -> tuple[Array, Array, Array]:
         u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=full_matrices)
         k = s.shape[-2]
-        v = np.conj(np.swapaxes(vh, -3, -2))
+        v = np.conj(_transposed(vh))
         shared = self._signs(u[..., :k, :])
         left, right = (np.concatenate([shared, self._signs(y[..., k:, :])], axis=-2) for y in (u, v))
         u, v = self._unit(u * left[..., np.newaxis, :, :]), self._unit(v * right[..., np.newaxis, :, :])
-        return u, self._rounded(s), np.conj(np.swapaxes(v, -3, -2))
-
-    def svdvals(self: Any, x: Array) -> Array:
-        return self._rounded(self._lapack("svdvals", self._by_norm(x)))
+        return u, self._rounded(s), np.conj(_transposed(v))
 
     def eigh(self: Any, x: Array) -> tuple[Array, Array]:
         w, v = self._lapack("eigh", self._by_norm(x))
         return self._rounded(w), self._unit(v * self._signs(v)[..., np.newaxis, :, :])
-
-    def eigvalsh(self: Any, x: Array) -> Array:
-        return self._rounded(self._lapack("eigvalsh", self._by_norm(x)))
 
     def eig(self: Any, x: Array) -> tuple[Array, Array]:
         w, v = self._lapack("eig", self._by_norm(x))
@@ -162,9 +160,6 @@ class LinalgLanes:
     def eigvals(self: Any, x: Array) -> Array:
         w = self._lapack("eigvals", self._by_norm(x))
         return self._rounded(np.take_along_axis(w, self._order(w), axis=-2))
-
-    def cholesky(self: Any, x: Array, *, upper: bool) -> Array:
-        return self._rounded(self._lapack("cholesky", self._by_diagonal(x), upper=upper))
 
     # Solving
 
@@ -181,22 +176,15 @@ class LinalgLanes:
         if unit_diagonal:
             triangle = np.where(np.eye(a.shape[-2], dtype=np.bool_)[..., np.newaxis], 1.0, triangle)
         if transposed == left:
-            triangle = np.swapaxes(triangle, -3, -2)
-        return (
-            self.solve(triangle, b)
-            if left
-            else np.swapaxes(self.solve(triangle, np.swapaxes(b, -3, -2)), -3, -2)
-        )
-
-    def inv(self: Any, x: Array) -> Array:
-        return self._rounded(self._lapack("inv", self._by_column(x)))
+            triangle = _transposed(triangle)
+        return self.solve(triangle, b) if left else _transposed(self.solve(triangle, _transposed(b)))
 
     def pinv(self: Any, x: Array) -> Array:
         """The exact lane decides which singular values are 0: perturbed matrices would all have full rank."""
         if x.size == 0:
             return self._lapack("pinv", x)
         u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=False)
-        kept = self._exact(s) > _NUMPY_RANK * self._exact(s).max(axis=-2, keepdims=True)
+        kept = of_exact(s) > _NUMPY_RANK * of_exact(s).max(axis=-2, keepdims=True)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         return self._rounded(np.einsum("...kjl,...kl,...ikl->...jil", np.conj(vh), inverse, np.conj(u)))
 
@@ -213,7 +201,7 @@ class LinalgLanes:
         if x.shape[-2] == 0:
             return self._lapack("det", x)
         det = self._lapack("det", self._by_column(x))
-        lengths = np.sqrt(np.sum(_squares(x), axis=-3))
+        lengths = _lengths(x, -3)[..., 0, :, :]
         self.see_partial_products(lengths, (lengths.ndim - 2,))
         return self._keep(det + np.prod(lengths, axis=-2) * self._draws_of(det))
 
@@ -229,19 +217,16 @@ class LinalgLanes:
             return self._lapack("matrix_power", x, n=0)
         if n < 0:
             return self.matrix_power(self.inv(x), n=-n)
-        half = self.matrix_power(x, n=n // 2) if n > 1 else None
-        if half is None:
+        if n == 1:
             return x
+        half = self.matrix_power(x, n=n // 2)
         square = self.matmul(half, half)
         return self.matmul(square, x) if n % 2 else square
-
-    def expm(self: Any, x: Array) -> Array:
-        return self._rounded(self._lapack("expm", self._by_norm(x)))
 
     def cofactor(self: Any, x: Array, *directions: Array) -> Array:
         """Also adds eps of the product of the norms of all factors."""
         result = self._lapack("cofactor", *map(self._by_norm, (x, *directions)))
-        norms = [np.sqrt(np.sum(_squares(a), axis=(-3, -2), keepdims=True)) for a in (x, *directions)]
+        norms = [_lengths(a, (-3, -2)) for a in (x, *directions)]
         factors = [norms[0]] * (x.shape[-2] - 1 - len(directions)) + norms[1:]
         return self._keep(result + functools.reduce(np.multiply, factors, 1.0) * self._draws_of(result))
 
@@ -249,31 +234,23 @@ class LinalgLanes:
         """The exact lane of each point decides which gaps are 0: perturbation splits repeated eigenvalues."""
         m, n = k.shape[-3:-1]
         gaps = self.subtract(y[..., np.newaxis, :, :], x[..., :, np.newaxis, :])
-        largest = np.maximum(*(np.abs(v).max(axis=-2, initial=0.0) for v in (x, y)))[
-            ..., np.newaxis, np.newaxis, :
-        ]
-        closed = np.abs(self._exact(gaps)) <= GAP_UNITS * max(m, n) * np.finfo(np.float64).eps * self._exact(
-            largest
-        )
+        largest = np.maximum(*(np.abs(v).max(axis=-2, initial=0.0) for v in (x, y)))
+        largest = of_exact(largest[..., np.newaxis, np.newaxis, :])
+        sizes, units = np.abs(of_exact(gaps)), GAP_UNITS * max(m, n)
         diagonal = np.eye(m, n, dtype=np.bool_)[..., np.newaxis] & hollow
-        if np.any(closed & ~diagonal & (self._exact(k) != 0)):
+        used = ~diagonal & (of_exact(k) != 0)
+        closed = sizes <= units * np.finfo(np.float64).eps * largest
+        if np.any(closed & used):
             raise DomainError(
                 "the derivative depends on what a repeated eigenvalue or singular value leaves open"
             )
-        unclear = np.abs(self._exact(gaps)) <= _UNCLEAR * GAP_UNITS * max(m, n) * FORMATS[
-            self.precision
-        ].roundoff * self._exact(largest)
-        if np.any(unclear & ~closed & ~diagonal & (self._exact(k) != 0)):
+        unclear = sizes <= _UNCLEAR * units * FORMATS[self.precision].roundoff * largest
+        if np.any(unclear & ~closed & used):
             raise UndecidedError(
                 f"two eigenvalues or singular values are closer to each other than {self.precision} tells"
             )
         skipped = closed | diagonal
         return self._rounded(np.where(skipped, 0.0, k / np.where(skipped, 1.0, gaps)))
-
-    def _exact(self: Any, x: Array) -> Array:
-        """Each point's exact lane, repeated in all its lanes."""
-        lanes = self.width // self.points
-        return np.repeat(x[..., ::lanes], lanes, axis=-1)
 
     # Norms
 
@@ -284,9 +261,8 @@ class LinalgLanes:
             return self.sqrt(self.sum(self._squared(x), axis=(-2, -1), keepdims=keepdims))
         if ord in (2, -2, "nuc"):
             s = self.svdvals(x)
-            result = (
-                self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else s[..., 0 if ord == 2 else -1, :]
-            )
+            one = s[..., 0 if ord == 2 else -1, :]
+            result = self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else one
         else:
             sums = self.sum(self.abs(x), axis=-2 if ord in (1, -1) else -1, keepdims=False)
             result = (self.amax if ord in (1, "inf") else self.amin)(sums, axis=-1, keepdims=False)
@@ -336,9 +312,8 @@ class LinalgLanes:
         return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
 
     def kron(self: Any, a: Array, b: Array) -> Array:
-        product = self.multiply(
-            a[..., :, np.newaxis, :, np.newaxis, :], b[..., np.newaxis, :, np.newaxis, :, :]
-        )
+        left, right = a[..., :, np.newaxis, :, np.newaxis, :], b[..., np.newaxis, :, np.newaxis, :, :]
+        product = self.multiply(left, right)
         *batch, m, p, n, q, width = product.shape
         return product.reshape(*batch, m * p, n * q, width)
 
@@ -346,9 +321,8 @@ class LinalgLanes:
         left, _, out = subscripts.replace(" ", "").partition("->")
         terms = left.split(",")
         letters = out + "".join(sorted(set("".join(terms)) - set(out)))
-        operands = [
-            aligned(letters + "*", term + "*", self.operand(x)) for term, x in zip(terms, arrays, strict=True)
-        ]
+        pairs = zip(terms, arrays, strict=True)
+        operands = [aligned(letters + "*", term + "*", self.operand(x)) for term, x in pairs]
         product = functools.reduce(self.multiply, operands)
         rest = tuple(range(len(out), len(letters)))
         return self.sum(product, axis=rest, keepdims=False) if rest else product
@@ -357,3 +331,11 @@ class LinalgLanes:
 def _squares(x: Array) -> Array:
     """|x|^2, entry by entry."""
     return x.real * x.real + x.imag * x.imag if is_complex(x) else x * x
+
+
+def _lengths(x: Array, axis: Any) -> Array:
+    return np.sqrt(np.sum(_squares(x), axis=axis, keepdims=True))
+
+
+def _transposed(x: Array) -> Array:
+    return np.swapaxes(x, -3, -2)

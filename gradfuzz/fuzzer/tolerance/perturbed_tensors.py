@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, joined
+from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, joined, of_exact
 from gradfuzz.programs.arithmetic.tensor_numpy import in_range, placed, sliding
 from gradfuzz.programs.language.axes import normalize_axes
 
@@ -20,11 +21,7 @@ class TensorLanes:
 
     def _shift(self: Any, x: Array, axis: Any) -> Array:
         """Each point's largest entry. Its choice does not matter: the result is the same for any shift."""
-        lanes = self.width // self.points
-        greatest = np.max(
-            x[..., ::lanes], axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True
-        )
-        return np.repeat(greatest, lanes, axis=-1)
+        return of_exact(np.max(x, axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True))
 
     def logsumexp(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
         shift = self._shift(x, axis)
@@ -50,55 +47,27 @@ class TensorLanes:
         """The position of an extreme, with the reduced axes as a last axis of size 1; the entries as rows."""
         axes = normalize_axes(axis, x.ndim - 1, "a reduction")
         kept = [a for a in range(x.ndim - 1) if a not in axes]
-        count = math.prod(x.shape[a] for a in axes)
-        rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(
-            *(x.shape[a] for a in kept), count, self.width
-        )
+        shape = *(x.shape[a] for a in kept), math.prod(x.shape[a] for a in axes), self.width
+        rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(shape)
         where = pick(rows[..., 0], axis=-1, keepdims=True)
         best = np.take_along_axis(rows, where[..., np.newaxis], axis=-2)
         self._alike(np.subtract(rows, best))
         return where, best
 
-    def _extreme(self: Any, x: Array, pick: Callable[..., Any], axis: Any, keepdims: bool) -> Array:
+    def _extreme(self: Any, pick: Any, plain: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
+        if not has_lanes(x):
+            return plain(x, axis=axis, keepdims=keepdims)
         _, best = self._winner(x, pick, axis)
-        return self._shaped(best[..., 0, :], x.shape[:-1], axis, keepdims, (self.width,))
+        return _shaped(best[..., 0, :], x.shape[:-1], axis, keepdims, (self.width,))
 
-    def _where_extreme(self: Any, x: Array, pick: Callable[..., Any], axis: Any, keepdims: bool) -> Any:
+    def _where_extreme(self: Any, pick: Any, x: Array, *, axis: Any, keepdims: bool) -> Any:
         if not has_lanes(x):
             return pick(x, axis=axis, keepdims=keepdims)
         where, _ = self._winner(x, pick, axis)
-        return self._shaped(where[..., 0], x.shape[:-1], axis, keepdims, ())[()]
+        return _shaped(where[..., 0], x.shape[:-1], axis, keepdims, ())[()]
 
-    @staticmethod
-    def _shaped(
-        result: Array, shape: tuple[int, ...], axis: Any, keepdims: bool, lanes: tuple[int, ...]
-    ) -> Array:
-        axes = normalize_axes(axis, len(shape), "a reduction")
-        return (
-            result.reshape(*(1 if a in axes else n for a, n in enumerate(shape)), *lanes)
-            if keepdims
-            else result
-        )
-
-    def amax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return (
-            self._extreme(x, np.argmax, axis, keepdims)
-            if has_lanes(x)
-            else np.max(x, axis=axis, keepdims=keepdims)
-        )
-
-    def amin(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return (
-            self._extreme(x, np.argmin, axis, keepdims)
-            if has_lanes(x)
-            else np.min(x, axis=axis, keepdims=keepdims)
-        )
-
-    def argmax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Any:
-        return self._where_extreme(x, np.argmax, axis, keepdims)
-
-    def argmin(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Any:
-        return self._where_extreme(x, np.argmin, axis, keepdims)
+    amax, amin = partialmethod(_extreme, np.argmax, np.max), partialmethod(_extreme, np.argmin, np.min)
+    argmax, argmin = partialmethod(_where_extreme, np.argmax), partialmethod(_where_extreme, np.argmin)
 
     def argsort(self: Any, x: Array, *, axis: int) -> Array:
         if not has_lanes(x):
@@ -117,11 +86,7 @@ class TensorLanes:
     def clip(self: Any, x: Array, lower: Array, upper: Array) -> Array:
         return self.minimum(self.maximum(x, lower), upper)
 
-    def all(self, x: Array, *, axis: Any, keepdims: bool) -> Any:
-        return np.all(x, axis=axis, keepdims=keepdims)
-
-    def any(self, x: Array, *, axis: Any, keepdims: bool) -> Any:
-        return np.any(x, axis=axis, keepdims=keepdims)
+    all, any = staticmethod(np.all), staticmethod(np.any)
 
     # Scans and windows
 
@@ -172,12 +137,8 @@ class TensorLanes:
         """Each addition may lose a unit of the sizes added so far, as the order is not fixed."""
         lanes = has_lanes(x)
         if lanes and is_complex(x):
-            return joined(
-                *(
-                    self.scatter_add(a, indices, b, axis=axis)
-                    for a, b in ((x.real, updates.real), (x.imag, updates.imag))
-                )
-            )
+            parts = (x.real, updates.real), (x.imag, updates.imag)
+            return joined(*(self.scatter_add(a, indices, b, axis=axis) for a, b in parts))
         axis %= x.ndim - lanes
         places = np.asarray(in_range(indices, x.shape[axis]))
         rows = np.moveaxis(updates, range(axis, axis + places.ndim), range(places.ndim))
@@ -192,3 +153,12 @@ class TensorLanes:
             sizes[place] += np.abs(row)
             moved[place] += row + sizes[place] * (self._factors(self._sum, row.shape) - 1.0)
         return self._keep(result)
+
+
+def _shaped(
+    result: Array, shape: tuple[int, ...], axis: Any, keepdims: bool, lanes: tuple[int, ...]
+) -> Array:
+    if not keepdims:
+        return result
+    axes = normalize_axes(axis, len(shape), "a reduction")
+    return result.reshape(*(1 if a in axes else n for a, n in enumerate(shape)), *lanes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason
+from gradfuzz.fuzzer.verdict.checking import refused
 from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Doubt, Mode, Oracle, Point, Question
@@ -54,21 +55,14 @@ def ask_everyone(
     points, `UnknownTargetError` and `MissingExtraError`.
     """
     steps = modes if modes is not None else _STEPS[:1] * order
-    questions = [
-        plain_question(program, at, precision, wrt, steps)
-        for (_, program), at in zip(programs, points, strict=True)
-    ]
+    pairs = zip(programs, points, strict=True)
+    questions = [plain_question(program, at, precision, wrt, steps) for (_, program), at in pairs]
     for question in questions:
         _refuse_undefined(question)
     several = any(len(at) > 1 for at in points)
-    oracles = list(
-        {
-            way.name: way
-            for name in oracle_names
-            for way in resolve(name, supervised=True)
-            if several or not way.traits.batched or way.name == name
-        }.values()
-    )
+    ways = [(name, way) for name in oracle_names for way in resolve(name, supervised=True)]
+    wanted = [way for name, way in ways if several or not way.traits.batched or way.name == name]
+    oracles = list({way.name: way for way in wanted}.values())
     found: list[tuple[int, int, int, str, CheckResult]] = []
     for form, ((loop, _), question) in enumerate(zip(programs, questions, strict=True)):
         for place, oracle in enumerate(oracles):
@@ -93,9 +87,9 @@ def _refuse_undefined(question: Question) -> None:
     if endless is not None:
         raise TripLimitError(endless.words)
     if truths and all(truth.doubt is Doubt.DOMAIN for truth in truths):
-        known = conventions_met(question, question.points[0])
+        known = ", ".join(conventions_met(question, question.points[0]))
         raise DomainError(
-            truths[0].words + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
+            truths[0].words + (f" (see `gradfuzz targets conventions`: {known})" if known else "")
         )
 
 
@@ -103,11 +97,8 @@ def _cases(oracle: Oracle, question: Question) -> list[CheckResult]:
     """One case per point. Points where rounding may change a decision are not asked: loops might not end."""
     refusal = oracle.supports(question)
     if refusal is not None:
-        answer = Answer("unsupported", message=refusal)
-        return evaluator().cases(oracle.name, question, [answer] * len(question.points), confirm=True)
-    safe = [
-        k for k, tolerance in enumerate(evaluator().tolerances(question)) if tolerance.reason not in _UNSAFE
-    ]
+        return evaluator().cases(oracle.name, question, refused(question, refusal), confirm=True)
+    safe = [k for k, found in enumerate(evaluator().tolerances(question)) if found.reason not in _UNSAFE]
     answers = [Answer("ok")] * len(question.points)
     if safe:
         given = oracle.answer(replace(question, points=tuple(question.points[k] for k in safe)))

@@ -68,10 +68,12 @@ def check_question(
     by_oracle: list[list[CheckResult]] = []
     for way in oracles:
         refusal = way.supports(question)
-        if refusal is not None:
-            answers = [Answer("unsupported", message=refusal)] * len(question.points)
-        else:
-            answers = way.answer(question)
+        answers = way.answer(question) if refusal is None else refused(question, refusal)
         by_oracle.append(evaluator.cases(way.name, question, answers, confirm=True, thorough=True))
     cases = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
     return Check(question, cases, {way.name: way.version for way in oracles})
+
+
+def refused(question: Question, why: str) -> list[Answer]:
+    """The answers of an oracle that does not support a question."""
+    return [Answer("unsupported", message=why)] * len(question.points)

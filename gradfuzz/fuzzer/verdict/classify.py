@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -116,8 +116,4 @@ def compare(
         key = (2, 0, -size) if kind is None else (size < CLEAR, kind.severity, -size)
         if best is None or key < best_key:
             best, best_key = Comparison(kind, (name, index), e, g, ratio_of(e, g), size, 0.0), key
-    if best is None:
-        return None
-    return Comparison(
-        best.kind, best.entry, best.expected, best.got, best.ratio, best.error_over_allowed, largest
-    )
+    return None if best is None else replace(best, largest=largest)

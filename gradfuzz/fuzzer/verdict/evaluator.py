@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.judge import judge, plainly_right
-from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
+from gradfuzz.fuzzer.verdict.truth import Latest, ReferenceValue, Truths, question_key
 from gradfuzz.oracles.base import Answer, Question
 
 
@@ -19,25 +18,16 @@ class Evaluator:
     def __init__(self, truths: Truths | None = None, *, trip_limit: int = TRIPS, size: int = 512) -> None:
         self.truths = truths or Truths()
         self._trip_limit = trip_limit
-        self._size = size
-        self._tolerances: OrderedDict[tuple[object, ...], list[Tolerance]] = OrderedDict()
+        self._tolerances: Latest[list[Tolerance]] = Latest(size)
 
     def tolerances(self, question: Question) -> list[Tolerance]:
         """One tolerance per point, cached across modes."""
-        return self._cached(question_key(question), lambda: tolerances(question, trip_limit=self._trip_limit))
+        key = question_key(question)
+        return self._tolerances.get(key, lambda: tolerances(question, trip_limit=self._trip_limit))
 
     def _wide_tolerances(self, question: Question) -> list[Tolerance]:
-        return self._cached(
-            (question.modes, *question_key(question)),
-            lambda: wide_tolerances(question, trip_limit=self._trip_limit),
-        )
-
-    def _cached(self, key: tuple[object, ...], compute: Callable[[], list[Tolerance]]) -> list[Tolerance]:
-        if key not in self._tolerances:
-            self._tolerances[key] = compute()
-            if len(self._tolerances) > self._size:
-                self._tolerances.popitem(last=False)
-        return self._tolerances[key]
+        key = (question.modes, *question_key(question))
+        return self._tolerances.get(key, lambda: wide_tolerances(question, trip_limit=self._trip_limit))
 
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""
@@ -45,11 +35,9 @@ class Evaluator:
 
     def judgeable(self, question: Question) -> list[int]:
         """The points at which answers can be judged: with a truth, or a kink with slopes on both sides."""
-        return [
-            k
-            for k, reference_value in enumerate(self.reference_values(question))
-            if reference_value.truth.status == "ok" or (reference_value.truth.kink and question.order == 1)
-        ]
+        truths = (reference_value.truth for reference_value in self.reference_values(question))
+        judged = (truth.status == "ok" or (truth.kink and question.order == 1) for truth in truths)
+        return [k for k, judgeable in enumerate(judged) if judgeable]
 
     def cases(
         self,
@@ -70,29 +58,22 @@ class Evaluator:
         reference_values = self.reference_values(question, confirm=confirm)
         found = []
         for k, answer in zip(range(len(question.points)) if at is None else at, answers, strict=True):
-            reference_value = reference_values[k]
-            case = None if thorough else plainly_right(oracle, question, k, answer, reference_value.truth)
+            truth = reference_values[k].truth
+            case = None if thorough else plainly_right(oracle, question, k, answer, truth)
             if case is None:
-                case = judge(oracle, question, k, answer, reference_value.truth, self.tolerances(question)[k])
-                if case.verdict is Verdict.DISAGREE or (
-                    case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
-                ):
-                    case = judge(
-                        oracle, question, k, answer, reference_value.truth, self._wide_tolerances(question)[k]
-                    )
-            case = replace(case, references=reference_value.references)
+                case = judge(oracle, question, k, answer, truth, self.tolerances(question)[k])
+                near_miss = case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
+                if near_miss or case.verdict is Verdict.DISAGREE:
+                    case = judge(oracle, question, k, answer, truth, self._wide_tolerances(question)[k])
+            case = replace(case, references=reference_values[k].references)
             found.append(_supported(case) if confirm else case)
         return found
 
 
 def _supported(case: CheckResult) -> CheckResult:
     """The case; inconclusive where only one reference supports a wrong number."""
-    if (
-        case.verdict is not Verdict.DISAGREE
-        or case.kind is None
-        or not case.kind.of_numbers
-        or len(case.references) > 1
-    ):
+    of_numbers = case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers
+    if not of_numbers or len(case.references) > 1:
         return case
     message = f"only {case.references[0]} can tell the truth here, and a wrong number needs both references"
     return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)

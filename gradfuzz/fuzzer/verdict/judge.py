@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -80,11 +81,9 @@ def judge(
     `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink
     or the range of the dtype could explain the answer.
     """
-    case = _judged(
-        CheckResult(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE),
-        truth,
-        tolerance,
-    )
+    point = question.points[point_index]
+    case = CheckResult(oracle, question, point, truth, answer, Verdict.INCONCLUSIVE)
+    case = _judged(case, truth, tolerance)
     if case.verdict is not Verdict.CONVENTION and (
         case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT
     ):
@@ -143,20 +142,14 @@ def plainly_right(
 
 # No truth ---------------------------------------------------------------------------------------------------
 
-_REASONS = {
-    Doubt.DOMAIN: Reason.DOMAIN,
-    Doubt.RANGE: Reason.RANGE,
-    Doubt.TRIP_LIMIT: Reason.TRIP_LIMIT,
-    Doubt.KINK: Reason.REFERENCES,
-    Doubt.WIDE: Reason.REFERENCES,
-    Doubt.REFERENCES: Reason.REFERENCES,
-}
+_REASONS = {Doubt.DOMAIN: Reason.DOMAIN, Doubt.RANGE: Reason.RANGE, Doubt.TRIP_LIMIT: Reason.TRIP_LIMIT}
+"""The other doubts are all for want of a reference."""
 
 
 def _without_truth(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if truth.kink:
         return _judge_kink(case, truth, tolerance)
-    reason = Reason.REFERENCES if truth.doubt is None else _REASONS[truth.doubt]
+    reason = Reason.REFERENCES if truth.doubt is None else _REASONS.get(truth.doubt, Reason.REFERENCES)
     return replace(case, reason=reason, message=truth.message)
 
 
@@ -192,20 +185,14 @@ def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckR
     if comparison is None or comparison.kind is None:
         comparison, message = _across(truth.across, got, allowed, tolerance, comparison)
         if comparison is None or comparison.kind is None:
-            return _with(
-                replace(
-                    case,
-                    verdict=Verdict.CONVENTION,
-                    message="between the slopes to the left and to the right",
-                ),
-                comparison,
-            )
+            message = "between the slopes to the left and to the right"
+            return _with(comparison, case, verdict=Verdict.CONVENTION, message=message)
     if not comparison.clear or not _values_hold(case, truth, tolerance):
         return unclear
     met = _ties(case.question, case.point)
     if met is None or met.count != 1:
         return unclear
-    return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind, message=message), comparison)
+    return _with(comparison, _disagrees(case, comparison.kind, message))
 
 
 def _across(
@@ -226,16 +213,14 @@ def _across(
         slope = math.fsum(p for part in parts.values() for p in part.ravel().tolist())
         low, high = min(line.left, line.right), max(line.left, line.right)
         granted = math.fsum(float(np.sum(np.abs(d) * allowed[name])) for name, d in line.direction.items())
-        granted += float(
-            tolerance.allowed(np.asarray(max(abs(low), abs(high))), np.zeros(()), np.asarray(line.bound))
-        )
+        size = np.asarray(max(abs(low), abs(high)))
+        granted += float(tolerance.allowed(size, np.zeros(()), np.asarray(line.bound)))
         nearest = min(max(slope, low), high)
         if classify_entry(nearest, slope, granted) is None:
             continue
         name = max(parts, key=lambda n: float(np.max(np.abs(parts[n]), initial=0.0)))
-        index = tuple(
-            int(k) for k in np.unravel_index(int(np.argmax(np.abs(parts[name]))), parts[name].shape)
-        )
+        largest = int(np.argmax(np.abs(parts[name])))
+        index = tuple(int(k) for k in np.unravel_index(largest, parts[name].shape))
         d, entry = float(line.direction[name][index]), float(got[name][index])
         expected, error = entry + (nearest - slope) / d, error_over_allowed(nearest, slope, granted)
         kind = classify_entry(expected, entry, granted / abs(d))
@@ -244,10 +229,8 @@ def _across(
             f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides of"
             f" the kink are {line.left:.7g} and {line.right:.7g}"
         )
-        return (
-            Comparison(kind, (name, index), expected, entry, ratio_of(expected, entry), error, error),
-            message,
-        )
+        ratio = ratio_of(expected, entry)
+        return Comparison(kind, (name, index), expected, entry, ratio, error, error), message
     return by_entry, ""
 
 
@@ -290,26 +273,28 @@ def _malformed(case: CheckResult) -> CheckResult | None:
     question, answer = case.question, case.answer
     if len(answer.values) != len(question.weights):
         message = f"{len(answer.values)} values for {len(question.weights)} outputs"
-        return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
-    expected = [
-        (output_key(k), y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))
-    ]
+        return _disagrees(case, Class.WRONG_SHAPE, message)
+    pairs = enumerate(zip(answer.values, question.weights, strict=True))
+    expected = [(output_key(k), y, w) for k, (y, w) in pairs]
     if question.order:
         missing = [name for name in question.wrt if name not in answer.gradient]
         if missing:
-            message = f"no gradient for {', '.join(missing)}"
-            return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
+            return _disagrees(case, Class.WRONG_SHAPE, f"no gradient for {', '.join(missing)}")
         expected += [(name, answer.gradient[name], case.point.inputs[name]) for name in question.wrt]
     for name, array, like in expected:
         if like is None:
             continue
         if np.shape(array) != np.shape(like):
             message = f"{name} has shape {np.shape(array)}, not {np.shape(like)}"
-            return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
+            return _disagrees(case, Class.WRONG_SHAPE, message)
         if np.asarray(array).dtype != np.dtype(question.precision):
             message = f"{name} is {np.asarray(array).dtype}, not {question.precision}"
-            return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_DTYPE, message=message)
+            return _disagrees(case, Class.WRONG_DTYPE, message)
     return None
+
+
+def _disagrees(case: CheckResult, kind: Class, message: str = "") -> CheckResult:
+    return replace(case, verdict=Verdict.DISAGREE, kind=kind, message=message)
 
 
 # Values -----------------------------------------------------------------------------------------------------
@@ -320,12 +305,8 @@ def _compare_values(
 ) -> tuple[Comparison | None, dict[str, Array]]:
     expected = by_output(truth.values)
     names = list(expected)
-    allowed = {
-        name: tolerance.allowed(true, noise, bound)
-        for name, true, noise, bound in zip(
-            names, truth.values, tolerance.value_noise, truth.value_bounds, strict=True
-        )
-    }
+    rows = zip(names, truth.values, tolerance.value_noise, truth.value_bounds, strict=True)
+    allowed = {name: tolerance.allowed(true, noise, bound) for name, true, noise, bound in rows}
     got = {name: np.asarray(y, np.float64) for name, y in zip(names, case.answer.values, strict=True)}
     if any(got[name].shape != expected[name].shape for name in names):
         return None, allowed
@@ -345,16 +326,11 @@ def _judge_values(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Chec
     if comparison is None or comparison.kind is None:
         return None
     if not comparison.clear:
-        return _with(
-            replace(case, reason=Reason.PRIMAL, message="the value is just beyond what rounding allows"),
-            comparison,
-        )
+        message = "the value is just beyond what rounding allows"
+        return _with(comparison, case, reason=Reason.PRIMAL, message=message)
     got = f"{comparison.got:.17g} where {comparison.expected:.17g} is right"
     message = f"the value of {comparison.entry[0]} is {got}"
-    return _with(
-        replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_PRIMAL, message=message, allowed=allowed),
-        comparison,
-    )
+    return _with(comparison, _disagrees(case, Class.WRONG_PRIMAL, message), allowed=allowed)
 
 
 # Derivative -------------------------------------------------------------------------------------------------
@@ -363,7 +339,7 @@ def _judge_values(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Chec
 def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if not case.question.order:
         comparison, allowed = _compare_values(case, truth, tolerance)
-        return _with(replace(case, verdict=Verdict.AGREE, allowed=allowed), comparison)
+        return _with(comparison, case, verdict=Verdict.AGREE, allowed=allowed)
     expected = {name: truth.gradient[name] for name in case.question.wrt}
     got = {name: np.asarray(case.answer.gradient[name], np.float64) for name in expected}
     allowed = {
@@ -378,38 +354,28 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     if comparison is None:
         return replace(case, verdict=Verdict.AGREE)
     if comparison.kind is Class.NON_FINITE and _drowned(expected, allowed, truth.bounds):
-        return replace(
-            case,
-            reason=Reason.NOISE,
-            message="rounding may be larger than the derivative, so a division may end in NaN",
-        )
+        message = "rounding may be larger than the derivative, so a division may end in NaN"
+        return replace(case, reason=Reason.NOISE, message=message)
     if comparison.kind is Class.NON_FINITE and _legal_nan(case, expected, got, allowed):
         return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
     if comparison.clear:
-        return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind), comparison)
+        return _with(comparison, case, verdict=Verdict.DISAGREE, kind=comparison.kind)
     if comparison.kind is not None:
-        message = (
-            f"just beyond what rounding allows: {comparison.error_over_allowed:.1f} times it, and {CLEAR:g}"
-            " times would be clear"
-        )
-        return _with(replace(case, reason=Reason.NOISE, message=message), comparison)
+        times = f"{comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
+        message = f"just beyond what rounding allows: {times}"
+        return _with(comparison, case, reason=Reason.NOISE, message=message)
     if _drowned(expected, allowed, truth.bounds):
-        return _with(
-            replace(case, reason=Reason.NOISE, message="rounding may be larger than the derivative"),
-            comparison,
-        )
-    return _with(replace(case, verdict=Verdict.AGREE), comparison)
+        message = "rounding may be larger than the derivative"
+        return _with(comparison, case, reason=Reason.NOISE, message=message)
+    return _with(comparison, case, verdict=Verdict.AGREE)
 
 
 def _unsure(case: CheckResult, truth: Truth, tolerance: Tolerance) -> str | None:
     """The first input for which the truth's own bound is wider than what rounding is granted; None where
     there is none.
     """
-    numbers = (
-        *truth.values,
-        *truth.gradient.values(),
-        *(case.point.inputs[name] for name in case.question.wrt),
-    )
+    inputs = (case.point.inputs[name] for name in case.question.wrt)
+    numbers = (*truth.values, *truth.gradient.values(), *inputs)
     largest = max((float(np.max(np.abs(a), initial=0.0)) for a in numbers), default=0.0)
     for name in case.question.wrt:
         true, bound = truth.gradient[name], truth.bounds[name]
@@ -427,17 +393,17 @@ def _drowned(
     """
     telling = drowned = 0
     for name, true in expected.items():
-        for e, a, b in zip(
-            *(np.ravel(array).tolist() for array in (true, allowed[name], bounds[name])), strict=True
-        ):
+        columns = (np.ravel(array).tolist() for array in (true, allowed[name], bounds[name]))
+        for e, a, b in zip(*columns, strict=True):
             if abs(e) > b:
                 telling += a < _DROWNED * abs(e)
                 drowned += a >= _DROWNED * abs(e)
     return drowned > 0 and telling == 0
 
 
-def _with(case: CheckResult, comparison: Comparison | None) -> CheckResult:
-    """The case with the entry that decided."""
+def _with(comparison: Comparison | None, case: CheckResult, **changes: Any) -> CheckResult:
+    """The case with `changes`, and with the entry that decided."""
+    case = replace(case, **changes)
     if comparison is None:
         return case
     size = comparison.error_over_allowed if case.verdict is Verdict.DISAGREE else comparison.largest

@@ -53,9 +53,8 @@ def on_a_line(question: Question, point: Point, direction: Mapping[str, Array]) 
     taken = {p.name for p in program.params} | {n.id for n in walk(program) if isinstance(n, Name)}
     taken |= {n.target for n in walk(program) if isinstance(n, Assign)}
     t = next(name for name in ("t" + "_" * k for k in range(len(taken) + 1)) if name not in taken)
-    moves = tuple(
-        Assign(name, _moved(name, t, direction[name])) for name in question.wrt if direction[name].size
-    )
+    moving = (name for name in question.wrt if direction[name].size)
+    moves = tuple(Assign(name, _moved(name, t, direction[name])) for name in moving)
     moved = Program(program.name, (*program.params, Param(t, Type("float"))), (*moves, *program.body))
     start = Point({**point.inputs, t: np.zeros((), question.precision)})
     return replace(question, program=moved, points=(start,), wrt=(t,), directions={t: np.ones(())})
@@ -74,9 +73,8 @@ def slopes_across(question: Question, point: Point, reference: Reference) -> tup
         asked = on_a_line(question, point, direction)
         (truth,) = reference.truth(asked)
         if truth.left is not None and truth.right is not None and truth.side_bounds is not None:
-            left, right, bound = (
-                float(_only(side, asked.wrt)) for side in (truth.left, truth.right, truth.side_bounds)
-            )
+            sides = truth.left, truth.right, truth.side_bounds
+            left, right, bound = (float(_only(side, asked.wrt)) for side in sides)
             found.append(Slopes(direction, left, right, bound))
     return tuple(found)
 

@@ -65,13 +65,10 @@ def _named(name: str, values: Sequence[Array], gradient: Mapping[str, Array]) ->
 
 
 def _at(value: Array | None, index: tuple[int, ...]) -> float | None:
-    if (
-        value is None
-        or np.ndim(value) != len(index)
-        or any(k >= n for k, n in zip(index, np.shape(value), strict=True))
-    ):
+    if value is None or np.ndim(value) != len(index):
         return None
-    return float(np.asarray(value)[index])
+    inside = all(k < n for k, n in zip(index, np.shape(value), strict=True))
+    return float(np.asarray(value)[index]) if inside else None
 
 
 def entry_label(case: CheckResult, entry: Entry) -> Label:

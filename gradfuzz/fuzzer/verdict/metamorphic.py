@@ -25,6 +25,7 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError, ProgramError
 from gradfuzz.fuzzer.questions.axes import without_axis
+from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
@@ -95,9 +96,8 @@ def _reordered(question: Question) -> Iterator[MetamorphicVariant]:
         return
     order = (*range(1, count), 0)
     places = tuple((k - 1) % count for k in range(count))
-    yield MetamorphicVariant(
-        "reordered", (replace(question, points=tuple(question.points[k] for k in order)),), _first, places
-    )
+    asked = replace(question, points=tuple(question.points[k] for k in order))
+    yield MetamorphicVariant("reordered", (asked,), _first, places)
 
 
 # Other points -----------------------------------------------------------------------------------------------
@@ -108,9 +108,8 @@ def _permuted(question: Question) -> Iterator[MetamorphicVariant]:
     for n in sorted({n for n in sizes.values() if n > 1}):
         names = [name for name, m in sizes.items() if m == n]
         for chosen in dict.fromkeys([tuple(names), *((name,) for name in names)]):
-            variant = _moved(
-                question, "permuted", dict.fromkeys(chosen, _rolled), dict.fromkeys(chosen, _unrolled), _rolls
-            )
+            there, back = dict.fromkeys(chosen, _rolled), dict.fromkeys(chosen, _unrolled)
+            variant = _moved(question, "permuted", there, back, _rolls)
             if variant is not None:
                 yield variant
                 break
@@ -174,9 +173,8 @@ def _moved(
     if chosen is None:
         return None
     points = tuple(Point(_changed(point.inputs, there)) for point in question.points)
-    weights = tuple(
-        None if w is None else change(w) for w, (change, _) in zip(question.weights, chosen, strict=True)
-    )
+    pairs = zip(question.weights, chosen, strict=True)
+    weights = tuple(None if w is None else change(w) for w, (change, _) in pairs)
     directions = _changed(question.directions, {name: there[name] for name in there if relation != "unread"})
 
     def answered(answers: Sequence[Answer]) -> Answer:
@@ -186,9 +184,8 @@ def _moved(
         values = tuple(inverse(np.asarray(y)) for y, (_, inverse) in zip(answer.values, chosen, strict=False))
         return replace(answer, values=values, gradient=_changed(answer.gradient, back))
 
-    return MetamorphicVariant(
-        relation, (replace(question, points=points, weights=weights, directions=directions),), answered
-    )
+    asked = replace(question, points=points, weights=weights, directions=directions)
+    return MetamorphicVariant(relation, (asked,), answered)
 
 
 def _changed(arrays: Inputs, changes: Mapping[str, Change]) -> dict[str, Array]:
@@ -204,10 +201,8 @@ def _outputs(
         before, after = _values(question.program, inputs), _values(question.program, _changed(inputs, there))
         if before is None or after is None:
             return None
-        chosen = [
-            [way for way in ways if _alike(_applied(way[0], x), y)]
-            for ways, x, y in zip(chosen, before, after, strict=True)
-        ]
+        rows = zip(chosen, before, after, strict=True)
+        chosen = [[way for way in ways if _alike(_applied(way[0], x), y)] for ways, x, y in rows]
     return [ways[0] for ways in chosen] if all(chosen) else None
 
 
@@ -235,13 +230,10 @@ def _ordinary(x: Array, rng: np.random.Generator) -> Array:
 
 def _values(program: Program, inputs: Inputs) -> list[Array] | None:
     """The outputs in float64; None where the program fails or an output is not finite."""
-    scalars = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
     with np.errstate(all="ignore"):
         try:
-            found = [
-                np.asarray(y)
-                for y in interpret(program, scalars, NumpyNamespace("float64"), trip_limit=_TRIPS)
-            ]
+            outputs = interpret(program, plain_inputs(inputs), NumpyNamespace("float64"), trip_limit=_TRIPS)
+            found = [np.asarray(y) for y in outputs]
         except EvaluationError:
             return None
     return found if all(np.all(np.isfinite(y)) for y in found) else None
@@ -308,10 +300,8 @@ def _stacks(program: Program, single: Program, inputs: Inputs, batched: Sequence
     parts = [_values(single, _instance(inputs, batched, k)) for k in range(n)]
     if whole is None or any(part is None for part in parts):
         return False
-    return all(
-        _alike(np.stack(column), y)
-        for column, y in zip(zip(*filter(None, parts), strict=True), whole, strict=True)
-    )
+    columns = zip(*filter(None, parts), strict=True)
+    return all(_alike(np.stack(column), y) for column, y in zip(columns, whole, strict=True))
 
 
 Relation = Callable[[Question], Iterator[MetamorphicVariant]]

@@ -26,16 +26,14 @@ def alike(
     """Whether an answer equals some values and a gradient up to rounding."""
     if answer.status != "ok" or len(answer.values) != len(values):
         return False
-    pairs: list[tuple[Array | None, Array, Array]] = list(
-        zip(answer.values, values, tolerance.value_noise, strict=True)
-    )
+    pairs: list[tuple[Array | None, Array, Array]] = []
+    pairs += zip(answer.values, values, tolerance.value_noise, strict=True)
     pairs += [(answer.gradient.get(name), g, tolerance.noise[name]) for name, g in gradient.items()]
     for got, other, noise in pairs:
         if got is None or np.shape(got) != np.shape(other):
             return False
-        if np.asarray(other).dtype.kind not in "biu" and np.asarray(got).dtype != np.dtype(
-            tolerance.precision
-        ):
+        exact_kind = np.asarray(other).dtype.kind in "biu"
+        if not exact_kind and np.asarray(got).dtype != np.dtype(tolerance.precision):
             return False
         exact = np.asarray(other, np.float64)
         allowed = tolerance.allowed(exact, noise, np.zeros(np.shape(other)))
@@ -84,13 +82,9 @@ def variant_cases(
     fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and not _settled(case.verdict)]
     if not fair:
         return []
+    variant, asked = _whose_turn(question, turn, skipped, target) if eager is None else None, target
     if eager is not None:
-        variant: MetamorphicVariant | None = MetamorphicVariant(
-            "without jit", (question,), lambda given: given[0]
-        )
-        asked = eager
-    else:
-        variant, asked = _whose_turn(question, turn, skipped, target), target
+        variant, asked = MetamorphicVariant("without jit", (question,), lambda given: given[0]), eager
     if variant is None or any(asked.supports(q) is not None for q in variant.questions):
         return []
     given = asked.answer_all(variant.questions)
@@ -109,11 +103,8 @@ def _settled(verdict: Verdict) -> bool:
 def _whose_turn(
     question: Question, turn: int, skipped: frozenset[str], target: Oracle
 ) -> MetamorphicVariant | None:
-    found = [
-        relation
-        for name, relation in relations(together=target.traits.batched).items()
-        if name not in skipped
-    ]
+    known = relations(together=target.traits.batched)
+    found = [relation for name, relation in known.items() if name not in skipped]
     for k in range(len(found)):
         for variant in islice(found[(turn + k) % len(found)](question), 1):
             return variant
@@ -149,16 +140,11 @@ def _compared(
             return [_undecided(case, tolerance)]
         if alike(answer, mapped.values, mapped.gradient, tolerance):
             return [case]
-    judged = [
-        case
-        for q, other in zip(variant.questions, own, strict=True)
-        for case in evaluator.cases(oracle, q, [other], at=[place])
-    ]
-    return judged + [
-        case
-        for case in evaluator.cases(target, question, [answer], at=[k])
-        if case.verdict is Verdict.DISAGREE
-    ]
+    judged: list[CheckResult] = []
+    for q, other in zip(variant.questions, own, strict=True):
+        judged += evaluator.cases(oracle, q, [other], at=[place])
+    first_cases = evaluator.cases(target, question, [answer], at=[k])
+    return judged + [case for case in first_cases if case.verdict is Verdict.DISAGREE]
 
 
 def _undecided(case: CheckResult, tolerance: Tolerance) -> CheckResult:

@@ -16,17 +16,12 @@ from gradfuzz.fuzzer.questions.suites import CanonicalCase
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.fuzzer.verdict import labels
 from gradfuzz.fuzzer.verdict.answering import first_supported
-from gradfuzz.fuzzer.verdict.labels import (
-    answered_entry,
-    entry_class,
-    entry_label,
-    is_vacuous,
-    neighbours,
-    true_entry,
-)
+from gradfuzz.fuzzer.verdict.checking import refused
+from gradfuzz.fuzzer.verdict.labels import entry_label
 from gradfuzz.fuzzer.verdict.shared import evaluator
-from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question, Truth
+from gradfuzz.oracles.base import Array, Mode, Oracle, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
@@ -39,7 +34,7 @@ _Asked = tuple[Program, Precision, tuple[str, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LabelledRow:
     """One entry point's answer to one canonical case."""
 
     case: CanonicalCase
@@ -53,7 +48,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class CaseGroup:
     """The cases of one program that are asked together: at their own and at neighbouring points."""
 
     cases: list[CanonicalCase]
@@ -67,7 +62,7 @@ class Group:
 
 def groups(
     cases: Sequence[CanonicalCase], modes: tuple[Mode, ...] | None = None, *, in_company: bool = False
-) -> list[Group]:
+) -> list[CaseGroup]:
     """The cases by program. `modes` None: any of each case's order.
 
     With `in_company` each point is asked together with its neighbours.
@@ -84,78 +79,64 @@ def groups(
         steps = _REVERSE * order if modes is None else modes
         question = plain_question(program, list(here.values()), precision, wrt, steps)
         nearby = replace(question, points=tuple(around.values()))
-        result.append(Group(same, question, _places(here), nearby, _places(around), exact=modes is not None))
+        result.append(
+            CaseGroup(same, question, _places(here), nearby, _places(around), exact=modes is not None)
+        )
     return result
 
 
 def rows(
-    groups: Sequence[Group], oracle: Oracle, progress: Callable[[str], None], *, around: bool = True
-) -> dict[int, Row]:
+    groups: Sequence[CaseGroup], oracle: Oracle, progress: Callable[[str], None], *, around: bool = True
+) -> dict[int, LabelledRow]:
     """The rows of one oracle, by the id of their canonical case; `around` also looks for coincidences."""
-    judged = _judged(oracle, [group.here for group in groups], progress, [group.exact for group in groups])
-    pairs = [
-        (group, case, found[group.here_at[_key(case.inputs)]])
-        for group, found in zip(groups, judged, strict=True)
-        for case in group.cases
-    ]
-    result = {id(case): _row(case, here, _truths_around(group, case)) for group, case, here in pairs}
-    if around and any(row.label is Label.DIFFERS for row in result.values()):
-        doubtful = [
-            group
-            for group in groups
-            if any(result[id(case)].label in (Label.AGREES, Label.VACUOUS) for case in group.cases)
-        ]
-        progress(f"{oracle.name}: the points around those that agree")
-        judged = _judged(
-            oracle, [group.around for group in doubtful], progress, [group.exact for group in doubtful]
-        )
-        for group, found in zip(doubtful, judged, strict=True):
-            for case in group.cases:
-                row = result[id(case)]
-                near = [
-                    entry_label(found[group.around_at[_key(inputs)]], case.entry) for inputs in _around(case)
-                ]
-                if row.label in (Label.AGREES, Label.VACUOUS) and Label.DIFFERS in near:
-                    result[id(case)] = replace(row, label=Label.COINCIDENCE)
+    judged = _judged(oracle, [(group.here, group.exact) for group in groups], progress)
+    result = {}
+    for group, found in zip(groups, judged, strict=True):
+        for case in group.cases:
+            here = found[group.here_at[_key(case.inputs)]]
+            result[id(case)] = _row(case, here, _truths_around(group, case))
+    if not around or all(row.label is not Label.DIFFERS for row in result.values()):
+        return result
+    agreeing = {key for key, row in result.items() if row.label in (Label.AGREES, Label.VACUOUS)}
+    doubtful = [group for group in groups if any(id(case) in agreeing for case in group.cases)]
+    progress(f"{oracle.name}: the points around those that agree")
+    judged = _judged(oracle, [(group.around, group.exact) for group in doubtful], progress)
+    for group, found in zip(doubtful, judged, strict=True):
+        for case in group.cases:
+            near = (entry_label(found[group.around_at[_key(at)]], case.entry) for at in _around(case))
+            if id(case) in agreeing and Label.DIFFERS in near:
+                result[id(case)] = replace(result[id(case)], label=Label.COINCIDENCE)
     return result
 
 
 def _judged(
-    oracle: Oracle, questions: Sequence[Question], progress: Callable[[str], None], exact: Sequence[bool]
+    oracle: Oracle, questions: Sequence[tuple[Question, bool]], progress: Callable[[str], None]
 ) -> list[list[CheckResult]]:
     """The verdicts on each question, one per point; many questions are asked at once.
 
-    Where not `exact`, a question is asked in the first modes that the oracle supports.
+    With each is whether it is asked as it is, or in the first modes that the oracle supports.
     """
     judged = []
-    asked = [
-        question if as_it_is else first_supported(oracle, question)
-        for question, as_it_is in zip(questions, exact, strict=True)
-    ]
+    asked = [question if exact else first_supported(oracle, question) for question, exact in questions]
     for start in range(0, len(asked), _AT_ONCE):
         batch = asked[start : start + _AT_ONCE]
         progress(f"{oracle.name}: programs {start + 1}-{start + len(batch)} of {len(asked)}")
         refusals = [oracle.supports(question) for question in batch]
-        given = iter(
-            oracle.answer_all([q for q, refusal in zip(batch, refusals, strict=True) if refusal is None])
-        )
-        for question, refusal in zip(batch, refusals, strict=True):
-            answers = (
-                next(given)
-                if refusal is None
-                else [Answer("unsupported", message=refusal)] * len(question.points)
-            )
+        pairs = list(zip(batch, refusals, strict=True))
+        given = iter(oracle.answer_all([question for question, refusal in pairs if refusal is None]))
+        for question, refusal in pairs:
+            answers = next(given) if refusal is None else refused(question, refusal)
             judged.append(evaluator().cases(oracle.name, question, answers, confirm=True))
     return judged
 
 
-def _truths_around(group: Group, case: CanonicalCase) -> list[Truth]:
+def _truths_around(group: CaseGroup, case: CanonicalCase) -> list[Truth]:
     reference_values = evaluator().reference_values(group.around, confirm=True)
     return [reference_values[group.around_at[_key(inputs)]].truth for inputs in _around(case)]
 
 
 def _around(case: CanonicalCase) -> Iterator[Mapping[str, Array]]:
-    return neighbours(case.inputs, case.wrt)
+    return labels.neighbours(case.inputs, case.wrt)
 
 
 def _places(points: Mapping[bytes, Point]) -> dict[bytes, int]:
@@ -166,18 +147,14 @@ def _key(inputs: Mapping[str, Array]) -> bytes:
     return b"".join(np.asarray(inputs[name]).tobytes() for name in sorted(inputs))
 
 
-def _row(canonical: CanonicalCase, here: CheckResult, around: Sequence[Truth]) -> Row:
+def _row(canonical: CanonicalCase, here: CheckResult, around: Sequence[Truth]) -> LabelledRow:
     """The row of one case: `here` is the verdict at its own point, `around` the truths around it."""
-    label = entry_label(here, canonical.entry)
-    if (
-        label is Label.AGREES
-        and here.truth is not None
-        and is_vacuous((here.truth, *around), canonical.entry)
-    ):
+    entry = canonical.entry
+    label = entry_label(here, entry)
+    if label is Label.AGREES and here.truth is not None and labels.is_vacuous((here.truth, *around), entry):
         label = Label.VACUOUS
-    expected, bound = true_entry(here.truth, canonical.entry) or (None, None)
-    got = answered_entry(here.answer, canonical.entry)
-    kind = entry_class(here, canonical.entry) if label is Label.DIFFERS else None
-    return Row(
-        canonical, here.oracle, here.question.modes, expected, bound, got, kind.value if kind else None, label
-    )
+    expected, bound = labels.true_entry(here.truth, entry) or (None, None)
+    got = labels.answered_entry(here.answer, entry)
+    kind = labels.entry_class(here, entry) if label is Label.DIFFERS else None
+    named = kind.value if kind else None
+    return LabelledRow(canonical, here.oracle, here.question.modes, expected, bound, got, named, label)

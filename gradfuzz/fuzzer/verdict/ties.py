@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.verdict.ties_linalg import LinalgTies
+from gradfuzz.fuzzer.verdict.ties_linalg import MANY, LinalgTies
 from gradfuzz.oracles.base import Point
 from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -19,11 +19,30 @@ from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
-_MANY = 1000
+
+def _comparison(holds: np.ufunc) -> Any:
+    """The method that compares, and counts where two sides are equal; ints, such as a loop's counter and its
+    end, do not count.
+    """
+
+    def method(self: _TieNamespace, a: Any, b: Any) -> Any:
+        if any(np.asarray(side).dtype.kind not in "iub" for side in (a, b)):
+            self.count_ties(np.equal(a, b), "threshold", MANY)
+        return holds(a, b)
+
+    return method
+
+
+def _selection(choose: np.ufunc) -> Any:
+    def method(self: _TieNamespace, a: Any, b: Any) -> Any:
+        self.count_ties(np.equal(a, b), "maximum-tie")
+        return choose(a, b)
+
+    return method
 
 
 class _TieNamespace(LinalgTies, NumpyNamespace):
-    """Counts ties: one for each selection with several equal candidates, `_MANY` for each comparison of
+    """Counts ties: one for each selection with several equal candidates, `MANY` for each comparison of
     floats, which no slope can judge.
 
     `met` collects the names of the conventions (`conventions.CONVENTIONS`) whose situation the program meets.
@@ -34,105 +53,70 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         self.ties = 0
         self.met: set[str] = set()
 
-    def _count(self, equal: Any, weight: int, situation: str) -> None:
+    def count_ties(self, equal: Any, situation: str, weight: int = 1) -> None:
         n = int(np.count_nonzero(equal))
         self.ties += weight * n
         if n:
             self.met.add(situation)
 
-    def count_ties(self, equal: Any, situation: str, *, many: bool = False) -> None:
-        self._count(equal, _MANY if many else 1, situation)
-
-    def meet(self, where: Any, situation: str) -> None:
-        self._count(where, 0, situation)
-
     # Selections
 
     def abs(self, x: Any) -> Any:  # type: ignore[override]
-        self._count(np.equal(x, 0.0), 1, "modulus-at-0" if np.iscomplexobj(x) else "abs-at-0")
+        self.count_ties(np.equal(x, 0.0), "modulus-at-0" if np.iscomplexobj(x) else "abs-at-0")
         return np.absolute(x)
 
-    def maximum(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._count(np.equal(a, b), 1, "maximum-tie")
-        return np.maximum(a, b)
-
-    def minimum(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._count(np.equal(a, b), 1, "maximum-tie")
-        return np.minimum(a, b)
+    maximum, minimum = _selection(np.maximum), _selection(np.minimum)
 
     def clip(self, x: Any, lower: Any, upper: Any) -> Any:
         raised = np.maximum(x, lower)
-        self._count(np.equal(x, lower), 1, "clip-at-its-edge")
-        self._count(np.equal(raised, upper), 1, "clip-at-its-edge")
+        self.count_ties(np.equal(x, lower), "clip-at-its-edge")
+        self.count_ties(np.equal(raised, upper), "clip-at-its-edge")
         return np.minimum(raised, upper)
 
     def amax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
-        return self._extreme(np.max, x, axis, keepdims, 1, "extreme-tie")
+        return self._extreme(np.max, x, axis, keepdims)
 
     def amin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
-        return self._extreme(np.min, x, axis, keepdims, 1, "extreme-tie")
+        return self._extreme(np.min, x, axis, keepdims)
 
-    def _extreme(self, extreme: Any, x: Any, axis: Any, keepdims: Any, weight: int, situation: str) -> Any:
+    def _extreme(
+        self, extreme: Any, x: Any, axis: Any, keepdims: Any, situation: str = "extreme-tie", weight: int = 1
+    ) -> Any:
         best = extreme(x, axis=axis, keepdims=True)
-        self._count(np.equal(x, best).sum(axis=axis) > 1, weight, situation)
+        self.count_ties(np.equal(x, best).sum(axis=axis) > 1, situation, weight)
         return best if keepdims else extreme(x, axis=axis)
 
     def cumulative_max(self, x: Any, *, axis: Any) -> Any:  # type: ignore[override]
         before, after = np.moveaxis(np.maximum.accumulate(x, axis), axis, 0)[:-1], np.moveaxis(x, axis, 0)[1:]
-        self._count(np.equal(before, after), 1, "cumulative-max-tie")
+        self.count_ties(np.equal(before, after), "cumulative-max-tie")
         return np.maximum.accumulate(x, axis)
 
     def sort(self, x: Any, *, axis: Any) -> Any:
         result = np.sort(x, axis)
-        self._count(np.diff(result, axis=axis) == 0.0, 1, "sort-tie")
+        self.count_ties(np.diff(result, axis=axis) == 0.0, "sort-tie")
         return result
 
     # What jumps: indices, signs, branches
 
     def argsort(self, x: Any, *, axis: Any) -> Any:
-        self._count(np.diff(np.sort(x, axis), axis=axis) == 0.0, _MANY, "index-tie")
+        self.count_ties(np.diff(np.sort(x, axis), axis=axis) == 0.0, "index-tie", MANY)
         return super().argsort(x, axis=axis)
 
     def argmax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
-        self._extreme(np.max, x, axis, keepdims, _MANY, "index-tie")
+        self._extreme(np.max, x, axis, keepdims, "index-tie", MANY)
         return np.argmax(x, axis=axis, keepdims=keepdims)
 
     def argmin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
-        self._extreme(np.min, x, axis, keepdims, _MANY, "index-tie")
+        self._extreme(np.min, x, axis, keepdims, "index-tie", MANY)
         return np.argmin(x, axis=axis, keepdims=keepdims)
 
     def sign(self, x: Any) -> Any:  # type: ignore[override]
-        self._count(np.equal(x, 0.0), _MANY, "sign-at-0")
+        self.count_ties(np.equal(x, 0.0), "sign-at-0", MANY)
         return np.sign(x)
 
-    def less(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._threshold(a, b)
-        return np.less(a, b)
-
-    def less_equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._threshold(a, b)
-        return np.less_equal(a, b)
-
-    def greater(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._threshold(a, b)
-        return np.greater(a, b)
-
-    def greater_equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._threshold(a, b)
-        return np.greater_equal(a, b)
-
-    def equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._threshold(a, b)
-        return np.equal(a, b)
-
-    def not_equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
-        self._threshold(a, b)
-        return np.not_equal(a, b)
-
-    def _threshold(self, a: Any, b: Any) -> None:
-        """Two equal sides of a comparison; ints, such as a loop's counter and its end, do not count."""
-        if any(np.asarray(side).dtype.kind not in "iub" for side in (a, b)):
-            self._count(np.equal(a, b), _MANY, "threshold")
+    less, less_equal = _comparison(np.less), _comparison(np.less_equal)
+    greater, greater_equal = _comparison(np.greater), _comparison(np.greater_equal)
+    equal, not_equal = _comparison(np.equal), _comparison(np.not_equal)
 
     # Elementwise functions
 
@@ -144,7 +128,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         def met(*args: Any, **params: Any) -> Any:
             if row.step:
                 x = args[0] + 0.5 if row.name == "round" else args[0]
-                self._count(np.equal(x, np.floor(x)), _MANY, "threshold")
+                self.count_ties(np.equal(x, np.floor(x)), "threshold", MANY)
             for end, beyond in zip(row.domain, (np.less, np.greater), strict=True):
                 if np.isfinite(end) and not np.iscomplexobj(args[-1]):
                     self.meet(np.equal(args[-1], end), "end-of-domain")
@@ -158,7 +142,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
     def _count_cut(self, x: Any) -> None:
         """Complex numbers on the negative real axis with 0, where a logarithm, root or power jumps."""
         if np.iscomplexobj(x):
-            self._count((np.imag(x) == 0.0) & (np.real(x) <= 0.0), _MANY, "branch-cut")
+            self.count_ties((np.imag(x) == 0.0) & (np.real(x) <= 0.0), "branch-cut", MANY)
 
     def _meet_domain(self, x: Any, end: float, at_end: str) -> None:
         """Real numbers at the end of a domain or beyond it."""

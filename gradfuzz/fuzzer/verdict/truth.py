@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from gradfuzz.fuzzer.verdict.kinks import slopes_across
-from gradfuzz.oracles.base import Array, Doubt, Question, Reference, Sides, Truth, output_key
+from gradfuzz.oracles.base import Doubt, Question, Reference, Sides, Truth, output_key
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +46,22 @@ def _differences(question: Question) -> int:
     return differences
 
 
+class Latest(Generic[T]):
+    """What was computed last, by key; at most `size` values."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[tuple[object, ...], T] = OrderedDict()
+
+    def get(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
+        """The value of `key`, computed where it is not known."""
+        if key not in self._values:
+            self._values[key] = compute()
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+        return self._values[key]
+
+
 class Truths:
     """The references and their latest values, which several modes and targets ask for."""
 
@@ -51,12 +70,11 @@ class Truths:
     ) -> None:
         self._fast = fast or ArbReference()
         self._second = second or MpmathReference()
-        self._size = size
-        self._cache: OrderedDict[tuple[object, ...], list[ReferenceValue]] = OrderedDict()
+        self._cache: Latest[list[ReferenceValue]] = Latest(size)
 
     def quick(self, question: Question) -> list[ReferenceValue]:
         """One reference value per point, by one reference."""
-        return self._cached(("quick", *question_key(question)), lambda: self._quick(question))
+        return self._cache.get(("quick", *question_key(question)), lambda: self._quick(question))
 
     def confirmed(self, question: Question) -> list[ReferenceValue]:
         """One reference value per point, by both references, or by one where the other has no answer.
@@ -64,16 +82,7 @@ class Truths:
         Where the first meets a kink, it is asked beside the point on either side, and must confirm what the
         second measured there.
         """
-        return self._cached(("confirmed", *question_key(question)), lambda: self._confirmed(question))
-
-    def _cached(
-        self, key: tuple[object, ...], compute: Callable[[], list[ReferenceValue]]
-    ) -> list[ReferenceValue]:
-        if key not in self._cache:
-            self._cache[key] = compute()
-            if len(self._cache) > self._size:
-                self._cache.popitem(last=False)
-        return self._cache[key]
+        return self._cache.get(("confirmed", *question_key(question)), lambda: self._confirmed(question))
 
     def _quick(self, question: Question) -> list[ReferenceValue]:
         reference_values = [ReferenceValue(truth, (self._fast.name,)) for truth in self._fast.truth(question)]
@@ -96,9 +105,8 @@ class Truths:
     def _confirmed(self, question: Question) -> list[ReferenceValue]:
         names = self._fast.name, self._second.name
         reference_values = []
-        for k, (a, b) in enumerate(
-            zip(self._fast.truth(question), self._second.truth(question), strict=True)
-        ):
+        truths = zip(self._fast.truth(question), self._second.truth(question), strict=True)
+        for k, (a, b) in enumerate(truths):
             reference_value = _joined(a, b, names)
             if a.kink and (b.status == "ok" or b.left is not None):
                 (sides,) = self._fast.sides(replace(question, points=(question.points[k],)))
@@ -109,9 +117,8 @@ class Truths:
 
 def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> ReferenceValue:
     if a.status != "ok":
-        return (
-            ReferenceValue(b, (names[1],)) if b.status == "ok" or b.kink else ReferenceValue(a, (names[0],))
-        )
+        other = b.status == "ok" or b.kink
+        return ReferenceValue(b, names[1:]) if other else ReferenceValue(a, names[:1])
     if b.status != "ok":
         if b.kink:
             words = f"{names[0]} sees a smooth point, {names[1]} says {b.message}"
@@ -138,14 +145,10 @@ def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ref
 
 def _contradiction(a: Truth, b: Truth) -> str | None:
     """Where two truths are farther apart than their bounds allow, in words; else None."""
-    pairs: list[tuple[str, Array, Array, Array]] = [
-        (output_key(k), y, z, p + q)
-        for k, (y, z, p, q) in enumerate(zip(a.values, b.values, a.value_bounds, b.value_bounds, strict=True))
-    ]
-    pairs += [
-        (name, a.gradient[name], b.gradient[name], a.bounds[name] + b.bounds[name]) for name in a.gradient
-    ]
-    for name, y, z, bound in pairs:
+    outputs = enumerate(zip(a.values, b.values, a.value_bounds, b.value_bounds, strict=True))
+    rows = [(output_key(k), y, z, p + q) for k, (y, z, p, q) in outputs]
+    rows += [(n, a.gradient[n], b.gradient[n], a.bounds[n] + b.bounds[n]) for n in a.gradient]
+    for name, y, z, bound in rows:
         if np.any(np.abs(y - z) > bound):
             return f"they contradict each other about {name}: {y} and {z}"
     return None
@@ -153,16 +156,10 @@ def _contradiction(a: Truth, b: Truth) -> str | None:
 
 def question_key(question: Question) -> tuple[object, ...]:
     """Equal for questions with the same truth: of the modes only their number counts."""
+    along = [name for name in question.wrt if name in question.directions and question.order > 1]
     return (
-        question.program,
-        question.precision,
-        question.wrt,
-        question.order,
+        *(question.program, question.precision, question.wrt, question.order),
         tuple(p.inputs[q.name].tobytes() for p in question.points for q in question.program.params),
         tuple(None if w is None else w.tobytes() for w in question.weights),
-        (
-            tuple(question.directions[name].tobytes() for name in question.wrt if name in question.directions)
-            if question.order > 1
-            else ()
-        ),
+        tuple(question.directions[name].tobytes() for name in along),
     )

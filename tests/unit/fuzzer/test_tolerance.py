@@ -11,9 +11,11 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance, tolerances, wide_tolerances
-from gradfuzz.fuzzer.tolerance.perturbed import EPS, LANES, PerturbedNamespace, UndecidedError, unit_roundoff
+from gradfuzz.fuzzer.tolerance.lanes import LANES
+from gradfuzz.fuzzer.tolerance.perturbed import EPS, PerturbedNamespace, unit_roundoff
 from gradfuzz.oracles.base import Point, Question
 from gradfuzz.programs import parse
+from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 
 U = {"float32": 2.0**-24, "float64": 2.0**-53}
 
