@@ -47,8 +47,5 @@ def plainer_companions(candidate: Candidate) -> Iterator[Candidate]:
 
 def varying_inputs(candidate: Candidate) -> list[str]:
     """The names of the inputs that are not the same at all points, bit for bit."""
-    return [
-        name
-        for name, own in candidate.inputs.items()
-        if any(other[name].tobytes() != own.tobytes() for other in candidate.others)
-    ]
+    own, others = candidate.inputs, candidate.others
+    return [name for name in own if any(o[name].tobytes() != own[name].tobytes() for o in others)]

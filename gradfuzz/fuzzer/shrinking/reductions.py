@@ -52,11 +52,9 @@ _SIMPLE = (Const(1.0), Const(2.0), Const(0.5))
 _TRIPS = (1, 2, 3)
 
 
-def plainness(value: float, plain: tuple[float, ...] = PLAIN_FLOATS) -> tuple[int, int]:
-    """How plain a number is, plainest lowest: its place among the plain ones, else its number of digits."""
-    if value in plain:
-        return 0, plain.index(value)
-    return 1, len(repr(float(value)))
+def plainness(value: float, plain: tuple[float, ...] = PLAIN_FLOATS) -> int:
+    """How plain a number is, plainest lowest: its place among the plain ones, else 100 and its digits."""
+    return plain.index(value) if value in plain else 100 + len(repr(float(value)))
 
 
 def _edited(candidate: Candidate, blocks: Iterator[Block]) -> Iterator[Program]:
@@ -107,10 +105,8 @@ def _bodies(statement: Stmt) -> Iterator[Block]:
 
 def _escapes(block: Block) -> bool:
     """Whether a break or continue in `block` belongs to the loop around it."""
-    return any(
-        isinstance(s, (Break, Continue)) or (isinstance(s, If) and _escapes((*s.body, *s.orelse)))
-        for s in block
-    )
+    branches = [(*s.body, *s.orelse) for s in block if isinstance(s, If)]
+    return any(isinstance(s, (Break, Continue)) for s in block) or any(map(_escapes, branches))
 
 
 def _flattened(candidate: Candidate) -> Iterator[Draft]:

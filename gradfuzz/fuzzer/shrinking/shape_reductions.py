@@ -119,13 +119,9 @@ def _with_shape(program: Program, k: int, shape: tuple[int, ...]) -> Program:
 
 def _in_range(candidate: Candidate, size: int) -> dict[str, Array]:
     """The inputs, with indices made to fit an axis of `size`."""
-    places = {
-        a.id
-        for c in walk(candidate.program)
-        if isinstance(c, Call)
-        for k in OPS[c.op].indices
-        if isinstance(a := c.args[k], Name)
-    }
+    calls = [call for call in walk(candidate.program) if isinstance(call, Call)]
+    read = [call.args[k] for call in calls for k in OPS[call.op].indices]
+    places = {e.id for e in read if isinstance(e, Name)}
     return {name: np.minimum(v, size - 1) if name in places else v for name, v in candidate.inputs.items()}
 
 

@@ -16,17 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.candidate import Candidate, Draft
 from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.shrinking.point_reductions import varying_inputs
-from gradfuzz.fuzzer.shrinking.reductions import (
-    PLAIN_CONSTANTS,
-    PLAIN_FLOATS,
-    REDUCTIONS,
-    Reduction,
-    canonical_names,
-    plainness,
-)
+from gradfuzz.fuzzer.shrinking.reductions import PLAIN_CONSTANTS, REDUCTIONS, canonical_names, plainness
 from gradfuzz.fuzzer.shrinking.variations import variations
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.ops import OPS
@@ -57,6 +50,10 @@ class Interest(enum.IntEnum):
 
 Interesting = Callable[[Sequence[Candidate]], Sequence[Interest] | Sequence[bool]]
 """Which of several candidates are interesting. It gets several at once where one by one is slow."""
+
+
+Placed = tuple[Candidate, int]
+"""A candidate with its place among those of its reduction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +108,7 @@ class _Driver:
             for reduction in REDUCTIONS:
                 place = 0
                 while place >= 0:
-                    smaller, place = self.first(current, reduction, place)
+                    smaller, place = self.first(current, reduction(current), place)
                     if smaller is not None:
                         current, complete = smaller, False
         return current
@@ -120,13 +117,13 @@ class _Driver:
         self.asked += len(candidates)
         return list(self._interesting(candidates))
 
-    def first(self, current: Candidate, reduction: Reduction, place: int) -> tuple[Candidate | None, int]:
+    def first(self, current: Candidate, drafts: Iterator[Draft], place: int) -> tuple[Candidate | None, int]:
         """The first smaller and interesting candidate of a reduction from `place` on, and the next place.
 
         Places before the last success have just failed; they are not tried again before the next round.
         """
         limit = cost(current)
-        for (candidate, at), holds in self._tried(self._smaller(current, reduction, place)):
+        for (candidate, at), holds in self._tried(self._smaller(current, drafts, place)):
             if holds == Interest.YES:
                 return candidate, at
             if holds == Interest.NEARLY and candidate.program != current.program:
@@ -137,9 +134,7 @@ class _Driver:
                         return varied, at
         return None, -1
 
-    def _tried(
-        self, candidates: Iterator[tuple[Candidate, int]]
-    ) -> Iterator[tuple[tuple[Candidate, int], int]]:
+    def _tried(self, candidates: Iterator[Placed]) -> Iterator[tuple[Placed, int]]:
         """Candidates with their places, and whether each is interesting, as long as the budget lasts."""
         while not self.spent and (chunk := list(itertools.islice(candidates, self._batch))):
             for item, holds in zip(chunk, self.ask([c for c, _ in chunk]), strict=True):
@@ -150,12 +145,10 @@ class _Driver:
     def _is_new(self, candidate: Candidate, limit: tuple[object, ...]) -> bool:
         return cost(candidate) < limit and candidate.key not in self._boring
 
-    def _smaller(
-        self, current: Candidate, reduction: Reduction, place: int
-    ) -> Iterator[tuple[Candidate, int]]:
+    def _smaller(self, current: Candidate, drafts: Iterator[Draft], place: int) -> Iterator[Placed]:
         """The well-formed candidates that cost less than `current` and are untried, with their places."""
         limit = cost(current)
-        for at, draft in itertools.islice(enumerate(reduction(current)), place, None):
+        for at, draft in itertools.islice(enumerate(drafts), place, None):
             candidate = _whole(current, draft)
             if candidate is not None and self._is_new(candidate, limit):
                 yield candidate, at
@@ -181,7 +174,7 @@ def _elsewhere(candidate: Candidate) -> Iterator[Candidate]:
         yield replace(candidate, inputs={**candidate.inputs, **filled})
 
 
-def _whole(current: Candidate, draft: Candidate | Program) -> Candidate | None:
+def _whole(current: Candidate, draft: Draft) -> Candidate | None:
     """A candidate that type-checks and has real outputs, with inputs and weights that fit it, or None."""
     if isinstance(draft, Program):
         draft = replace(current, program=draft)
@@ -236,9 +229,9 @@ def cost(candidate: Candidate) -> tuple[object, ...]:
         sum(_OPS.get(c.op, 3) for c in calls),
         sum(_plain_parameters(c) for c in calls),
         sum(ints),
-        sum(_plain(v, PLAIN_CONSTANTS) for v in floats),
-        sum(_plain(v) for v in entries),
-        (len(varying_inputs(candidate)), sum(_plain(v) for v in companions), candidate.place),
+        sum(plainness(v, PLAIN_CONSTANTS) for v in floats),
+        sum(plainness(v) for v in entries),
+        (len(varying_inputs(candidate)), sum(plainness(v) for v in companions), candidate.place),
         sum(int(np.count_nonzero(w != 1.0)) for w in weights),
         tuple(n.id for n in names),
     )
@@ -262,8 +255,3 @@ def _sum(value: ParamValue) -> int:
     if isinstance(value, tuple):
         return sum(map(_sum, value))
     return abs(value) if isinstance(value, int) else 0
-
-
-def _plain(value: float, plain: tuple[float, ...] = PLAIN_FLOATS) -> int:
-    far, place = plainness(value, plain)
-    return 100 * far + place

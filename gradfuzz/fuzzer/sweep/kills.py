@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
-from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, about, drawn
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Question
@@ -62,26 +61,20 @@ def kills(ordeal: Ordeal) -> Kills:
     Mutants that answer all points together are asked only in families about that.
     """
     item = ordeal.item
-    alive = [found for name in ordeal.mutants if (found := named(name)) is not None]
-    records = {m.alias: Record() for m in alive}
-    killed: dict[str, int] = {}
     together = FAMILIES[item.family].together
-    for k, draw in enumerate(drawn(item)):
-        index = item.first + k
-        for question in questions(
-            draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
-        ):
+    known = [found for name in ordeal.mutants if (found := named(name)) is not None]
+    records = {mutant.alias: Record() for mutant in known}
+    killed: dict[str, int] = {}
+    asked = [mutant for mutant in known if together or mutant.batched is None]
+    for index, draw in enumerate(drawn(item), item.first):
+        for question in about(item, draw, index):
             applied = applied_rules(question)
-            for mutant in alive:
-                if (
-                    mutant.alias in killed
-                    or not concerns(mutant, applied)
-                    or not (together or mutant.batched is None)
-                ):
+            for mutant in asked:
+                name = mutant.alias
+                if name in killed or not concerns(mutant, applied):
                     continue
-                if _kills(question, mutant, records[mutant.alias]):
-                    killed[mutant.alias] = index + 1
-        alive = [m for m in alive if m.alias not in killed]
+                if _kills(question, mutant, records[name]):
+                    killed[name] = index + 1
     return Kills(item, killed, records)
 
 
