@@ -25,7 +25,7 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
-from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
+from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Point
 from gradfuzz.oracles.dialects.table import DIALECTS
 from gradfuzz.programs import parse
@@ -136,7 +136,7 @@ def test_every_script_of_a_wrong_answer(tmp_path: Path) -> None:
     for name, (target_name, text, modes, inputs) in WRONG.items():
         target = oracle(target_name)
         candidate = candidate_of(text, modes, inputs, together=target.traits.batched)
-        case = asked(candidate, target, evaluator())
+        case = asked(candidate, target)
         assert case.verdict is Verdict.DISAGREE, f"{name}: {case.verdict}, {case.message}"
         script = reproducer(candidate, case, target)
         others = ports(candidate, case, target, script, "0123456789abcdef")

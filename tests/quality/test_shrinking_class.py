@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gradfuzz.fuzzer.findings.prove import Proof, prove
-from gradfuzz.fuzzer.findings.survey import asked
+from gradfuzz.fuzzer.findings.survey import answered
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Class, FindingPoint
@@ -123,7 +123,8 @@ def check(shown: Shown) -> None:
     assert finding.kind is kind, told
     assert candidate.program == finding.program
     assert (candidate.modes, candidate.precision) == (shown.original.modes, shown.original.precision)
-    case = asked(candidate, oracle(finding.target), Evaluator(), confirm=True)
+    question, answer = candidate.alone().question(), answered(candidate, oracle(finding.target))
+    (case,) = Evaluator().cases(finding.target, question, [answer], confirm=True)
     assert same_kind(case, kind, shown.raw.case.message), (
         f"{told}\nasked again: {case.verdict}, {case.kind}, {case.message}"
     )

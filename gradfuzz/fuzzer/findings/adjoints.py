@@ -21,14 +21,14 @@ from gradfuzz.fuzzer.questions.loop_forms import (
     with_loop,
 )
 from gradfuzz.fuzzer.results.evidence import Adjoints
-from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import Assign, Call, Const, For, Name, Param, Program, Stmt
 from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.expressions import call
 
 
-def adjoints(candidate: Candidate, target: Oracle, evaluator: Evaluator) -> Adjoints | None:
+def adjoints(candidate: Candidate, target: Oracle) -> Adjoints | None:
     """The target's adjoint before each iteration next to the truth. None where the program has no such loop,
     or where the target or the truth has no answer.
 
@@ -41,7 +41,7 @@ def adjoints(candidate: Candidate, target: Oracle, evaluator: Evaluator) -> Adjo
     question = perturbed.question()
     if target.supports(question) is not None:
         return None
-    (reference_value,) = evaluator.reference_values(question)
+    (reference_value,) = evaluator().reference_values(question)
     if reference_value.truth.status != "ok":
         return None
     (answer,) = target.answer(question)
@@ -69,17 +69,11 @@ def with_perturbed_carry(candidate: Candidate, carry: str, trips: int) -> tuple[
         count = Assign(trip, call("add", Name(trip), Const(1)))
         before, body = (Assign(trip, Const(0)),), (_added(carry, e, trip), count, *loop.body)
     changed = with_loop(program, loop, (*before, replace(loop, body=body)))
-    changed = Program(program.name, (*program.params, Param(e, Type("float", (trips,)))), changed.body)
-    return (
-        replace(
-            candidate,
-            program=changed,
-            inputs={**candidate.inputs, e: np.zeros(trips, candidate.precision)},
-            wrt=(*candidate.wrt, e),
-            directions={**candidate.directions, e: np.ones(trips)},
-        ),
-        e,
-    )
+    program = Program(program.name, (*program.params, Param(e, Type("float", (trips,)))), changed.body)
+    inputs = {**candidate.inputs, e: np.zeros(trips, candidate.precision)}
+    directions = {**candidate.directions, e: np.ones(trips)}
+    wrt = (*candidate.wrt, e)
+    return replace(candidate, program=program, inputs=inputs, wrt=wrt, directions=directions), e
 
 
 def _added(carry: str, e: str, trip: str) -> Assign:

@@ -28,10 +28,9 @@ def concerns(mutant: Mutant, applied: Applied) -> bool:
 def applied_rules(question: Question) -> Applied:
     """The rules that make the derivative, including those of the inner derivatives at higher order."""
     found: set[tuple[Mode, str, Need]] = set()
-    rules = Rules(
-        forward=type("Forward", (_Forward,), {"found": found}),
-        reverse=type("Reverse", (_Reverse,), {"found": found}),
-    )
+    forward = type("Forward", (_Forward,), {"found": found})
+    reverse = type("Reverse", (_Reverse,), {"found": found})
+    rules = Rules(forward=forward, reverse=reverse)
     try:
         derivative(question.program, wrt=question.wrt, modes=question.modes, rules=rules)
     except GradfuzzError:

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from gradfuzz.errors import ProgramError
-from gradfuzz.fuzzer.findings.survey import Outcome, outcome
+from gradfuzz.fuzzer.findings.survey import Tried, tried
 from gradfuzz.fuzzer.questions.axes import without_axis
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect
 from gradfuzz.fuzzer.results.finding import CheckResult
-from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.shrinking.point_reductions import varying_inputs
 from gradfuzz.fuzzer.verdict.labels import neighbours
-from gradfuzz.oracles.base import Array, Oracle
+from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import Call, Param, Program, walk
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 
 _SIZES = (1, 2, 3)
-
 _MATRIX = 2
 
 
-def batches(
-    candidate: Candidate, smallest: CheckResult, target: Oracle, evaluator: Evaluator
-) -> Iterator[Outcome]:
+def batches(candidate: Candidate, smallest: CheckResult, target: Oracle) -> Iterator[Tried]:
     """The candidate in batches of one, two and three, and matrices unbatched. Nothing without a batch.
 
     `smallest` is the verdict on the candidate as it is.
@@ -40,9 +35,9 @@ def batches(
         changed, own = _stacks(candidate)
     for name, other in changed.items():
         if name == _name(own):
-            yield Outcome(Aspect.BATCH, name, candidate, smallest)
+            yield Tried(Aspect.BATCH, name, candidate, smallest)
         elif all(ends(replace(other.alone(), inputs=inputs)) for inputs in (other.inputs, *other.others)):
-            yield outcome(Aspect.BATCH, name, other, target, evaluator)
+            yield tried(Aspect.BATCH, name, other, target)
 
 
 def _name(size: int) -> str:
@@ -51,22 +46,12 @@ def _name(size: int) -> str:
 
 def _companies(candidate: Candidate) -> dict[str, Candidate]:
     """With fewer and more points: first the candidate's others, then neighbours that vary the same inputs."""
-    points = [candidate.inputs, *candidate.others]
-    varying = [
-        name
-        for name in candidate.inputs
-        if any(_differ(point[name], candidate.inputs[name]) for point in points)
-    ]
-    company = [*candidate.others, *neighbours(candidate.inputs, varying or candidate.wrt)]
+    company = [*candidate.others, *neighbours(candidate.inputs, varying_inputs(candidate) or candidate.wrt)]
     result = {}
-    for size in sorted({*_SIZES, len(points)}):
+    for size in sorted({*_SIZES, len(candidate.others) + 1}):
         others = tuple(company[: size - 1])
         result[_name(size)] = replace(candidate, others=others, place=min(candidate.place, len(others)))
     return result
-
-
-def _differ(a: Array, b: Array) -> bool:
-    return np.asarray(a).tobytes() != np.asarray(b).tobytes()
 
 
 def _stacks(candidate: Candidate) -> tuple[dict[str, Candidate], int]:
@@ -78,10 +63,8 @@ def _stacks(candidate: Candidate) -> tuple[dict[str, Candidate], int]:
     if rank <= _MATRIX or len(sizes) != 1 or not matrices:
         return {}, 0
     (own,) = sizes
-    programs: Mapping[str, Program] = {
-        "no batch axis": without_axis(program, rank, 0, aligned=True),
-        **{_name(size): _with_first_axis(program, rank, size) for size in sorted({*_SIZES, own})},
-    }
+    programs = {"no batch axis": without_axis(program, rank, 0, aligned=True)}
+    programs |= {_name(size): _with_first_axis(program, rank, size) for size in sorted({*_SIZES, own})}
     result = {}
     for name, changed in programs.items():
         try:

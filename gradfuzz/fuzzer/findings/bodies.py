@@ -15,22 +15,15 @@ from gradfuzz.oracles.base import Oracle, output_key
 from gradfuzz.programs.language.syntax import For, Repeat
 
 _BODIES = (
-    "acc + x",
-    "acc * 2",
-    "sin(acc)",
-    "acc * acc",
-    "acc + x^2",
-    "acc * x",
-    "acc / x",
-    "sin(acc * x)",
-    "acc + acc*x",
+    *("acc + x", "acc * 2", "sin(acc)", "acc * acc", "acc + x^2"),
+    *("acc * x", "acc / x", "sin(acc * x)", "acc + acc*x"),
 )
 """As in `suites.BODIES`, which has their derivatives by the carry."""
 
 _FEW = ("acc + x", "acc * acc", "acc * x", "sin(acc * x)")
 """For targets that answer slowly."""
 
-_X = 0.5
+_XS: tuple[float, ...] = (0.5,)
 
 _SIGNS = (("acc * (x-2)", (0.5, 1.5)), ("acc * (-x)", (0.3, 0.7)))
 """Bodies with a negative slope by the carry, for which a sum of even powers has the wrong sign."""
@@ -54,9 +47,7 @@ def bodies(candidate: Candidate, target: Oracle) -> list[Variant]:
 
 def _cases(candidate: Candidate, form: str, trips: int, costly: bool) -> Iterator[CanonicalCase]:
     entry: tuple[str, tuple[int, ...]] = ("x", ()) if candidate.modes else (output_key(0), ())
-    table: list[tuple[Aspect, str, tuple[float, ...]]] = [
-        (Aspect.BODY, body, (_X,)) for body in (_FEW if costly else _BODIES)
-    ]
+    table = [(Aspect.BODY, body, _XS) for body in (_FEW if costly else _BODIES)]
     table += [(Aspect.SIGN, body, xs) for body, xs in (_SIGNS[:1] if costly else _SIGNS)]
     for aspect, body, xs in table:
         program = body_program(body, trips, form)

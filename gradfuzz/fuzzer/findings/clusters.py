@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding, Likelihood
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.syntax import Call, For, Repeat, While, walk
+from gradfuzz.programs.language.syntax import Call, walk
 
 _PLAIN = frozenset(
     {
@@ -26,13 +27,10 @@ _PLAIN = frozenset(
 
 def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
     """Every finding in exactly one cluster; findings and clusters keep the order of `findings`."""
-    labels = {
-        finding.id: f"{TargetName.of(finding.target).owner}: {_symptom(finding)}" for finding in findings
-    }
-    for name in dict.fromkeys(TargetName.of(finding.target).owner for finding in findings):
-        labels |= _by_cause(
-            name, [finding for finding in findings if TargetName.of(finding.target).owner == name]
-        )
+    owners = {finding.id: TargetName.of(finding.target).owner for finding in findings}
+    labels = {finding.id: f"{owners[finding.id]}: {_symptom(finding)}" for finding in findings}
+    for name in dict.fromkeys(owners.values()):
+        labels |= _by_cause(name, [finding for finding in findings if owners[finding.id] == name])
     together: dict[str, list[str]] = {}
     for finding in findings:
         together.setdefault(labels[finding.id], []).append(finding.id)
@@ -41,22 +39,18 @@ def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
 
 def _by_cause(name: str, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     """(id, label) of findings with a cause. Greedy: the mutant that explains most of the rest comes first."""
-    left = [f for f in findings if f.cause is not None and f.cause.likelihood is not Likelihood.POSSIBLE]
+    left = [
+        (finding, finding.cause, (finding.cause.mutant, *finding.cause.also))
+        for finding in findings
+        if finding.cause is not None and finding.cause.likelihood is not Likelihood.POSSIBLE
+    ]
     while left:
-        options = [mutant for finding in left for mutant in _options(finding)]
+        options = [mutant for _, _, mutants in left for mutant in mutants]
         best = max(dict.fromkeys(options), key=options.count)
-        explained = [finding for finding in left if best in _options(finding)]
-        summary = next(
-            (f.cause.summary for f in explained if f.cause is not None and f.cause.mutant == best),
-            f"like mutant:{best}",
-        )
-        yield from ((finding.id, f"{name}: {summary}") for finding in explained)
-        left = [finding for finding in left if best not in _options(finding)]
-
-
-def _options(finding: Finding) -> tuple[str, ...]:
-    assert finding.cause is not None, "only those with a cause are asked"
-    return (finding.cause.mutant, *finding.cause.also)
+        summaries = (cause.summary for _, cause, _ in left if cause.mutant == best)
+        label = f"{name}: {next(summaries, f'like mutant:{best}')}"
+        yield from ((finding.id, label) for finding, _, mutants in left if best in mutants)
+        left = [row for row in left if best not in row[2]]
 
 
 def _symptom(finding: Finding) -> str:
@@ -68,5 +62,5 @@ def _symptom(finding: Finding) -> str:
     nodes = list(walk(finding.program))
     ops = {node.op for node in nodes if isinstance(node, Call)}
     telling = sorted(ops - _PLAIN) or sorted(ops)
-    loop = ["loop"] if any(isinstance(node, (For, While, Repeat)) for node in nodes) else []
+    loop = ["loop"] if any(isinstance(node, Loop) for node in nodes) else []
     return f"{', '.join([*loop, *telling]) or 'identity'}, {finding.check}"

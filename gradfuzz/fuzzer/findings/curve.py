@@ -13,9 +13,8 @@ from gradfuzz.fuzzer.results.evidence import Curve, Sample
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
-from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, entry_label, is_vacuous, true_entry
-from gradfuzz.fuzzer.verdict.shared import is_slow
+from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
 from gradfuzz.oracles.base import Answer, Oracle
 from gradfuzz.programs.language.precision import is_float
 
@@ -44,7 +43,7 @@ def values(own: float) -> list[float]:
     return sorted({0.0, own, *sizes, *(-size for size in sizes)})
 
 
-def curve(candidate: Candidate, entry: Entry, target: Oracle, evaluator: Evaluator) -> Curve | None:
+def curve(candidate: Candidate, entry: Entry, target: Oracle) -> Curve | None:
     """The derivative's `entry` along itself, or along the first input's first entry if it is no input's.
 
     None without such an entry. An unnamed entry is taken to be the input's. Points without a truth, or at
@@ -59,12 +58,9 @@ def curve(candidate: Candidate, entry: Entry, target: Oracle, evaluator: Evaluat
     step = _step(candidate, target)
     dtype = candidate.inputs[name].dtype
     xs = sorted({float(dtype.type(x)) for x in (*values(own)[::step], own)})
-    candidates = [_at(candidate, name, index, x) for x in xs]
-    labelled = _asked(candidates, entry, target, evaluator)
-    labels = _with_neighbours([label for label, *_ in labelled], [case for *_, case in labelled], entry)
-    samples = [
-        Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)
-    ]
+    asked = _asked([_at(candidate, name, index, x) for x in xs], entry, target)
+    labelled = zip(xs, asked, _with_neighbours(asked, entry), strict=True)
+    samples = [Sample(x, *numbers, label) for x, (_, numbers, _), label in labelled]
     return Curve(varied, entry, tuple(samples))
 
 
@@ -78,13 +74,9 @@ def _step(candidate: Candidate, target: Oracle) -> int:
 def _varied(candidate: Candidate, entry: Entry) -> Entry | None:
     if entry[0] in candidate.wrt and len(entry[1]) == candidate.inputs[entry[0]].ndim:
         return entry
-    floats = [
-        *candidate.wrt,
-        *(p.name for p in candidate.program.params if is_float(candidate.inputs[p.name].dtype)),
-    ]
-    return next(
-        ((name, (0,) * candidate.inputs[name].ndim) for name in floats if candidate.inputs[name].size), None
-    )
+    inputs = candidate.inputs
+    floats = (*candidate.wrt, *(p.name for p in candidate.program.params if is_float(inputs[p.name].dtype)))
+    return next(((name, (0,) * inputs[name].ndim) for name in floats if inputs[name].size), None)
 
 
 def _at(candidate: Candidate, name: str, index: tuple[int, ...], x: float) -> Candidate:
@@ -99,27 +91,22 @@ _Numbers = tuple[float, float, float, float]
 """Expected, bound, got, allowed."""
 
 
-def _asked(
-    candidates: Sequence[Candidate], entry: Entry, target: Oracle, evaluator: Evaluator
-) -> list[tuple[Label, _Numbers, CheckResult | None]]:
+_Asked = tuple[Label, _Numbers, CheckResult | None]
+
+
+def _asked(candidates: Sequence[Candidate], entry: Entry, target: Oracle) -> list[_Asked]:
     """For each candidate its label before neighbours are considered, its numbers and its verdict if any."""
-    result: list[tuple[Label, _Numbers, CheckResult | None]] = [
-        (Label.INCONCLUSIVE, (math.nan,) * 4, None)
-    ] * len(candidates)
+    result: list[_Asked] = [(Label.INCONCLUSIVE, (math.nan,) * 4, None)] * len(candidates)
     soon = [k for k, candidate in enumerate(candidates) if ends(candidate)]
     if not soon:
         return result
     question = candidates[0].alone().question([candidates[k].inputs for k in soon])
-    fair = evaluator.judgeable(question)
+    fair = evaluator().judgeable(question)
     answers = _answers([candidates[soon[k]] for k in fair], target)
-    for k, case in zip(
-        fair, evaluator.cases(target.name, question, answers, at=fair, thorough=True), strict=True
-    ):
-        result[soon[k]] = (
-            entry_label(case, entry),
-            _numbers(case, entry, evaluator.tolerances(question)[k]),
-            case,
-        )
+    cases = evaluator().cases(target.name, question, answers, at=fair, thorough=True)
+    for k, case in zip(fair, cases, strict=True):
+        numbers = _numbers(case, entry, evaluator().tolerances(question)[k])
+        result[soon[k]] = entry_label(case, entry), numbers, case
     return result
 
 
@@ -135,12 +122,8 @@ def _answers(candidates: Sequence[Candidate], target: Oracle) -> list[Answer]:
 def _numbers(case: CheckResult, entry: Entry, tolerance: Tolerance) -> _Numbers:
     expected, bound = true_entry(case.truth, entry) or (math.nan, math.nan)
     got = answered_entry(case.answer, entry)
-    return (
-        expected,
-        bound,
-        math.nan if got is None else got,
-        _allowed(case, entry, tolerance, expected, bound),
-    )
+    allowed = _allowed(case, entry, tolerance, expected, bound)
+    return expected, bound, math.nan if got is None else got, allowed
 
 
 def _allowed(case: CheckResult, entry: Entry, tolerance: Tolerance, expected: float, bound: float) -> float:
@@ -155,21 +138,17 @@ def _allowed(case: CheckResult, entry: Entry, tolerance: Tolerance, expected: fl
 # Neighbours -------------------------------------------------------------------------------------------------
 
 
-def _with_neighbours(
-    labels: Sequence[Label], cases: Sequence[CheckResult | None], entry: Entry
-) -> list[Label]:
-    """Relabels samples that agree: vacuous where the truth is zero there and beside it, a coincidence where
-    both conclusive neighbours differ.
+def _with_neighbours(asked: Sequence[_Asked], entry: Entry) -> list[Label]:
+    """The labels. Samples that agree are vacuous where the truth is zero there and beside it, and a
+    coincidence where both conclusive neighbours differ.
     """
+    labels, cases = [label for label, *_ in asked], [case for *_, case in asked]
     result = list(labels)
     for k, (label, case) in enumerate(zip(labels, cases, strict=True)):
         if label is not Label.AGREES or case is None:
             continue
-        near = [
-            c.truth
-            for c in cases[max(0, k - 1) : k + 2]
-            if c is not None and c.truth is not None and c.truth.status == "ok"
-        ]
+        truths = [c.truth for c in cases[max(0, k - 1) : k + 2] if c is not None and c.truth is not None]
+        near = [truth for truth in truths if truth.status == "ok"]
         if entry[0] in case.question.wrt and is_vacuous(near, entry):
             result[k] = Label.VACUOUS
         below = [other for other in labels[:k][::-1] if other in _TELLING][:2]

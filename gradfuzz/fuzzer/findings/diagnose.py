@@ -17,20 +17,19 @@ import numpy as np
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.findings.survey import answered, asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Likelihood, Verdict
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.registry import MUTANTS
 from gradfuzz.oracles.mutants.systematic import systematic
-from gradfuzz.programs.language.syntax import For, Repeat, While, walk
+from gradfuzz.programs.language.syntax import walk
 
-_TELLING = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.AGREE})
-_RIGHT_NUMBERS = frozenset({Class.WRONG_DTYPE})
-"""Classes in which no mutant is wrong: every mutant that is right would match."""
+_TELLING = (Verdict.DISAGREE, Verdict.CRASHED, Verdict.AGREE)
 """Verdicts that tell something about the target. At a kink, legal answers differ."""
 
 _ENOUGH = 3
@@ -52,51 +51,48 @@ class Witness:
     drawn: bool = False
 
 
-def diagnose(witnesses: Sequence[Witness], target: Oracle, evaluator: Evaluator) -> Cause | None:
+def diagnose(witnesses: Sequence[Witness], target: Oracle) -> Cause | None:
     """The mutant that gives the answers of `target`, or None. The first witness is the finding's smallest.
 
     Where several mutants fit, the target is asked about small programs with a loop on which they differ.
     """
     telling = [w for w in witnesses if w.case.verdict in _TELLING]
-    if not telling or not telling[0].case.verdict.is_wrong or telling[0].case.kind in _RIGHT_NUMBERS:
+    # No mutant has a wrong dtype: every mutant that is right would match.
+    if not telling or not telling[0].case.verdict.is_wrong or telling[0].case.kind is Class.WRONG_DTYPE:
         return None
     telling.sort(key=lambda w: not w.case.verdict.is_wrong)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not w.drawn and w.case.verdict.is_wrong][:_ENOUGH]
-    alike = [
-        m
-        for m in _suspects(telling[0].candidate, target.traits.batched)
-        if _says_the_same(m, shrunk, evaluator)
-    ]
-    everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], evaluator)]
-    everywhere = _told_apart(everywhere, telling[0].candidate, target, evaluator)
+    suspects = _suspects(telling[0].candidate, target.traits.batched)
+    alike = [mutant for mutant in suspects if _says_the_same(mutant, shrunk)]
+    everywhere = [mutant for mutant in alike if _says_the_same(mutant, telling[len(shrunk) :])]
+    everywhere = _told_apart(everywhere, telling[0].candidate, target)
     if everywhere:
         only = len(everywhere) == 1 and _conclusive(telling)
         return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
     return _cause(alike, Likelihood.POSSIBLE) if alike else None
 
 
-def _told_apart(mutants: list[Mutant], like: Candidate, target: Oracle, evaluator: Evaluator) -> list[Mutant]:
+def _told_apart(mutants: list[Mutant], like: Candidate, target: Oracle) -> list[Mutant]:
     """The mutants that agree with the target on standard programs that tell them apart, asked like `like`."""
-    if not any(isinstance(node, (For, While, Repeat)) for node in walk(like.program)):
+    if not any(isinstance(node, Loop) for node in walk(like.program)):
         return mutants
     questions = _MOST_QUESTIONS
     for candidate in standards(like):
         if len(mutants) < 2 or not questions:
             break
-        (tolerance,) = evaluator.tolerances(candidate.alone().question())
+        (tolerance,) = evaluator().tolerances(candidate.alone().question())
         answers = [answered(candidate, mutant.oracle()) for mutant in mutants]
-        if tolerance.reason is not None or all(
-            _same(answers[0], answer, tolerance) for answer in answers[1:]
+        if (
+            tolerance.reason is not None
+            or all(_same(answers[0], answer, tolerance) for answer in answers[1:])
+            or target.supports(candidate.question()) is not None
         ):
             continue
-        if target.supports(candidate.question()) is not None:
-            continue
         questions -= 1
-        case = asked(candidate, target, evaluator)
+        case = asked(candidate, target)
         if case.verdict in _TELLING:
-            mutants = [
-                m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)
-            ]
+            pairs = zip(mutants, answers, strict=True)
+            mutants = [m for m, answer in pairs if _same(answer, case.answer, tolerance)]
     return mutants
 
 
@@ -135,14 +131,14 @@ def _suspects(smallest: Candidate, together: bool) -> Iterator[Mutant]:
 # Likeness ---------------------------------------------------------------------------------------------------
 
 
-def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], evaluator: Evaluator) -> bool:
+def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness]) -> bool:
     oracle = mutant.oracle()
-    return all(_agrees(answered(w.candidate, oracle), w, evaluator) for w in witnesses)
+    return all(_agrees(answered(w.candidate, oracle), w) for w in witnesses)
 
 
-def _agrees(said: Answer, witness: Witness, evaluator: Evaluator) -> bool:
+def _agrees(said: Answer, witness: Witness) -> bool:
     """Whether a mutant's answer is the target's."""
-    (tolerance,) = evaluator.tolerances(witness.candidate.alone().question())
+    (tolerance,) = evaluator().tolerances(witness.candidate.alone().question())
     return tolerance.reason is None and _same(said, witness.case.answer, tolerance)
 
 
@@ -152,9 +148,8 @@ def _same(said: Answer, given: Answer, tolerance: Tolerance) -> bool:
         return False
     if said.status != "ok":
         return said.message == given.message
-    noises = zip(given.values, said.values, tolerance.value_noise, strict=True)
     pairs = [
-        *noises,
+        *zip(given.values, said.values, tolerance.value_noise, strict=True),
         *((g, said.gradient[name], tolerance.noise[name]) for name, g in given.gradient.items()),
     ]
     return all(_near(np.asarray(a), np.asarray(b), noise, tolerance) for a, b, noise in pairs)
@@ -168,6 +163,5 @@ def _near(a: Array, b: Array, noise: Array, tolerance: Tolerance) -> bool:
     size = np.where(finite, np.maximum(np.abs(a), np.abs(b)), 0.0)
     allowed = CLEAR / 2 * tolerance.allowed(size, noise, np.zeros(a.shape))
     with np.errstate(invalid="ignore"):
-        return bool(
-            np.all(np.where(finite, np.abs(a - b) <= allowed, (a == b) | (np.isnan(a) & np.isnan(b))))
-        )
+        near = np.where(finite, np.abs(a - b) <= allowed, (a == b) | (np.isnan(a) & np.isnan(b)))
+    return bool(np.all(near))

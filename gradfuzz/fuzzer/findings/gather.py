@@ -19,7 +19,6 @@ from gradfuzz.fuzzer.findings.variants import variants
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
-from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import Entry
 from gradfuzz.oracles.base import Oracle
 
@@ -27,20 +26,15 @@ T = TypeVar("T")
 
 
 def gather(
-    candidate: Candidate,
-    smallest: CheckResult,
-    surveyed: Survey,
-    entry: Entry,
-    target: Oracle,
-    evaluator: Evaluator,
+    candidate: Candidate, smallest: CheckResult, surveyed: Survey, entry: Entry, target: Oracle
 ) -> Evidence:
     """The evidence for a shrunk disagreement: `smallest` is its verdict, `entry` the entry it shows."""
     asked = replace(candidate, modes=()) if smallest.kind is Class.WRONG_PRIMAL else candidate
     return Evidence(
-        _or_none(lambda: curve(asked, entry, target, evaluator)),
-        _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target, evaluator)) or (),
+        _or_none(lambda: curve(asked, entry, target)),
+        _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target)) or (),
         _or_none(lambda: differences(asked, smallest, entry)),
-        _or_none(lambda: adjoints(asked, target, evaluator)),
+        _or_none(lambda: adjoints(asked, target)),
     )
 
 

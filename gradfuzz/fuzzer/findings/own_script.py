@@ -46,14 +46,10 @@ def comparison():
 
 def own_script(question: Question, oracle_name: str, place: int = 0) -> str:
     """A runnable script that asks `oracle_name` the question and shows its answer at point number `place`."""
-    dtypes = {
-        p.name: {"float": question.precision, "int": "int64", "bool": "bool"}[p.type.dtype]
-        for p in question.program.params
-    }
-    points = [
-        "Point(" + _mapping({name: array_text(v, dtypes[name]) for name, v in point.inputs.items()}) + ")"
-        for point in question.points
-    ]
+    dtypes = {"float": question.precision, "int": "int64", "bool": "bool"}
+    own = {p.name: dtypes[p.type.dtype] for p in question.program.params}
+    inputs = [{name: array_text(v, own[name]) for name, v in p.inputs.items()} for p in question.points]
+    points = [f"Point({_mapping(texts)})" for texts in inputs]
     body = _TEMPLATE.format(
         name=oracle_name,
         program=to_text(question.program).rstrip() + "\n",

@@ -18,6 +18,7 @@ from gradfuzz.fuzzer.results.codec import KEY
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
+from gradfuzz.fuzzer.verdict.classify import classify_entry
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Oracle
@@ -47,10 +48,8 @@ class Proof:
 
 def _met(raw: Raw) -> Candidate:
     """The disagreement as a candidate, with the points that were answered in the same call."""
-    question = raw.case.question
-    if not raw.points:
-        return Candidate.of(question)
-    return Candidate.of(replace(question, points=raw.points), raw.place, together=True)
+    points = raw.points or raw.case.question.points
+    return Candidate.of(replace(raw.case.question, points=points), raw.place, together=bool(raw.points))
 
 
 def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
@@ -63,20 +62,16 @@ def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
     target = oracle(case.oracle)
     assert case.kind is not None, "a disagreement has a class"
     first = _met(raw)
-    again = _confirmed(first, target)
+    again = asked(first, target, confirm=True)
     if not same_kind(again, case.kind, case.message):
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
     for candidate in smallest_alike(first, case, target):
-        smallest = _confirmed(candidate, target)
+        smallest = asked(candidate, target, confirm=True)
         if same_kind(smallest, case.kind, case.message):
             return _finding(raw, candidate, smallest, target, known or {})
     return _finding(raw, first, again, target, known or {})
-
-
-def _confirmed(candidate: Candidate, target: Oracle) -> CheckResult:
-    return asked(candidate, target, evaluator(), confirm=True)
 
 
 # Finding ----------------------------------------------------------------------------------------------------
@@ -90,21 +85,14 @@ def _finding(
     wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
     clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
-    repeated = sum(
-        same_kind(asked(candidate, target, evaluator()), smallest.kind, smallest.message)
-        for _ in range(_TIMES)
-    )
-    ways = resolve(TargetName.of(target.name).system, supervised=True)
-    found = survey(candidate, smallest, target, ways, evaluator())
-    note = " ".join(part for part in (_what(smallest), _company(candidate), found.note) if part)
+    again = [asked(candidate, target) for _ in range(_TIMES)]
+    repeated = sum(same_kind(case, smallest.kind, smallest.message) for case in again)
+    found = survey(candidate, smallest, target, resolve(TargetName.of(target.name).system, supervised=True))
+    own = [o for o in found.outcomes if o.case.oracle == target.name and o.case is not smallest]
     witnesses = [
         Witness(candidate, smallest),
         *(Witness(replace(candidate, inputs=case.point.inputs), case) for case in around),
-        *(
-            Witness(o.candidate, o.case)
-            for o in found.outcomes
-            if o.case.oracle == target.name and o.case is not smallest
-        ),
+        *(Witness(o.candidate, o.case) for o in own),
         Witness(_met(raw), raw.case, drawn=True),
     ]
     modes = candidate.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
@@ -128,8 +116,8 @@ def _finding(
         seen=1,
         references=smallest.references,
         reproduced=(repeated, _TIMES),
-        note=note,
-        cause=diagnose(witnesses, target, evaluator()),
+        note=" ".join(filter(None, (_what(smallest), _company(candidate), found.note))),
+        cause=diagnose(witnesses, target),
         script=reproducer(candidate, clear, target),
         others=candidate.others,
         place=candidate.place,
@@ -138,14 +126,10 @@ def _finding(
     finding = replace(finding, ports=ports(candidate, clear, target, finding.script, finding.id))
     lead = known.get(skeleton(finding.program))
     if lead is None or precedence(finding, raw.index) < lead:
-        evidence = gather(candidate, smallest, found, finding.smallest.entry, target, evaluator())
+        evidence = gather(candidate, smallest, found, finding.smallest.entry, target)
         finding = replace(finding, evidence=evidence)
-    return Proof(
-        finding,
-        kinds=frozenset(c.kind for c in wrong if c.kind is not None),
-        wrong_ways=found.wrong_ways,
-        candidate=candidate,
-    )
+    kinds = frozenset(case.kind for case in wrong if case.kind is not None)
+    return Proof(finding, kinds=kinds, wrong_ways=found.wrong_ways, candidate=candidate)
 
 
 def _on_grid(candidate: Candidate, target: Oracle) -> list[CheckResult]:
@@ -161,25 +145,34 @@ def _on_grid(candidate: Candidate, target: Oracle) -> list[CheckResult]:
 
 def _what(case: CheckResult) -> str:
     """What a reader must know beside the numbers."""
-    parts = []
     if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
-        parts.append(f"{case.message.rstrip('.')}.")
-    elif case.truth is not None and case.truth.kink:
-        along = f" ({case.message})" if case.message.startswith("along") else ""
-        parts.append(
-            "The point is a kink; the answer lies outside the slopes to its left and right, of which the"
-            f" nearer is shown{along}."
-        )
-    return " ".join(parts)
+        return f"{case.message.rstrip('.')}."
+    if case.truth is None or not case.truth.kink:
+        return ""
+    along = "" if _outside_slopes(case) else f" ({case.message})"
+    return (
+        "The point is a kink; the answer lies outside the slopes to its left and right, of which the nearer"
+        f" is shown{along}."
+    )
+
+
+def _outside_slopes(case: CheckResult) -> bool:
+    """Whether the worst entry is outside its slopes at a kink. Otherwise only a slope along a line is wrong,
+    and the message says which.
+    """
+    truth, got = case.truth, case.got
+    if truth is None or truth.left is None or truth.right is None or case.worst is None or got is None:
+        return True
+    name, index = case.worst
+    low, high = sorted((float(truth.left[name][index]), float(truth.right[name][index])))
+    return classify_entry(min(max(got, low), high), got, float(case.allowed[name][index])) is not None
 
 
 def _company(candidate: Candidate) -> str:
     """Which points are answered in the same call."""
     if not candidate.others:
         return ""
-    texts = [
-        ", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in other.items())
-        for other in candidate.others
-    ]
+    shown = ({name: np.asarray(value).tolist() for name, value in o.items()} for o in candidate.others)
+    texts = [", ".join(f"{name} = {value}" for name, value in values.items()) for values in shown]
     count = f"{len(texts)} more point{'s' if len(texts) > 1 else ''}"
     return f"Answered in one call with {count}: {'; '.join(texts)}."

@@ -42,11 +42,8 @@ def clearest(cases: Sequence[CheckResult]) -> CheckResult:
 
 def _plain(case: CheckResult) -> bool:
     expected, got = case.expected, case.got
-    if (
-        expected is None
-        or got is None
-        or not all(_is_round(v) for a in case.point.inputs.values() for v in np.ravel(a).tolist())
-    ):
+    entries = [v for a in case.point.inputs.values() for v in np.ravel(a).tolist()]
+    if expected is None or got is None or not all(map(_is_round, entries)):
         return False
     if not math.isfinite(got):
         return True
@@ -55,9 +52,8 @@ def _plain(case: CheckResult) -> bool:
 
 
 def _is_round(value: float) -> bool:
-    return any(
-        abs(value - v * (1 + k / 4)) <= 1e-6 * abs(value) for v in _ROUND for k in range(4)
-    ) or value in (0.0, 1.0, -1.0)
+    round_ = (v * (1 + k / 4) for v in _ROUND for k in range(4))
+    return value in (0.0, 1.0, -1.0) or any(abs(value - v) <= 1e-6 * abs(value) for v in round_)
 
 
 def worst(cases: Sequence[CheckResult]) -> CheckResult:
@@ -76,12 +72,10 @@ def relative_error(case: CheckResult) -> float:
 def finding_point(case: CheckResult) -> FindingPoint:
     """A case as a finding's row. For a wrong value "gradient" holds the outputs as "output 0", ..."""
     truth, answer = case.truth, case.answer
-    expected: dict[str, Array] = {}
-    bound: dict[str, Array] = {}
+    expected, bound = dict[str, Array](), dict[str, Array]()
     got: dict[str, Array] = {name: np.asarray(g) for name, g in answer.gradient.items()}
     if truth is not None and case.worst is not None and output_index(case.worst[0]) is not None:
-        expected = by_output(truth.values)
-        bound = by_output(truth.value_bounds)
+        expected, bound = by_output(truth.values), by_output(truth.value_bounds)
         got = by_output(map(np.asarray, answer.values))
     elif truth is not None and truth.status == "ok":
         expected, bound = dict(truth.gradient), dict(truth.bounds)

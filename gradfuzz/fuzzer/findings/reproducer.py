@@ -37,15 +37,10 @@ def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) ->
     across: list[Mapping[str, Array]] | None = None
     if truth is not None and truth.kink and truth.left is not None and question.order == 1:
         across = [slopes.direction for slopes in truth.across]
+    allowed, together = dict(case.allowed) or None, target.traits.batched
+    place = candidate.place if together else 0
     return ReproducerInput(
-        question,
-        candidate.place if target.traits.batched else 0,
-        point.expected,
-        point.bound,
-        dict(case.allowed) or None,
-        case.references,
-        across,
-        target.traits.batched,
+        question, place, point.expected, point.bound, allowed, case.references, across, together
     )
 
 
@@ -72,9 +67,8 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
         return ""
     module = importlib.import_module(LIBRARIES[base])
     name = TargetName.of(target.name).bare
-    text: str = module.script(
-        shown.question, shown.place, name, shown.expected, shown.allowed, shown.across, dtypes=dtypes
-    )
+    shows = shown.expected, shown.allowed, shown.across
+    text: str = module.script(shown.question, shown.place, name, *shows, dtypes=dtypes)
     return text
 
 
@@ -88,14 +82,9 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
             return text
     version = f" {target.version}" if target.version else ""
     with contextlib.suppress(CutError, KeyError, NotImplementedError, SyntaxError, OSError):
-        return adapter_script.script(
-            shown,
-            ADAPTERS[name.library],
-            name.way,
-            f"Wrong in {name.library}{version}, way {name.way or 'default'}.",
-            dtypes=dtypes,
-            program=program,
-        )
+        title = f"Wrong in {name.library}{version}, way {name.way or 'default'}."
+        adapter = ADAPTERS[name.library]
+        return adapter_script.script(shown, adapter, name.way, title, dtypes=dtypes, program=program)
     if name.library in DIALECTS and dialect(name.library).unsupported(shown) is None:
         return dialect(name.library).port(shown)
     return own_script(shown.question, target.name, shown.place)
@@ -111,9 +100,7 @@ def ports(
     """
     found: dict[str, str] = {}
     shown = reproducer_input(candidate, case, target)
-    for name in DIALECTS:
-        if name == TargetName.of(target.name).library:
-            continue
+    for name in _others(target):
         try:
             module = dialect(name)
             if module.unsupported(shown) is None:
@@ -128,9 +115,9 @@ def ports(
 def left_out(candidate: Candidate, case: CheckResult, target: Oracle) -> dict[str, str]:
     """Why the other dialects are not among the ports, by dialect."""
     shown = reproducer_input(candidate, case, target)
-    reasons = {
-        name: dialect(name).unsupported(shown)
-        for name in DIALECTS
-        if name != TargetName.of(target.name).library
-    }
+    reasons = {name: dialect(name).unsupported(shown) for name in _others(target)}
     return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _others(target: Oracle) -> list[str]:
+    return [name for name in DIALECTS if name != TargetName.of(target.name).library]

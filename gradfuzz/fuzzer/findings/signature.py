@@ -39,14 +39,12 @@ def skeleton(program: Program) -> str:
 
     inputs = {p.name: np.zeros(p.type.sizes) for p in program.params}
     named = canonical_names(Candidate(program, inputs, "float64", (), (), (), {})).program
-    params = tuple(
-        replace(p, type=replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes))) for p in named.params
-    )
+    types = [replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes)) for p in named.params]
+    params = tuple(replace(p, type=type) for p, type in zip(named.params, types, strict=True))
     return to_text(replace(named, params=params, body=map_expressions(named.body, erase)))
 
 
 def signature(finding: Finding) -> str:
     """64 hex digits that are the same wherever the same library is wrong about programs built alike."""
-    return hashlib.sha256(
-        f"{TargetName.of(finding.target).owner}\n{skeleton(finding.program)}".encode()
-    ).hexdigest()
+    text = f"{TargetName.of(finding.target).owner}\n{skeleton(finding.program)}"
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -41,19 +41,15 @@ def differences(candidate: Candidate, smallest: CheckResult, entry: Entry) -> Di
         return None
     wide = _in_float64(candidate)
     x = wide.inputs[name]
-    pairs = []
-    for h in _STEPS:
-        ends = [np.array(x), np.array(x)]
-        ends[0][index] += h
-        ends[1][index] -= h
-        pairs.append([{**wide.inputs, name: end} for end in ends])
-    heights = _heights(wide, [inputs for pair in pairs for inputs in pair])
-    steps = []
-    for k, h in enumerate(_STEPS):
-        above, below = heights[2 * k : 2 * k + 2]
-        error = abs((above - below) / (2.0 * h) - true[0])
-        if math.isfinite(error):
-            steps.append(Step(h, error))
+    ends = []
+    for h in (*_STEPS, *(-h for h in _STEPS)):
+        end = np.array(x)
+        end[index] += h
+        ends.append({**wide.inputs, name: end})
+    heights = _heights(wide, ends)
+    pairs = zip(_STEPS, heights[: len(_STEPS)], heights[len(_STEPS) :], strict=True)
+    errors = [(h, abs((above - below) / (2.0 * h) - true[0])) for h, above, below in pairs]
+    steps = [Step(h, error) for h, error in errors if math.isfinite(error)]
     return Differences(entry, true[0], got, abs(got - true[0]), tuple(steps)) if steps else None
 
 
@@ -83,12 +79,9 @@ def _heights(candidate: Candidate, points: Sequence[Mapping[str, Array]]) -> lis
     lower = replace(candidate, modes=candidate.modes[:-1])
     heights = []
     for answer in EngineOracle().answer(lower.question(points)):
-        slopes = (
-            [np.sum(answer.gradient[n] * candidate.directions[n]) for n in candidate.wrt]
-            if answer.status == "ok"
-            else [math.nan]
-        )
-        heights.append(float(sum(slopes)))
+        names = candidate.wrt if answer.status == "ok" else ()
+        slopes = [np.sum(answer.gradient[n] * candidate.directions[n]) for n in names]
+        heights.append(float(sum(slopes)) if slopes else math.nan)
     return heights
 
 

@@ -11,9 +11,9 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Aspect
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
-from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.oracles.base import Answer, Mode, Oracle
+from gradfuzz.fuzzer.verdict.shared import evaluator
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle
 from gradfuzz.programs.language.precision import Precision, is_float
 
 _MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
@@ -23,7 +23,7 @@ _PLURALS = {Aspect.WAY: "ways", Aspect.MODE: "checks", Aspect.DTYPE: "precisions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Tried:
     """The answer with one thing changed: `name` is what it is changed to, `case.oracle` who was asked."""
 
     aspect: Aspect
@@ -37,7 +37,7 @@ class Survey:
     """A note in words (empty where there is nothing to tell), and all outcomes with the finding's own."""
 
     note: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Tried, ...]
 
     @property
     def wrong_ways(self) -> tuple[str, ...]:
@@ -45,69 +45,61 @@ class Survey:
         return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict.is_wrong)
 
 
-def survey(
-    candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
-) -> Survey:
+def survey(candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle]) -> Survey:
     """Asks where the same library is right and wrong about the candidate. `smallest` is the verdict on it."""
-    outcomes = list(_outcomes(candidate, smallest, target, ways, evaluator))
+    outcomes = tuple(_outcomes(candidate, smallest, target, ways))
     parts = []
     for aspect, what in _PLURALS.items():
         verdicts = {o.name: o.case.verdict for o in outcomes if o.aspect is aspect}
         if verdicts:
             parts.append(_sentence(what, verdicts))
-    return Survey(" ".join(part for part in parts if part), tuple(outcomes))
+    return Survey(" ".join(filter(None, parts)), outcomes)
 
 
 def _outcomes(
-    candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
-) -> Iterator[Outcome]:
-    yield Outcome(Aspect.WAY, target.name, candidate, smallest)
+    candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle]
+) -> Iterator[Tried]:
+    yield Tried(Aspect.WAY, target.name, candidate, smallest)
     for way in ways:
         if way.name != target.name:
-            yield outcome(Aspect.WAY, way.name, candidate, way, evaluator)
+            yield tried(Aspect.WAY, way.name, candidate, way)
     if candidate.modes:
-        yield Outcome(Aspect.MODE, check_name(candidate.modes), candidate, smallest)
+        yield Tried(Aspect.MODE, check_name(candidate.modes), candidate, smallest)
         for modes in _MODES:
             if modes != candidate.modes:
-                yield outcome(
-                    Aspect.MODE, check_name(modes), replace(candidate, modes=modes), target, evaluator
-                )
+                yield tried(Aspect.MODE, check_name(modes), replace(candidate, modes=modes), target)
     for precision in dict.fromkeys((*_PRECISIONS, candidate.precision)):
         if precision == candidate.precision:
-            yield Outcome(Aspect.DTYPE, precision, candidate, smallest)
+            yield Tried(Aspect.DTYPE, precision, candidate, smallest)
         else:
-            yield outcome(Aspect.DTYPE, precision, _in_precision(candidate, precision), target, evaluator)
+            yield tried(Aspect.DTYPE, precision, _in_precision(candidate, precision), target)
     for form, program in loop_forms(candidate).items():
-        yield outcome(Aspect.LOOP, f"{form} loop", replace(candidate, program=program), target, evaluator)
+        yield tried(Aspect.LOOP, f"{form} loop", replace(candidate, program=program), target)
 
 
-def outcome(aspect: Aspect, name: str, candidate: Candidate, way: Oracle, evaluator: Evaluator) -> Outcome:
+def tried(aspect: Aspect, name: str, candidate: Candidate, way: Oracle) -> Tried:
     """What `way` answers about a candidate, or that it cannot be asked."""
     refusal = way.supports(candidate.question())
     if refusal is None:
-        return Outcome(aspect, name, candidate, asked(candidate, way, evaluator))
+        return Tried(aspect, name, candidate, asked(candidate, way))
     question, answer = candidate.alone().question(), Answer("unsupported", message=refusal)
-    case = CheckResult(
-        way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal
-    )
-    return Outcome(aspect, name, candidate, case)
+    unsupported = Verdict.UNSUPPORTED
+    case = CheckResult(way.name, question, question.points[0], None, answer, unsupported, message=refusal)
+    return Tried(aspect, name, candidate, case)
 
 
-def asked(candidate: Candidate, way: Oracle, evaluator: Evaluator, *, confirm: bool = False) -> CheckResult:
+def asked(candidate: Candidate, way: Oracle, *, confirm: bool = False) -> CheckResult:
     """The verdict on `way`'s answer about a candidate; with its others where it answers in one call."""
-    (case,) = evaluator.cases(
-        way.name, candidate.alone().question(), [answered(candidate, way)], confirm=confirm
-    )
+    question, answer = candidate.alone().question(), answered(candidate, way)
+    (case,) = evaluator().cases(way.name, question, [answer], confirm=confirm)
     return case
 
 
 def answered(candidate: Candidate, way: Oracle) -> Answer:
     """`way`'s answer about a candidate: in one call with its others where it answers together, else alone."""
-    return (
-        way.answer(candidate.question())[candidate.place]
-        if way.traits.batched
-        else way.answer(candidate.alone().question())[0]
-    )
+    if way.traits.batched:
+        return way.answer(candidate.question())[candidate.place]
+    return way.answer(candidate.alone().question())[0]
 
 
 def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
@@ -120,12 +112,9 @@ def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
 
 
 def _in_precision(candidate: Candidate, precision: Precision) -> Candidate:
+    def rounded(inputs: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: v.astype(precision) if is_float(v.dtype) else v for name, v in inputs.items()}
+
     with np.errstate(over="ignore", under="ignore"):
-        inputs = {
-            name: v.astype(precision) if is_float(v.dtype) else v for name, v in candidate.inputs.items()
-        }
-        others = tuple(
-            {n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()}
-            for other in candidate.others
-        )
+        inputs, others = rounded(candidate.inputs), tuple(map(rounded, candidate.others))
     return replace(candidate, precision=precision, inputs=inputs, others=others)

@@ -36,31 +36,28 @@ def probe(
     `progress` is called with what is being done. `ops` restricts a grid to rows about these ops (None: all).
     Raises `UsageError` for an unknown suite or op.
     """
+    progress = progress or (lambda _: None)
     if suite in GRIDS:
-        return status(target, oracles, suite, progress or (lambda _: None), ops)
+        return status(target, oracles, suite, progress, ops)
     if suite not in SUITES:
         raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join([*SUITES, *GRIDS])}")
     if ops is not None:
-        raise UsageError(
-            f"the suite {suite} is about loops and has no ops to choose from; the suites {', '.join(GRIDS)}"
-            " have"
-        )
+        others = f"the suites {', '.join(GRIDS)} have"
+        raise UsageError(f"the suite {suite} is about loops and has no ops to choose from; {others}")
     oracles = [oracle for oracle in oracles if not oracle.traits.batched] or oracles
     tables = SUITES[suite]()
     asked = groups([case for table in tables for case in table.cases])
-    found = {oracle.name: rows(asked, oracle, progress or (lambda _: None)) for oracle in oracles}
-    told = {
-        table.title: [found[oracle.name][id(case)] for case in table.cases for oracle in oracles]
-        for table in tables
-    }
+    found = {oracle.name: rows(asked, oracle, progress) for oracle in oracles}
+    told: dict[str, list[Row]] = {}
+    for table in tables:
+        told[table.title] = [found[oracle.name][id(case)] for case in table.cases for oracle in oracles]
     reports = tuple(_table(table, told[table.title], len(oracles)) for table in tables)
-    everything = [row for table in tables for row in told[table.title]]
+    everything = [row for same in told.values() for row in same]
     forms = [sentence for table in tables if table.by_form for sentence in _form_sentences(told[table.title])]
     version = oracles[0].version if oracles else ""
+    summary = (f"In all: {_counted(everything)}.", *forms)
     rerun = f"gradfuzz probe {target} --suite {suite}"
-    return ProbeReport(
-        target, version, suite, reports, (f"In all: {_counted(everything)}.", *forms), rerun=rerun
-    )
+    return ProbeReport(target, version, suite, reports, summary, rerun=rerun)
 
 
 # Tables -----------------------------------------------------------------------------------------------------
@@ -77,14 +74,12 @@ def _table(table: CanonicalTable, rows: Sequence[LabelledRow], ways: int) -> Pro
         first = same[0]
         ratio = first.got / first.expected if first.expected and first.got is not None else None
         way = ["all" if len(same) == ways else ", ".join(row.way for row in same)] if ways > 1 else []
-        lines.append(
-            (*first.case.cells, *way, first.expected, first.got, ratio, first.kind, first.label.value)
-        )
+        numbers = first.expected, first.got, ratio
+        lines.append((*first.case.cells, *way, *numbers, first.kind, first.label.value))
     columns = (*table.columns, *(["way"] if ways > 1 else []), "expected", "got", "ratio", "class", "label")
-    notes = [f"Tried: {table.tried}", f"{_counted(rows)}."]
-    return ProbeTable(
-        table.title, columns, tuple(lines), (*notes, *(_form_sentences(rows) if table.by_form else ()))
-    )
+    forms = _form_sentences(rows) if table.by_form else ()
+    notes = (f"Tried: {table.tried}", f"{_counted(rows)}.", *forms)
+    return ProbeTable(table.title, columns, tuple(lines), notes)
 
 
 def _counted(rows: Sequence[LabelledRow]) -> str:
@@ -101,9 +96,7 @@ def _form_sentences(rows: Sequence[LabelledRow]) -> list[str]:
     outcomes: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for (way, body), forms in labels.items():
         wrong = tuple(form for form, found in forms.items() if Label.DIFFERS in found)
-        right = tuple(
-            form for form, found in forms.items() if Label.AGREES in found and Label.DIFFERS not in found
-        )
+        right = tuple(form for form, found in forms.items() if Label.AGREES in found and form not in wrong)
         if wrong:
             outcomes.setdefault((way, wrong, right), []).append(str(body))
     return [
@@ -115,7 +108,6 @@ def _form_sentences(rows: Sequence[LabelledRow]) -> list[str]:
 def _outcome(wrong: Sequence[str], right: Sequence[str]) -> str:
     if not right:
         return "wrong in every loop form"
-    return (
-        f"wrong in the {' and the '.join(_FORMS[form] for form in wrong)} only; {' and '.join(right)}"
-        f" {'agree' if len(right) > 1 else 'agrees'}"
-    )
+    forms = " and the ".join(_FORMS[form] for form in wrong)
+    agree = "agree" if len(right) > 1 else "agrees"
+    return f"wrong in the {forms} only; {' and '.join(right)} {agree}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
-from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
+from gradfuzz.fuzzer.results.report_card import ProbeCell, ProbeReport, ProbeTable, Value
+from gradfuzz.fuzzer.verdict.labels import VERDICTS
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Oracle, Question
 
@@ -28,13 +30,8 @@ _WORDS: dict[Verdict, str] = {
 
 _ORDER = list(dict.fromkeys(_WORDS.values()))
 
-_LABELS = {
-    "wrong": Label.DIFFERS,
-    "error": Label.CRASHED,
-    "inconclusive": Label.INCONCLUSIVE,
-    "unsupported": Label.UNSUPPORTED,
-    "ok": Label.AGREES,
-}
+_LABELS = {word: VERDICTS[verdict] for verdict, word in _WORDS.items()}
+"""The label of a line by its word; "ok" has that of agreement, the later one."""
 
 _AS_BAD = 0.99
 """Of wrong answers that are off by nearly as much, the first is shown: rounding decides which is largest."""
@@ -58,10 +55,8 @@ def status(
     grid = GRIDS[suite]
     asked = {oracle: columns for oracle in oracles if (columns := asked_columns(oracle, oracles, grid))}
     if not asked:
-        raise UsageError(
-            f"the suite {suite} is about several points answered in one vectorized call, and {target} has no"
-            " such calls"
-        )
+        about = "several points answered in one vectorized call"
+        raise UsageError(f"the suite {suite} is about {about}, and {target} has no such calls")
     rows = grid.about(ops)
     heads = ("op", "use", *(["way"] if len(asked) > 1 else []))
     told = _Told()
@@ -77,25 +72,15 @@ def status(
             lines.append((row.op, row.use, *way, *words, _LABELS[label].value))
     notes = (f"Tried: {grid.tried}", *_left_out(oracles, asked), *told.notes())
     table = ProbeTable("Status", (*heads, *grid.columns, "label"), tuple(lines), notes, len(heads))
-    only = f" --op {','.join(ops)}" if ops else ""
-    return ProbeReport(
-        target,
-        oracles[0].version,
-        suite,
-        (table,),
-        tuple(told.summary()),
-        tuple(told.shown),
-        f"gradfuzz probe {target} --suite {suite}{only}",
-    )
+    rerun = f"gradfuzz probe {target} --suite {suite}" + (f" --op {','.join(ops)}" if ops else "")
+    summary, shown = tuple(told.summary()), tuple(told.shown)
+    return ProbeReport(target, oracles[0].version, suite, (table,), summary, shown, rerun)
 
 
 def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]:
     names = [oracle.name for oracle in oracles if oracle.traits.secondary and oracle not in asked]
-    return (
-        [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."]
-        if names
-        else []
-    )
+    said = f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."
+    return [said] if names else []
 
 
 def asked_columns(
@@ -129,24 +114,16 @@ class _Cell:
 
 def _answered(oracle: Oracle, row: GridRow, grid: Grid, columns: frozenset[str]) -> list[_Cell]:
     """The cells of one entry point. All its questions are asked at once, which saves compilations."""
-    asked = [
-        q
-        for column, questions in zip(grid.columns, row.cells, strict=True)
-        if column in columns
-        for q in questions
-    ]
-    able = [q for q in asked if oracle.supports(q) is None]
+    pairs = zip(grid.columns, row.cells, strict=True)
+    asked = [questions if column in columns else () for column, questions in pairs]
+    able = [q for questions in asked for q in questions if oracle.supports(q) is None]
     answers = {id(q): given for q, given in zip(able, oracle.answer_all(able), strict=True)}
-    return [
-        _cell(oracle, questions, answers) if column in columns else _Cell("")
-        for column, questions in zip(grid.columns, row.cells, strict=True)
-    ]
+    return [_cell(oracle, questions, answers) for questions in asked]
 
 
 def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, list[Answer]]) -> _Cell:
-    found = [
-        (q, k, case) for q in questions for k, case in enumerate(confirmed(oracle, q, answers.get(id(q))))
-    ]
+    verdicts = [(q, confirmed(oracle, q, answers.get(id(q)))) for q in questions]
+    found = [(q, k, case) for q, cases in verdicts for k, case in enumerate(cases)]
     if not found:
         return _Cell("")
     word = min((_WORDS[case.verdict] for *_, case in found), key=_ORDER.index)
@@ -157,9 +134,8 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
     question, place, case = next(entry for entry in same if relative_error(entry[2]) >= _AS_BAD * most)
     by = dict.fromkeys(", ".join(told.question.modes) for told in (case, *(other for *_, other in same)))
     candidate = Candidate.of(question, place, together=oracle.traits.batched)
-    return _Cell(
-        word, in_words(case), tuple(by), case.references, lambda: reproducer(candidate, case, oracle)
-    )
+    script = functools.partial(reproducer, candidate, case, oracle)
+    return _Cell(word, in_words(case), tuple(by), case.references, script)
 
 
 def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[CheckResult]:
@@ -171,12 +147,11 @@ def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) 
         nothing = Answer("unsupported", message=oracle.supports(question) or "")
         return evaluator().cases(oracle.name, question, [nothing] * len(question.points))
     cases = evaluator().cases(oracle.name, question, answers)
-    if all(case.verdict is Verdict.AGREE for case in cases):
-        return cases
-    cases = evaluator().cases(oracle.name, question, answers, confirm=True)
-    if not any(_WORDS[case.verdict] in _SHOWN for case in cases):
-        return cases
-    return evaluator().cases(oracle.name, question, oracle.answer(question), confirm=True)
+    if any(case.verdict is not Verdict.AGREE for case in cases):
+        cases = evaluator().cases(oracle.name, question, answers, confirm=True)
+    if any(_WORDS[case.verdict] in _SHOWN for case in cases):
+        return evaluator().cases(oracle.name, question, oracle.answer(question), confirm=True)
+    return cases
 
 
 def _reason(case: CheckResult) -> str:
@@ -204,10 +179,8 @@ def _by(cells: Mapping[str, _Cell]) -> tuple[str, ...]:
     for name, cell in cells.items():
         for modes in cell.by:
             ways.setdefault(modes, []).append(name)
-    return tuple(
-        modes if len(names) == len(cells) else f"{modes} ({', '.join(names)})"
-        for modes, names in ways.items()
-    )
+    pairs = ways.items()
+    return tuple(m if len(names) == len(cells) else f"{m} ({', '.join(names)})" for m, names in pairs)
 
 
 # Lines ------------------------------------------------------------------------------------------------------
@@ -281,11 +254,8 @@ class _Told:
             asked = f"By {'; '.join(cell.by)}. Ways: {', '.join(cell.ways)}."
             yield f"[{number}] {cell.word}: {cell.op}, {cell.column} ({cell.use}): {text} {asked}"
         for (word, text), places in self.places.items():
-            yield (
-                f"{word}, {', '.join(places)}: {text}"
-                if word == "unsupported"
-                else f"{word}: {text}: {'; '.join(places)}"
-            )
+            unsupported = f"{word}, {', '.join(places)}: {text}"
+            yield unsupported if word == "unsupported" else f"{word}: {text}: {'; '.join(places)}"
 
     def summary(self) -> Iterator[str]:
         """How many cells have each word, which references confirm it, and what was not asked."""
@@ -293,10 +263,8 @@ class _Told:
         yield f"In all, way by way: {counted or 'nothing'}."
         behind = Counter(cell.references for cell in self.shown if cell.word == "wrong")
         if behind:
-            parts = [
-                f"{n} by {' and '.join(names)}{'' if len(names) > 1 else ' alone'}"
-                for names, n in behind.most_common()
-            ]
+            named = [(n, " and ".join(names), len(names) > 1) for names, n in behind.most_common()]
+            parts = [f"{n} by {names}{'' if several else ' alone'}" for n, names, several in named]
             yield f"The numbered cells that are wrong have their truth confirmed: {', '.join(parts)}."
         refusing: dict[tuple[str, int], list[str]] = {}
         for way, reasons in self.unasked.items():
@@ -304,7 +272,5 @@ class _Told:
                 refusing.setdefault((reason, n), []).append(way)
         for (reason, n), ways in refusing.items():
             if n:
-                yield (
-                    f"Left out where nothing can be asked: {', '.join(ways)}, {n} of {self.rows} rows"
-                    f" ({reason})."
-                )
+                rows = f"{n} of {self.rows} rows ({reason})"
+                yield f"Left out where nothing can be asked: {', '.join(ways)}, {rows}."

@@ -75,4 +75,9 @@ def entries(e: ArrayConst) -> Any:
 
 
 def removed(values: tuple[Any, ...], k: int) -> tuple[Any, ...]:
-    return (*values[:k], *values[k + 1 :])
+    return spliced(values, k)
+
+
+def spliced(values: tuple[Any, ...], k: int, *instead: Any) -> tuple[Any, ...]:
+    """`values` with others in the place of number `k`."""
+    return (*values[:k], *instead, *values[k + 1 :])

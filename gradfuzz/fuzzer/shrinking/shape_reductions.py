@@ -1,4 +1,4 @@
-"""Smaller candidates by their shapes: fewer and shorter axes, plainer axes and windows in the ops.
+"""Smaller candidates by their shapes: fewer and shorter axes.
 
 Shapes are not inferred: a length or an axis is changed wherever it seems to occur, and the driver drops what
 does not type-check.
@@ -6,15 +6,16 @@ does not type-check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.axes import entries, removed, without_axis
+from gradfuzz.fuzzer.questions.axes import entries, removed, spliced, without_axis
 from gradfuzz.fuzzer.questions.candidate import Candidate, Draft
-from gradfuzz.fuzzer.questions.rewrite import expression_edits, map_expressions
+from gradfuzz.fuzzer.questions.loop_forms import Loop
+from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.shrinking.variations import ordinary
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.ops import OPS
@@ -28,38 +29,16 @@ from gradfuzz.programs.language.syntax import (
     Name,
     Param,
     Program,
-    Repeat,
     Stmt,
-    While,
     walk,
 )
 from gradfuzz.programs.language.types import Type
 
-Shape = tuple[int, ...]
-
-_SCALAR_FORM: Mapping[str, int] = {
-    "amax": 0,
-    "amin": 0,
-    "broadcast_to": 0,
-    "concat": 0,
-    "cumulative_max": 0,
-    "cumulative_prod": 0,
-    "cumulative_sum": 0,
-    "flip": 0,
-    "index": 0,
-    "index_update": 1,
-    "logsumexp": 0,
-    "mean": 0,
-    "permute_dims": 0,
-    "prod": 0,
-    "reshape": 0,
-    "sort": 0,
-    "stack": 0,
-    "sum": 0,
-    "take": 0,
-    "take_along_axis": 0,
-    "window_sum": 0,
-}
+_ARRAY_OPS = """
+amax amin broadcast_to concat cumulative_max cumulative_prod cumulative_sum flip index logsumexp mean
+permute_dims prod reshape sort stack sum take take_along_axis window_sum
+"""
+_SCALAR_FORM = {**dict.fromkeys(_ARRAY_OPS.split(), 0), "index_update": 1}
 """The argument that stands for an array op when everything is a scalar."""
 
 _SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
@@ -80,8 +59,7 @@ def fewer_axes(candidate: Candidate) -> Iterator[Draft]:
                 yield from _at_either_end(candidate, without_axis(program, rank, axis, aligned), axis - rank)
     for k, p in enumerate(program.params):
         for axis in range(p.type.rank if p.type.rank > 1 else 0):
-            param = Param(p.name, Type(p.type.dtype, removed(p.type.sizes, axis)))
-            changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
+            changed = _with_shape(program, k, removed(p.type.sizes, axis))
             yield from _at_either_end(candidate, changed, axis - p.type.rank)
 
 
@@ -108,19 +86,15 @@ def _first(candidate: Candidate, changed: Program, back: int) -> dict[str, Array
 def shorter_axes(candidate: Candidate) -> Iterator[Draft]:
     """Everything as scalars; one axis length smaller, everywhere or in matrices; one axis of a parameter."""
     program = candidate.program
-    arrays = any(p.type.shape for p in program.params) or any(
-        isinstance(n, ArrayConst) for n in walk(program)
-    )
-    if not arrays:
+    constants = [n.shape for n in walk(program) if isinstance(n, ArrayConst)]
+    if not constants and not any(p.type.shape for p in program.params):
         return
     scalar_params = tuple(Param(p.name, Type(p.type.dtype)) for p in program.params)
     yield Program(program.name, scalar_params, map_expressions(program.body, _scalar))
     for k, p in enumerate(program.params):
         if p.type.shape:
-            yield replace(program, params=(*program.params[:k], scalar_params[k], *program.params[k + 1 :]))
-    sizes = {n for p in program.params for n in p.type.shape if n} | {
-        n for e in walk(program) if isinstance(e, ArrayConst) for n in e.shape if n
-    }
+            yield _with_shape(program, k, ())
+    sizes = {n for shape in (*constants, *(p.type.sizes for p in program.params)) for n in shape}
     for size in sorted(sizes, reverse=True):
         for smaller in (1, 2, size - 1):
             if 0 < smaller < size:
@@ -132,22 +106,22 @@ def shorter_axes(candidate: Candidate) -> Iterator[Draft]:
         for axis, n in enumerate(p.type.sizes):
             for smaller in dict.fromkeys((1, 2, n - 1)):
                 if 0 < smaller < n:
-                    shape = tuple(smaller if a == axis else m for a, m in enumerate(p.type.sizes))
-                    param = Param(p.name, Type(p.type.dtype, shape))
-                    changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
+                    changed = _with_shape(program, k, spliced(p.type.sizes, axis, smaller))
                     yield changed
                     yield ordinary(replace(candidate, program=changed))
 
 
+def _with_shape(program: Program, k: int, shape: tuple[int, ...]) -> Program:
+    """The program with another shape of parameter number `k`."""
+    old = program.params[k]
+    return replace(program, params=spliced(program.params, k, Param(old.name, Type(old.type.dtype, shape))))
+
+
 def _in_range(candidate: Candidate, size: int) -> dict[str, Array]:
     """The inputs, with indices made to fit an axis of `size`."""
-    places = {
-        a.id
-        for c in walk(candidate.program)
-        if isinstance(c, Call)
-        for k in OPS[c.op].indices
-        if isinstance(a := c.args[k], Name)
-    }
+    calls = [call for call in walk(candidate.program) if isinstance(call, Call)]
+    read = [call.args[k] for call in calls for k in OPS[call.op].indices]
+    places = {e.id for e in read if isinstance(e, Name)}
     return {name: np.minimum(v, size - 1) if name in places else v for name, v in candidate.inputs.items()}
 
 
@@ -188,9 +162,8 @@ def _resized(program: Program, size: int, smaller: int, last: int | None = None)
         if isinstance(e, Call) and e.op in ("reshape", "broadcast_to", "index", "index_update"):
             return replace(e, params=tuple((name, parameter(value)) for name, value in e.params))
         if isinstance(e, Call) and OPS[e.op].indices:
-            return replace(
-                e, args=tuple(place(a) if k in OPS[e.op].indices else a for k, a in enumerate(e.args))
-            )
+            places = OPS[e.op].indices
+            return replace(e, args=tuple(place(a) if k in places else a for k, a in enumerate(e.args)))
         return e
 
     def place(e: Expr) -> Expr:
@@ -199,46 +172,11 @@ def _resized(program: Program, size: int, smaller: int, last: int | None = None)
         return replace(e, values=tuple(map(Const, np.minimum(entries(e), smaller - 1).ravel().tolist())))
 
     def trips(s: Stmt) -> Stmt:
-        match s:
-            case For():
-                count = Const(smaller) if s.count == Const(size) else s.count
-                return replace(s, count=count, body=tuple(map(trips, s.body)))
-            case While() | Repeat():
-                return replace(s, body=tuple(map(trips, s.body)))
-            case If():
-                return replace(s, body=tuple(map(trips, s.body)), orelse=tuple(map(trips, s.orelse)))
-        return s
+        if isinstance(s, For) and s.count == Const(size):
+            s = replace(s, count=Const(smaller))
+        if isinstance(s, If):
+            return replace(s, body=tuple(map(trips, s.body)), orelse=tuple(map(trips, s.orelse)))
+        return replace(s, body=tuple(map(trips, s.body))) if isinstance(s, Loop) else s
 
     params = tuple(Param(p.name, Type(p.type.dtype, shape(p.type.shape))) for p in program.params)
     return Program(program.name, params, tuple(map(trips, map_expressions(program.body, expr))))
-
-
-# Parameters of ops ------------------------------------------------------------------------------------------
-
-
-def plainer_parameters(candidate: Candidate) -> Iterator[Draft]:
-    """An op's parameter at its default, an axis 0, or one entry of a window, stride or padding smaller."""
-
-    def plainer(e: Expr) -> Iterator[Expr]:
-        if not isinstance(e, Call):
-            return
-        defaults = dict(OPS[e.op].params)
-        for k, (name, value) in enumerate(e.params):
-            options: list[Any] = [] if defaults[name] in (..., value) else [defaults[name]]
-            if name == "axis" and value not in (0, None):
-                options.append(0)
-            elif name in ("window", "strides", "padding") and isinstance(value, tuple):
-                options += _smaller(value)
-            for option in options:
-                yield replace(e, params=(*e.params[:k], (name, option), *e.params[k + 1 :]))
-
-    for body in expression_edits(candidate.program.body, plainer):
-        yield replace(candidate.program, body=body)
-
-
-def _smaller(value: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    for k, entry in enumerate(value):
-        if isinstance(entry, int) and entry > 1:
-            yield (*value[:k], entry - 1, *value[k + 1 :])
-        elif isinstance(entry, tuple) and any(entry):
-            yield (*value[:k], (0, 0), *value[k + 1 :])

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.candidate import Candidate, Draft
+from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.shrinking.point_reductions import varying_inputs
-from gradfuzz.fuzzer.shrinking.reductions import REDUCTIONS, Reduction, canonical_names, plainness
+from gradfuzz.fuzzer.shrinking.reductions import PLAIN_CONSTANTS, REDUCTIONS, canonical_names, plainness
 from gradfuzz.fuzzer.shrinking.variations import variations
+from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
@@ -50,6 +52,10 @@ Interesting = Callable[[Sequence[Candidate]], Sequence[Interest] | Sequence[bool
 """Which of several candidates are interesting. It gets several at once where one by one is slow."""
 
 
+Placed = tuple[Candidate, int]
+"""A candidate with its place among those of its reduction."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Shrunk:
     """The result of shrinking."""
@@ -73,8 +79,8 @@ def shrink(candidate: Candidate, interesting: Interesting, *, budget: int = 1000
         if not driver.spent and driver.ask([elsewhere])[0] == Interest.YES:
             other = driver.fixpoint(elsewhere)
             current = min(current, other, key=cost)
-    renamed = canonical_names(current)
-    if _well_typed(renamed.program) and driver.ask([renamed])[0] == Interest.YES:
+    renamed = _whole(current, canonical_names(current))
+    if renamed is not None and driver.ask([renamed])[0] == Interest.YES:
         current = renamed
     return Shrunk(current, driver.asked, not driver.spent)
 
@@ -102,7 +108,7 @@ class _Driver:
             for reduction in REDUCTIONS:
                 place = 0
                 while place >= 0:
-                    smaller, place = self.first(current, reduction, place)
+                    smaller, place = self.first(current, reduction(current), place)
                     if smaller is not None:
                         current, complete = smaller, False
         return current
@@ -111,52 +117,41 @@ class _Driver:
         self.asked += len(candidates)
         return list(self._interesting(candidates))
 
-    def first(self, current: Candidate, reduction: Reduction, place: int) -> tuple[Candidate | None, int]:
+    def first(self, current: Candidate, drafts: Iterator[Draft], place: int) -> tuple[Candidate | None, int]:
         """The first smaller and interesting candidate of a reduction from `place` on, and the next place.
 
         Places before the last success have just failed; they are not tried again before the next round.
         """
-        candidates = self._smaller(current, reduction, place)
-        while not self.spent:
-            chunk = list(itertools.islice(candidates, self._batch))
-            if not chunk:
-                break
-            verdicts = self.ask([candidate for candidate, _ in chunk])
-            for (candidate, at), holds in zip(chunk, verdicts, strict=True):
-                if holds == Interest.YES:
-                    return candidate, at
-                self._boring.add(candidate.key)
-                if holds == Interest.NEARLY and candidate.program != current.program:
-                    varied = self._varied(candidate, cost(current))
-                    if varied is not None:
+        limit = cost(current)
+        for (candidate, at), holds in self._tried(self._smaller(current, drafts, place)):
+            if holds == Interest.YES:
+                return candidate, at
+            if holds == Interest.NEARLY and candidate.program != current.program:
+                # Those that differ from it in numbers only.
+                others = ((v, at) for v in variations(candidate) if self._is_new(v, limit))
+                for (varied, _), also in self._tried(others):
+                    if also == Interest.YES:
                         return varied, at
         return None, -1
 
-    def _varied(self, candidate: Candidate, limit: tuple[object, ...]) -> Candidate | None:
-        """The first interesting candidate that differs from `candidate` in numbers only."""
-        others = (v for v in variations(candidate) if cost(v) < limit and v.key not in self._boring)
-        while not self.spent:
-            chunk = list(itertools.islice(others, self._batch))
-            if not chunk:
-                break
-            for other, holds in zip(chunk, self.ask(chunk), strict=True):
-                if holds == Interest.YES:
-                    return other
-                self._boring.add(other.key)
-        return None
+    def _tried(self, candidates: Iterator[Placed]) -> Iterator[tuple[Placed, int]]:
+        """Candidates with their places, and whether each is interesting, as long as the budget lasts."""
+        while not self.spent and (chunk := list(itertools.islice(candidates, self._batch))):
+            for item, holds in zip(chunk, self.ask([c for c, _ in chunk]), strict=True):
+                if holds != Interest.YES:
+                    self._boring.add(item[0].key)
+                yield item, holds
 
-    def _smaller(
-        self, current: Candidate, reduction: Reduction, place: int
-    ) -> Iterator[tuple[Candidate, int]]:
+    def _is_new(self, candidate: Candidate, limit: tuple[object, ...]) -> bool:
+        return cost(candidate) < limit and candidate.key not in self._boring
+
+    def _smaller(self, current: Candidate, drafts: Iterator[Draft], place: int) -> Iterator[Placed]:
         """The well-formed candidates that cost less than `current` and are untried, with their places."""
         limit = cost(current)
-        for at, draft in enumerate(reduction(current)):
-            if at < place:
-                continue
+        for at, draft in itertools.islice(enumerate(drafts), place, None):
             candidate = _whole(current, draft)
-            if candidate is None or not cost(candidate) < limit or candidate.key in self._boring:
-                continue
-            yield candidate, at
+            if candidate is not None and self._is_new(candidate, limit):
+                yield candidate, at
 
 
 _ELSEWHERE = (0.1, 0.01)
@@ -175,40 +170,28 @@ def _elsewhere(candidate: Candidate) -> Iterator[Candidate]:
         directions = {name: np.ones(candidate.inputs[name].shape) for name in floats}
         yield replace(candidate, wrt=tuple(floats), directions={**directions, **candidate.directions})
     for value in _ELSEWHERE:
-        inputs = {
-            name: np.full_like(v, value) if name in floats else v for name, v in candidate.inputs.items()
-        }
-        yield replace(candidate, inputs=inputs)
+        filled = {name: np.full_like(candidate.inputs[name], value) for name in floats}
+        yield replace(candidate, inputs={**candidate.inputs, **filled})
 
 
-def _whole(current: Candidate, draft: Candidate | Program) -> Candidate | None:
+def _whole(current: Candidate, draft: Draft) -> Candidate | None:
     """A candidate that type-checks and has real outputs, with inputs and weights that fit it, or None."""
-    program = draft if isinstance(draft, Program) else draft.program
+    if isinstance(draft, Program):
+        draft = replace(current, program=draft)
     try:
-        typed = typecheck(program)
+        typed = typecheck(draft.program)
     except ProgramError:
         return None
-    if any(t.is_complex for t in typed.outputs):
-        return None
-    candidate = (draft if isinstance(draft, Candidate) else current).fitted(program, typed)
-    if not candidate.wrt or all(w is None for w in candidate.weights):
-        return None
-    return candidate
-
-
-def _well_typed(program: Program) -> bool:
-    try:
-        typecheck(program)
-    except ProgramError:
-        return False
-    return True
+    candidate = draft.fitted(draft.program, typed)
+    weighted = any(w is not None for w in candidate.weights)
+    real = not any(t.is_complex for t in typed.outputs)
+    return candidate if real and weighted and candidate.wrt else None
 
 
 # Cost -------------------------------------------------------------------------------------------------------
 
 _FORMS = {For: 0, While: 1, Repeat: 2}
 _OPS = {"multiply": 0, "sin": 0, "add": 1, "subtract": 2}
-_CONSTANTS = (1.0, 2.0, 0.5, 3.0, -1.0, 0.0)
 
 
 def operations(program: Program) -> int:
@@ -220,18 +203,15 @@ def cost(candidate: Candidate) -> tuple[object, ...]:
     """What shrinking lowers, by importance: loops, branches, operations, statements, names, numbers."""
     program = candidate.program
     nodes = list(walk(program))
-    loops = [n for n in nodes if isinstance(n, (For, While, Repeat))]
+    loops = [n for n in nodes if isinstance(n, Loop)]
     calls = [n for n in nodes if isinstance(n, Call)]
     names = [n for n in nodes if isinstance(n, Name)]
-    consts = [n for n in nodes if isinstance(n, Const)] + [
-        c for n in nodes if isinstance(n, ArrayConst) for c in n.values
-    ]
+    consts = [n for n in nodes if isinstance(n, Const)]
+    consts += [c for n in nodes if isinstance(n, ArrayConst) for c in n.values]
     floats = [c.value for c in consts if isinstance(c.value, float)]
     ints = [abs(c.value) for c in consts if isinstance(c.value, int)]
-    entries = [float(v) for p in program.params for v in candidate.inputs[p.name].ravel().tolist()]
-    companions = [
-        float(v) for other in candidate.others for p in program.params for v in other[p.name].ravel().tolist()
-    ]
+    entries = _entries(candidate, candidate.inputs)
+    companions = [v for other in candidate.others for v in _entries(candidate, other)]
     weights = [w for w in (*candidate.weights, *candidate.directions.values()) if w is not None]
     return (
         len(loops) + sum(isinstance(n, If) for n in nodes),
@@ -243,28 +223,29 @@ def cost(candidate: Candidate) -> tuple[object, ...]:
         len(program.params) + len(candidate.wrt),
         len({n.id for n in names}),
         sum(len(p.type.shape) for p in program.params),
-        sum(np.size(candidate.inputs[p.name]) for p in program.params),
+        len(entries),
         sum(sum(p.type.sizes) for p in program.params),
         len(names),
         sum(_OPS.get(c.op, 3) for c in calls),
         sum(_plain_parameters(c) for c in calls),
         sum(ints),
-        sum(_plain(v, _CONSTANTS) for v in floats),
-        sum(_plain(v) for v in entries),
-        (len(varying_inputs(candidate)), sum(_plain(v) for v in companions), candidate.place),
+        sum(plainness(v, PLAIN_CONSTANTS) for v in floats),
+        sum(plainness(v) for v in entries),
+        (len(varying_inputs(candidate)), sum(plainness(v) for v in companions), candidate.place),
         sum(int(np.count_nonzero(w != 1.0)) for w in weights),
-        _texts(names),
+        tuple(n.id for n in names),
     )
+
+
+def _entries(candidate: Candidate, inputs: Mapping[str, Array]) -> list[float]:
+    return [float(v) for p in candidate.program.params for v in inputs[p.name].ravel().tolist()]
 
 
 def _plain_parameters(call: Call) -> int:
     """How far an op's axes and windows are from their defaults, and how large they are."""
     defaults = dict(OPS[call.op].params)
-    return sum(
-        100 * (value != defaults[name]) + _sum(value)
-        for name, value in call.params
-        if name in _PLAIN_PARAMETERS
-    )
+    params = [(name, value) for name, value in call.params if name in _PLAIN_PARAMETERS]
+    return sum(100 * (value != defaults[name]) + _sum(value) for name, value in params)
 
 
 _PLAIN_PARAMETERS = ("axis", "keepdims", "window", "strides", "padding")
@@ -274,12 +255,3 @@ def _sum(value: ParamValue) -> int:
     if isinstance(value, tuple):
         return sum(map(_sum, value))
     return abs(value) if isinstance(value, int) else 0
-
-
-def _plain(value: float, plain: tuple[float, ...] | None = None) -> int:
-    far, place = plainness(value) if plain is None else plainness(value, plain)
-    return 100 * far + place
-
-
-def _texts(names: Sequence[Name]) -> tuple[str, ...]:
-    return tuple(n.id for n in names)

@@ -35,8 +35,8 @@ _LOOPS = (
     "    for i in range(2):\n        {body}\n",
     "    i = 0\n    while i < 2:\n        {body}\n        i = i + 1\n",
     (
-        "    i = 0\n    while True:\n        {body}\n        i = i + 1\n        if not i < 2:\n           "
-        " break\n"
+        "    i = 0\n    while True:\n        {body}\n        i = i + 1\n"
+        "        if not i < 2:\n            break\n"
     ),
 )
 
@@ -68,24 +68,17 @@ def _programs() -> tuple[Program, ...]:
 
 @functools.cache
 def _by_value() -> tuple[tuple[Program, float], ...]:
-    return tuple(
-        (
-            parse(
-                f"def f(x):\n    acc = 1.0\n    while {condition}:\n        acc = {value}\n    return acc\n"
-            ),
-            companion,
-        )
-        for condition, value, companion in _BY_VALUE
-    )
+    text = "def f(x):\n    acc = 1.0\n    while {}:\n        acc = {}\n    return acc\n"
+    return tuple((parse(text.format(condition, value)), other) for condition, value, other in _BY_VALUE)
 
 
 def standards(like: Candidate) -> Iterator[Candidate]:
     """The standard programs at a few points, in `like`'s precision and modes, and batched like it."""
     programs = [*(_by_value() if like.others else ()), *((program, _COMPANION) for program in _programs())]
+    one = np.ones(())
+    directions = {"x": one} if like.directions else {}
     for program, companion in programs:
+        others = ({"x": np.array(companion, like.precision)},) if like.others else ()
         for x in _POINTS:
             point = {"x": np.array(x, like.precision)}
-            one = np.ones(())
-            directions = {"x": one} if like.directions else {}
-            others = ({"x": np.array(companion, like.precision)},) if like.others else ()
             yield Candidate(program, point, like.precision, ("x",), like.modes, (one,), directions, others)

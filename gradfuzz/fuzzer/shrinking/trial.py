@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gradfuzz.fuzzer.questions.candidate import Candidate
-from gradfuzz.fuzzer.questions.loop_forms import ends
+from gradfuzz.fuzzer.questions.loop_forms import Loop, ends
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.programs.language.syntax import For, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import Program, walk
 
 _BUDGET, _SLOW_BUDGET = 800, 40
 """How many candidates shrinking may try: a slow oracle compiles each of them."""
@@ -61,29 +61,19 @@ def _smallest(first: Candidate, trial: _Trial, target: Oracle) -> Candidate:
     if _is_small(candidate.program):
         return candidate
     candidates = list(standards(candidate))
-    wrong = next(
-        (
-            s
-            for s, holds in zip(candidates, trial.interesting(candidates), strict=True)
-            if holds is Interest.YES
-        ),
-        None,
-    )
-    return (
-        candidate
-        if wrong is None
-        else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).candidate
-    )
+    held = zip(candidates, trial.interesting(candidates), strict=True)
+    wrong = next((standard for standard, holds in held if holds is Interest.YES), None)
+    if wrong is None:
+        return candidate
+    return shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).candidate
 
 
 def _is_small(program: Program) -> bool:
-    loops = sum(isinstance(node, (For, While, Repeat)) for node in walk(program))
+    loops = sum(isinstance(node, Loop) for node in walk(program))
     return loops <= 1 and operations(program) <= _SMALL
 
 
-_BY_NUMBERS = frozenset(
-    {Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE}
-)
+_BY_NUMBERS = (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE)
 """Numeric classes: a case can move between them when inputs change, as the worst entry decides the class."""
 
 
@@ -124,10 +114,6 @@ class _Trial:
         return Interest.NEARLY if wrong else Interest.NO
 
     def _fair(self, candidate: Candidate) -> bool:
-        points = [
-            candidate.alone(),
-            *(replace(candidate, inputs=other, others=(), place=0) for other in candidate.others),
-        ]
-        return all(
-            ends(point) and evaluator().tolerances(point.question())[0].reason is None for point in points
-        )
+        alone = candidate.alone()
+        points = [replace(alone, inputs=inputs) for inputs in (candidate.inputs, *candidate.others)]
+        return all(ends(p) and evaluator().tolerances(p.question())[0].reason is None for p in points)

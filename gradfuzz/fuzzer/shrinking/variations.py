@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradfuzz.fuzzer.questions.axes import spliced
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
@@ -33,11 +34,11 @@ def variations(candidate: Candidate) -> Iterator[Candidate]:
     floats = [p for p in candidate.program.params if p.type.is_float]
     yield from _weighted(candidate)
     if any(p.type.shape for p in floats):
-        regular_one = ordinary(candidate)
-        yield regular_one
+        plain = ordinary(candidate)
+        yield plain
         for scale in _SCALES:
-            yield _scaled(regular_one.mapped(np.ones_like), scale)
-        yield from _weighted(regular_one)
+            yield _scaled(plain.mapped(np.ones_like), scale)
+        yield from _weighted(plain)
     if not all(p.type.shape for p in floats):
         for numbers in _NUMBERS:
             yield _at(candidate, numbers)
@@ -49,12 +50,9 @@ def ordinary(candidate: Candidate) -> Candidate:
     What is left of larger matrices may have ties, or be equal where only a difference shows. Inputs have the
     sizes that the program declares.
     """
-    inputs = {
-        p.name: regular(p.type.sizes).astype(candidate.precision)
-        if p.type.is_float and p.type.shape
-        else candidate.inputs[p.name]
-        for p in candidate.program.params
-    }
+    inputs = {p.name: candidate.inputs[p.name] for p in candidate.program.params}
+    arrays = [p for p in candidate.program.params if p.type.is_float and p.type.shape]
+    inputs |= {p.name: regular(p.type.sizes).astype(candidate.precision) for p in arrays}
     return replace(candidate.mapped(_signed), inputs=inputs)
 
 
@@ -92,9 +90,7 @@ def _weighted(candidate: Candidate) -> Iterator[Candidate]:
     for share in _SHARES:
         if sum(w.size for _, w in weights) > 1:
             last, w = weights[-1]
-            yield replace(
-                plain, weights=(*plain.weights[:last], _ending(w, share), *plain.weights[last + 1 :])
-            )
+            yield replace(plain, weights=spliced(plain.weights, last, _ending(w, share)))
         if sum(v.size for v in directions.values()) > 1:
             name, v = list(directions.items())[-1]
             yield replace(plain, directions={**directions, name: _ending(v, share)})

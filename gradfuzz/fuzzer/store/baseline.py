@@ -44,9 +44,8 @@ def added(baseline: Baseline, finding: Finding, entry: BaselineEntry) -> Baselin
     """The baseline with the finding accepted; an earlier entry for it is replaced."""
     bare = dataclasses.replace(finding, script="", ports={}, evidence=None)
     others = [item for item in baseline.accepted if item.entry.signature != entry.signature]
-    return Baseline(
-        tuple(sorted([*others, Accepted(entry, bare)], key=lambda item: (item.entry.target, item.entry.id)))
-    )
+    items = sorted([*others, Accepted(entry, bare)], key=lambda item: (item.entry.target, item.entry.id))
+    return Baseline(tuple(items))
 
 
 def entry_of(
@@ -56,9 +55,8 @@ def entry_of(
     if not reason.strip():
         raise UsageError("a baseline entry needs a reason: --reason 'reported, see the link'")
     if expires is not None and expires <= datetime.datetime.now(datetime.UTC).date():
-        raise UsageError(
-            f"--expires {expires} is over: that is the first day on which the finding counts again"
-        )
+        first_day = "that is the first day on which the finding counts again"
+        raise UsageError(f"--expires {expires} is over: {first_day}")
     return BaselineEntry(finding.id, signature_of(finding), finding.target, reason.strip(), link, expires)
 
 

@@ -102,12 +102,11 @@ class Database:
             self._connection = _connected(self.path, "rwc")
             self._prepare(self._connection)
         elif not self.path.is_file():
-            raise StoreError(
-                f"{self.path}: there is no store; a sweep makes one, and --store says where it is"
-            )
+            raise self._error("there is no store; a sweep makes one, and --store says where it is")
         else:
             self._connection = self._reader()
-            if self._is_blank(self._connection) or self._is_old(self._connection):
+            version = self._version(self._connection)
+            if version is not None and version < len(_STEPS):
                 self._connection.close()
                 Database(self.path, write=True).close()
                 self._connection = self._reader()
@@ -124,24 +123,25 @@ class Database:
     def _reader(self) -> sqlite3.Connection:
         """Opens for reading, which needs a shared file; not in a read-only folder, which has no writer."""
         try:
-            connection = _connected(self.path, "ro")
-            connection.execute("SELECT count(*) FROM sqlite_schema")
+            return self._readable()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
-            connection = _connected(self.path, "ro", more="&immutable=1")
-            connection.execute("SELECT count(*) FROM sqlite_schema")
+            return self._readable("&immutable=1")
+
+    def _readable(self, more: str = "") -> sqlite3.Connection:
+        connection = _connected(self.path, "ro", more=more)
+        connection.execute("SELECT count(*) FROM sqlite_schema")
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Makes a new database, or brings an older one up to date, in one transaction."""
-        new = self._is_blank(connection)
-        if new:
+        version = self._version(connection)
+        if version == 0:
             connection.execute("PRAGMA auto_vacuum = FULL")
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        if new or self._is_old(connection):
-            _, version = self._versions(connection)
+        if version is not None and version < len(_STEPS):
             with self.transaction():
                 for statement in filter(str.strip, ";".join(_STEPS[version:]).split(";")):
                     connection.execute(statement)
@@ -149,32 +149,25 @@ class Database:
                 connection.execute(f"PRAGMA user_version = {len(_STEPS)}")
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        application, version = self._versions(connection)
-        if application != _APPLICATION:
-            raise StoreError(
-                f"{self.path}: this is a database, but no store of gradfuzz; give another one with --store"
-            )
+        version = self._version(connection)
+        if version is None:
+            raise self._error("this is a database, but no store of gradfuzz; give another one with --store")
         if version > len(_STEPS):
-            raise StoreError(
-                f"{self.path}: a newer gradfuzz made this store (version {version}, known is {len(_STEPS)});"
-                " install that"
-            )
+            versions = f"version {version}, known is {len(_STEPS)}"
+            raise self._error(f"a newer gradfuzz made this store ({versions}); install that")
 
-    def _is_blank(self, connection: sqlite3.Connection) -> bool:
-        """Whether it is empty: new, or its maker was killed early."""
-        return (
-            self._versions(connection) == (0, 0)
-            and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        )
+    def _version(self, connection: sqlite3.Connection) -> int | None:
+        """The store's version; 0 where it is empty: new, or its maker was killed early. None for a database
+        that is no store.
+        """
+        queries = "PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema"
+        application, version, tables = (connection.execute(query).fetchone()[0] for query in queries)
+        if application == _APPLICATION:
+            return int(version)
+        return None if application or version or tables else 0
 
-    def _is_old(self, connection: sqlite3.Connection) -> bool:
-        application, version = self._versions(connection)
-        return application == _APPLICATION and version < len(_STEPS)
-
-    def _versions(self, connection: sqlite3.Connection) -> tuple[int, int]:
-        application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        return application, version
+    def _error(self, words: str) -> StoreError:
+        return StoreError(f"{self.path}: {words}")
 
     # Use
 
@@ -210,18 +203,12 @@ class Database:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
-            raise StoreError(f"{self.path}: {_IN_WORDS.get(code, str(error))}") from error
+            raise self._error(_IN_WORDS.get(code, str(error))) from error
         except OSError as error:
-            raise StoreError(
-                f"{self.path}: {error.strerror or error}; give another one with --store, or none with"
-                " --no-store"
-            ) from error
+            other = "give another one with --store, or none with --no-store"
+            raise self._error(f"{error.strerror or error}; {other}") from error
 
 
 def _connected(path: Path, mode: str, *, timeout: float = 5.0, more: str = "") -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?mode={mode}{more}",
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-    )
+    place = f"file:{quote(str(path.absolute()))}?mode={mode}{more}"
+    return sqlite3.connect(place, uri=True, timeout=timeout, isolation_level=None)

@@ -33,15 +33,11 @@ def chosen(text: str, ids: list[str], place: str) -> str:
     if len(fits) == 1 or exact:
         return (exact or fits)[0]
     if fits:
-        raise UsageError(
-            f"{text!r} may be {', '.join(fits[:8])}{' and more' if len(fits) > 8 else ''}; write more of"
-            " the id"
-        )
+        some = f"{', '.join(fits[:8])}{' and more' if len(fits) > 8 else ''}"
+        raise UsageError(f"{text!r} may be {some}; write more of the id")
     near = difflib.get_close_matches(f"GF-{wanted}", ids, n=3, cutoff=0.0)
-    raise UsageError(
-        f"no finding {text!r} is in {place}; "
-        + (f"the nearest are {', '.join(near)}" if near else "none is in it")
-    )
+    others = f"the nearest are {', '.join(near)}" if near else "none is in it"
+    raise UsageError(f"no finding {text!r} is in {place}; {others}")
 
 
 def is_path(text: str) -> bool:
@@ -62,19 +58,18 @@ def findings_in(path: Path) -> list[Finding]:
     if path.suffix in _STREAM:
         return list(read_stream(path)[0].findings)
     data = load(path)
-    if isinstance(data, dict) and data.get("type") == "baseline":
+    fields = data if isinstance(data, dict) else {}
+    if fields.get("type") == "baseline":
         return [item.finding for item in read_baseline(path).accepted]
-    if isinstance(data, dict) and isinstance(data.get("findings"), list) and "type" not in data:
+    if isinstance(fields.get("findings"), list) and "type" not in fields:
         return [_of_sweep(item, f"{path}, findings[{k}]") for k, item in enumerate(data["findings"])]
     return [from_document(data, Finding, str(path))]
 
 
 def _of_sweep(item: object, source: str) -> Finding:
     if not isinstance(item, dict) or "record" not in item:
-        raise RecordError(
-            f"{source}: it has no record to replay; sweep again, or export it with `gradfuzz show ID --format"
-            " json`"
-        )
+        export = "export it with `gradfuzz show ID --format json`"
+        raise RecordError(f"{source}: it has no record to replay; sweep again, or {export}")
     return from_document(item["record"], Finding, source)
 
 
@@ -100,8 +95,6 @@ def _is_stream(path: Path) -> bool:
 
 def _number(text: str) -> int:
     if not text.isdecimal():
-        raise UsageError(
-            f"{text!r} is no number of a run, and no file; a run is named by its number, as in `gradfuzz"
-            " report 3`"
-        )
+        example = "a run is named by its number, as in `gradfuzz report 3`"
+        raise UsageError(f"{text!r} is no number of a run, and no file; {example}")
     return int(text)

@@ -73,53 +73,38 @@ class Store:
     def runs(self) -> list[Run]:
         """All runs, oldest first."""
         rows = self._database.rows("SELECT number, began, settings, complete FROM runs ORDER BY number")
-        return [
-            Run(number, began, loads(settings, str(self.path)), bool(complete))
-            for number, began, settings, complete in rows
-        ]
+        return [Run(n, began, loads(s, str(self.path)), bool(complete)) for n, began, s, complete in rows]
 
     def run(self, number: int) -> Run:
         """The run of this number; `RecordError` without one."""
-        found = next((run for run in self.runs() if run.number == number), None)
-        if found is None:
-            numbers = [run.number for run in self.runs()]
-            there = f"its runs are {numbers[0]} to {numbers[-1]}" if numbers else "it has no run"
+        runs = {run.number: run for run in self.runs()}
+        if number not in runs:
+            there = f"its runs are {min(runs)} to {max(runs)}" if runs else "it has no run"
             raise RecordError(f"{self.path}: there is no run {number}; {there}")
-        return found
+        return runs[number]
 
     def begin(self, started: SweepStarted, settings: Mapping[str, Json]) -> int:
         """Begins a new run; returns its number."""
         database = self._database
         began = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        row = began, _text(settings), _text(to_document(started))
+        kept = "SELECT number FROM runs WHERE NOT complete ORDER BY number DESC LIMIT ?"
         with database.transaction():
-            number = database.execute(
-                "INSERT INTO runs (began, settings, started) VALUES (?, ?, ?)",
-                began,
-                _text(settings),
-                _text(to_document(started)),
-            )
-            database.execute(
-                "DELETE FROM work WHERE run NOT IN (SELECT number FROM runs WHERE NOT complete ORDER BY"
-                " number DESC LIMIT ?)",
-                _RESUMABLE,
-            )
+            number = database.execute("INSERT INTO runs (began, settings, started) VALUES (?, ?, ?)", *row)
+            database.execute(f"DELETE FROM work WHERE run NOT IN ({kept})", _RESUMABLE)  # noqa: S608 - no input
         return number
 
     def progress(self, run: int, progress: Progress) -> None:
         """Records a run's progress, which is what remains of it if it is killed."""
         with self._database.transaction():
-            self._database.execute(
-                "UPDATE runs SET progress = ? WHERE number = ?", _text(to_document(progress)), run
-            )
+            self._set(run, "progress", to_document(progress))
 
     def finish(self, run: int, finished: SweepFinished) -> None:
         """Records the end of a run. Until `review` is recorded it can be resumed, with the same end."""
-        bare = replace(finished, findings=())
-        database = self._database
-        with database.transaction():
-            database.execute("DELETE FROM findings WHERE run = ?", run)
+        with self._database.transaction():
+            self._database.execute("DELETE FROM findings WHERE run = ?", run)
             self._insert(run, finished.findings)
-            database.execute("UPDATE runs SET finished = ? WHERE number = ?", _text(to_document(bare)), run)
+            self._set(run, "finished", to_document(replace(finished, findings=())))
 
     def review(self, run: int, review: Review, *, complete: bool) -> None:
         """Records what became of earlier findings; those that are fixed no longer count as recorded.
@@ -128,22 +113,21 @@ class Store:
         """
         database = self._database
         with database.transaction():
-            database.execute(
-                "UPDATE runs SET review = ?, complete = ? WHERE number = ?",
-                _text(to_document(review)),
-                complete,
-                run,
-            )
+            self._set(run, "review", to_document(review))
+            database.execute("UPDATE runs SET complete = ? WHERE number = ?", complete, run)
             for finding in review.fixed:
                 database.execute("INSERT OR REPLACE INTO fixed VALUES (?, ?)", signature_of(finding), run)
             if complete:
                 database.execute("DELETE FROM work WHERE run = ?", run)
 
+    def _set(self, run: int, column: str, document: Json) -> None:
+        statement = f"UPDATE runs SET {column} = ? WHERE number = ?"  # noqa: S608 - a name of ours
+        self._database.execute(statement, _text(document), run)
+
     def finished(self, run: int) -> tuple[SweepFinished, Review | None]:
         """The end of a run and its review; for a killed run, what was recorded of it."""
-        ((started, progress, finished, review),) = self._database.rows(
-            "SELECT started, progress, finished, review FROM runs WHERE number = ?", self.run(run).number
-        )
+        query = "SELECT started, progress, finished, review FROM runs WHERE number = ?"
+        ((started, progress, finished, review),) = self._database.rows(query, self.run(run).number)
         source = f"{self.path}, run {run}"
         findings = self.findings(run)
         if finished is None:
@@ -162,9 +146,8 @@ class Store:
 
     def findings(self, run: int) -> tuple[Finding, ...]:
         """The findings of a run, in its order."""
-        rows = self._database.rows(
-            "SELECT id, document FROM findings WHERE run = ? ORDER BY place", self.run(run).number
-        )
+        query = "SELECT id, document FROM findings WHERE run = ? ORDER BY place"
+        rows = self._database.rows(query, self.run(run).number)
         return tuple(self._finding(id, document) for id, document in rows)
 
     def recorded(self) -> list[Recorded]:
@@ -185,19 +168,15 @@ class Store:
 
     def latest(self, id: str) -> Finding | None:
         """The finding with this id as the latest run recorded it."""
-        rows = self._database.rows(
-            "SELECT id, document FROM findings WHERE id = ? ORDER BY run DESC LIMIT 1", id
-        )
+        query = "SELECT id, document FROM findings WHERE id = ? ORDER BY run DESC LIMIT 1"
+        rows = self._database.rows(query, id)
         return self._finding(*rows[0]) if rows else None
 
     def first_seen(self, before: int) -> dict[str, str]:
         """For each signature in runs before this one, when the first run with it began."""
-        rows = self._database.rows(
-            "SELECT signature, min(began) FROM findings JOIN runs ON run = number WHERE run < ? GROUP BY"
-            " signature",
-            before,
-        )
-        return dict(rows)
+        found = "findings JOIN runs ON run = number WHERE run < ?"
+        query = f"SELECT signature, min(began) FROM {found} GROUP BY signature"  # noqa: S608 - our own text
+        return dict(self._database.rows(query, before))
 
     def _insert(self, run: int, findings: Iterable[Finding]) -> None:
         for finding in findings:
@@ -229,12 +208,13 @@ class Store:
 
 def cut_short(started: SweepStarted, progress: Progress | None, findings: Sequence[Finding]) -> SweepFinished:
     """The end of a sweep that was killed before it had one."""
+    progress = progress or Progress(0.0, 0, 0, "")
     return SweepFinished(
         seed=started.seed,
-        seconds=progress.seconds if progress else 0.0,
-        programs=progress.programs if progress else 0,
-        checks=progress.checks if progress else 0,
-        summaries=progress.summaries if progress else (),
+        seconds=progress.seconds,
+        programs=progress.programs,
+        checks=progress.checks,
+        summaries=progress.summaries,
         findings=tuple(findings),
         complete=False,
         interrupted=True,

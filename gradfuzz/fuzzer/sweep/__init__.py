@@ -33,7 +33,6 @@ __all__ = ["SweepConfig", "sweep"]
 
 def __getattr__(name: str) -> _typing.Any:
     if name not in __all__:
-        raise AttributeError(
-            f"module 'gradfuzz.fuzzer.sweep' has no attribute {name!r}; it has {', '.join(__all__)}"
-        )
+        known = ", ".join(__all__)
+        raise AttributeError(f"module 'gradfuzz.fuzzer.sweep' has no attribute {name!r}; it has {known}")
     return getattr(_importlib.import_module("gradfuzz.fuzzer.sweep.run"), name)

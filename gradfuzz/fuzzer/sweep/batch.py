@@ -32,6 +32,11 @@ _OFTENER = 4
 """Oracles that a family is about are asked this many times more often."""
 
 
+Numbered = tuple[int, Question]
+Judged = tuple[int, CheckResult]
+"""A question and a verdict with the number of their program in the sweep."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkItem:
     """The task of a batch."""
@@ -71,38 +76,40 @@ class Batch:
 def drawn(item: WorkItem) -> list[GeneratedCase]:
     """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it."""
     skip = 0 if item.number == 0 else 1
-    seed = (
-        f"{item.seed}/{item.number}" if item.family == "loops" else f"{item.seed}/{item.family}/{item.number}"
-    )
+    family = "" if item.family == "loops" else f"{item.family}/"
+    seed = f"{item.seed}/{family}{item.number}"
     return draw_many(FAMILIES[item.family].cases(item.precisions), item.count + skip, seed)[skip:]
+
+
+def about(item: WorkItem, draw: GeneratedCase, index: int) -> list[Question]:
+    """The questions of a batch about one of its cases, number `index` of the sweep."""
+    orders, checks = item.orders, item.checks
+    return questions(draw, index, item.seed, precisions=item.precisions, orders=orders, checks=checks)
 
 
 def run(item: WorkItem) -> Batch:
     """Draws programs, asks the oracles, and judges the answers."""
     found = drawn(item)
-    asked: list[tuple[int, Question]] = []
+    asked: list[Numbered] = []
     coverage: Counter[str] = Counter()
     conventions: Counter[str] = Counter()
     parts: list[Tested] = []
-    for k, draw in enumerate(found):
-        index = item.first + k
-        about = questions(
-            draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
-        )
-        asked += [(index, question) for question in about]
-        parts.append(counted(about))
+    for index, draw in enumerate(found, item.first):
+        own = about(item, draw, index)
+        asked += [(index, question) for question in own]
+        parts.append(counted(own))
         coverage.update(FAMILIES[item.family].reached(draw))
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()
     for name in item.oracles:
         target = oracle(name)
-        cases_ = _ask(target, asked, item, stride_of(target, item.family))
+        judged = _ask(target, asked, item, stride_of(target, item.family))
         counts[name] = Counts()
-        for _, case in cases_:
+        for _, case in judged:
             counts[name].count(case)
             conventions.update(case.conventions)
-        wrong = [(k, case) for k, case in cases_ if case.verdict.is_wrong]
+        wrong = [(k, case) for k, case in judged if case.verdict.is_wrong]
         first_order = {k for k, case in wrong if case.question.order <= 1}
         for k, case in wrong:
             assert case.kind is not None, "a disagreement has a class"
@@ -111,12 +118,11 @@ def run(item: WorkItem) -> Batch:
             else:
                 alone = replace(case, question=replace(case.question, points=(case.point,)))
                 points = case.question.points if target.traits.batched else ()
-                place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
+                place = next((n for n, point in enumerate(points) if point is case.point), 0)
                 raws.append(Raw(alone, item.family, k, points, place))
     latest = to_text(found[-1].program) if found else ""
-    return Batch(
-        item.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions
-    )
+    seen = coverage, added(parts), conventions
+    return Batch(item.number, len(found), counts, tuple(raws), explained, latest, *seen)
 
 
 def stride_of(target: Oracle, family: str) -> int:
@@ -125,42 +131,28 @@ def stride_of(target: Oracle, family: str) -> int:
     In families with many shapes, targets that recompile for each shape are asked less often. In families
     about batches, targets that answer all points together are asked more often, the others less.
     """
-    about = FAMILIES[family]
-    stride = target.traits.sampling_stride * (
-        _BY_SHAPE if target.traits.recompiles_per_shape and about.shapes else 1
-    )
-    if not about.together:
+    row = FAMILIES[family]
+    stride = target.traits.sampling_stride
+    if target.traits.recompiles_per_shape and row.shapes:
+        stride *= _BY_SHAPE
+    if not row.together:
         return stride
     return max(1, stride // _OFTENER) if target.traits.batched else stride * _OFTENER
 
 
-def _ask(
-    target: Oracle, asked: Sequence[tuple[int, Question]], item: WorkItem, stride: int
-) -> list[tuple[int, CheckResult]]:
+def _ask(target: Oracle, asked: Sequence[Numbered], item: WorkItem, stride: int) -> list[Judged]:
     """Every verdict on one oracle, with the program's number. Points that cannot be judged are not asked."""
-    result: list[tuple[int, CheckResult]] = []
+    result: list[Judged] = []
     ready: list[tuple[int, Question, list[int]]] = []
     most = _SLOW_POINTS if is_slow(target) and not target.traits.batched else None
     for index, question in _share(target, asked, item.first, stride):
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
         if refusal is not None:
-            answer = Answer("unsupported", message=refusal)
-            result += [
-                (
-                    index,
-                    CheckResult(
-                        target.name,
-                        question,
-                        question.points[k],
-                        None,
-                        answer,
-                        Verdict.UNSUPPORTED,
-                        message=refusal,
-                    ),
-                )
-                for k in points
-            ]
+            answer, unsupported = Answer("unsupported", message=refusal), Verdict.UNSUPPORTED
+            for point in question.points[:most]:
+                case = CheckResult(target.name, question, point, None, answer, unsupported, message=refusal)
+                result.append((index, case))
             continue
         if not by_references(question, item.checks):
             ready.append((index, question, list(points)))
@@ -168,14 +160,13 @@ def _ask(
         judgeable = evaluator().judgeable(question)
         fair = [k for k in points if k in judgeable]
         unfair = [k for k in points if k not in judgeable]
-        nothing = [Answer("ok")] * len(unfair)
-        result += [(index, case) for case in evaluator().cases(target.name, question, nothing, at=unfair)]
+        cases = evaluator().cases(target.name, question, [Answer("ok")] * len(unfair), at=unfair)
+        result += [(index, case) for case in cases]
         if fair:
             ready.append((index, question, fair))
     parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
-    for turn, ((index, question, fair), part, given) in enumerate(
-        zip(ready, parts, target.answer_all(parts), strict=True)
-    ):
+    answered = zip(ready, parts, target.answer_all(parts), strict=True)
+    for turn, ((index, question, fair), part, given) in enumerate(answered):
         if by_references(question, item.checks):
             cases = evaluator().cases(target.name, question, given, at=fair)
             cases = [replace(case, question=part) for case in cases] if target.traits.batched else cases
@@ -188,30 +179,21 @@ def _ask(
 
 
 def _variant_cases(
-    target: Oracle,
-    question: Question,
-    answers: Sequence[Answer],
-    cases: Sequence[CheckResult],
-    turn: int,
-    item: WorkItem,
+    target: Oracle, part: Question, given: list[Answer], cases: list[CheckResult], turn: int, item: WorkItem
 ) -> list[CheckResult]:
     """A metamorphic variant of the question; for a slow target only the same entry point without jit."""
     if is_slow(target):
         name = f"{target.name}:nojit"
-        return (
-            variant_cases(evaluator(), target, question, answers, cases, turn, eager=oracle(name))
-            if name in item.oracles
-            else []
-        )
+        if name not in item.oracles:
+            return []
+        return variant_cases(evaluator(), target, part, given, cases, turn, eager=oracle(name))
     skipped = {"other modes", "stacked"} if target.traits.recompiles_per_shape else set()
-    if len(question.modes) == 1 and {"vjp", "jvp"} <= set(item.checks):
+    if len(part.modes) == 1 and {"vjp", "jvp"} <= set(item.checks):
         skipped.add("other modes")  # it is asked anyway
-    return variant_cases(evaluator(), target, question, answers, cases, turn, frozenset(skipped))
+    return variant_cases(evaluator(), target, part, given, cases, turn, frozenset(skipped))
 
 
-def _share(
-    target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int
-) -> list[tuple[int, Question]]:
+def _share(target: Oracle, asked: Sequence[Numbered], begin: int, stride: int) -> list[Numbered]:
     """What a target is asked in a batch that begins with program `begin`.
 
     One program per window of `stride` programs: the first in the batch that the target supports. A window
@@ -223,9 +205,7 @@ def _share(
             groups.setdefault(index // stride, {}).setdefault(index, []).append(question)
     result = []
     for group in groups.values():
-        able = (
-            index for index, questions in group.items() if any(target.supports(q) is None for q in questions)
-        )
+        able = (k for k, own in group.items() if any(target.supports(q) is None for q in own))
         index = next(able, next(iter(group)))
         result += [(index, question) for question in _some(group[index], index // stride, target)]
     return result

@@ -44,21 +44,14 @@ class Change:
     """Other packages that differ before and after, as in "numpy 1.26.4 and 2.4.6"."""
 
     def __str__(self) -> str:
-        what = "came" if self.came else "went"
-        told = (
-            f"{self.before} is {'right' if self.came else 'wrong'}, {self.after} is"
-            f" {'wrong' if self.came else 'right'}"
-        )
-        where = (
-            f"{self.after} or one of {', '.join(self.untold)}, which cannot tell"
-            if self.untold
-            else self.after
-        )
-        beside = (
-            f" Beside them other packages differ, too ({', '.join(self.others)}); --with can hold one."
-            if self.others
-            else ""
-        )
+        what, old, new = ("came", "right", "wrong") if self.came else ("went", "wrong", "right")
+        told = f"{self.before} is {old}, {self.after} is {new}"
+        where, beside = self.after, ""
+        if self.untold:
+            where += f" or one of {', '.join(self.untold)}, which cannot tell"
+        if self.others:
+            others = ", ".join(self.others)
+            beside = f" Beside them other packages differ, too ({others}); --with can hold one."
         return f"It {what} in {where}: {told}.{beside}"
 
 
@@ -166,27 +159,16 @@ class _Search:
                 high = middle
 
     def _changes(self) -> list[Change]:
-        pairs = [
-            pair
-            for pair in itertools.pairwise(self._told())
-            if self._status(pair[0]) is not self._status(pair[1])
-        ]
-        return [self._change(low, high) for low, high in pairs]
+        pairs = itertools.pairwise(self._told())
+        return [self._change(a, b) for a, b in pairs if self._status(a) is not self._status(b)]
 
     def _change(self, low: int, high: int) -> Change:
         before, after = self._said[low], self._said[high]
-        both = [
-            (name, before.packages[name], after.packages[name])
-            for name in sorted({*before.packages} & {*after.packages})
-        ]
+        shared = sorted({*before.packages} & {*after.packages})
+        both = [(name, before.packages[name], after.packages[name]) for name in shared]
         others = tuple(f"{name} {one} and {other}" for name, one, other in both if one != other)
-        return Change(
-            after.status is Status.FAILED,
-            before.version,
-            after.version,
-            self._releases[low + 1 : high],
-            others,
-        )
+        untold, came = self._releases[low + 1 : high], after.status is Status.FAILED
+        return Change(came, before.version, after.version, untold, others)
 
 
 def asker(
@@ -204,15 +186,11 @@ def asker(
             made, new = managed.install(release.base, tell, extra)
         except InstallError as error:
             return Said(version, Status.ERROR, " ".join(str(error).split()))
-        others = {
-            name: number
-            for name, number in made.packages.items()
-            if name != canonicalize_name(made.distribution)
-        }
+        own = canonicalize_name(made.distribution)
+        others = {name: number for name, number in made.packages.items() if name != own}
         try:
-            resolve(
-                release.whole, together=True, supervised=True
-            )  # says why it does not start, or that it has no such entry point
+            # Says why it does not start, or that it has no such entry point.
+            resolve(release.whole, together=True, supervised=True)
             outcome = replay(replace(finding, target=release.whole))
             return Said(version, outcome.status, outcome.message, others)
         except GradfuzzError as error:

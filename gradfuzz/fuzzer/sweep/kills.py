@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
-from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, about, drawn
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Mode, Question
@@ -64,30 +63,25 @@ def kills(ordeal: Ordeal) -> Kills:
     Mutants that answer all points together are asked only in families about that.
     """
     item = ordeal.item
-    alive = [found for name in ordeal.mutants if (found := named(name)) is not None]
-    records = {m.alias: Record() for m in alive}
-    killed: dict[str, int] = {}
     together = FAMILIES[item.family].together
-    for k, draw in enumerate(drawn(item)):
-        index = item.first + k
-        asked = questions(
-            draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
-        )
-        used: set[str] = set()
+    known = [found for name in ordeal.mutants if (found := named(name)) is not None]
+    records = {mutant.alias: Record() for mutant in known}
+    killed: dict[str, int] = {}
+    alive = [mutant for mutant in known if together or mutant.batched is None]
+    for index, draw in enumerate(drawn(item), item.first):
+        asked, used = about(item, draw, index), set[str]()
         while asked:
             for question in asked:
                 applied = applied_rules(question)
                 used.update(op for _, op, _ in applied)
                 for mutant in alive:
-                    if (
-                        mutant.alias not in killed
-                        and concerns(mutant, applied)
-                        and (together or mutant.batched is None)
-                        and _kills(question, mutant, records[mutant.alias])
-                    ):
-                        killed[mutant.alias] = index + 1
-            alive = [m for m in alive if m.alias not in killed]
-            asked = _deeper(asked, [m for m in alive if m.ops & used])
+                    name = mutant.alias
+                    if name in killed or not concerns(mutant, applied):
+                        continue
+                    if _kills(question, mutant, records[name]):
+                        killed[name] = index + 1
+            alive = [mutant for mutant in alive if mutant.alias not in killed]
+            asked = _deeper(asked, [mutant for mutant in alive if mutant.ops & used])
     return Kills(item, killed, records)
 
 

@@ -33,16 +33,6 @@ class Memo(Protocol):
         ...
 
 
-class Forgetful:
-    """Remembers nothing."""
-
-    def recall(self, work: Work) -> Result | None:
-        return None
-
-    def keep(self, work: Work, result: Result) -> None:
-        """Keeps nothing."""
-
-
 _KINDS = {WorkItem: "order", Raw: "raw"}
 """How the keys of a kind of work begin in every store."""
 

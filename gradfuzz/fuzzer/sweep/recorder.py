@@ -50,10 +50,8 @@ class Recorder:
             if self._resume:
                 self._run = self._last_unfinished(settings).number
             else:
-                last = next(
-                    (run for run in reversed(self.store.runs()) if not _differences(run.settings, settings)),
-                    None,
-                )
+                runs = reversed(self.store.runs())
+                last = next((run for run in runs if not _differences(run.settings, settings)), None)
                 self.unfinished = last.number if last and not last.complete else None
                 self._run = self.store.begin(event, settings)
         elif isinstance(event, FindingFound):
@@ -73,10 +71,9 @@ class Recorder:
             return None
         name = key(work)
         data = self.store.work(self.run, name)
-        if data is None:
-            return None
-        self._known.add(name)
-        return unpack(work, data)
+        if data is not None:
+            self._known.add(name)
+        return None if data is None else unpack(work, data)
 
     def keep(self, work: Work, result: Result) -> None:
         """Records a result for a resumed sweep."""
@@ -90,29 +87,24 @@ class Recorder:
         """The last unfinished run with the same settings."""
         runs = [run for run in reversed(self.store.runs()) if not run.complete]
         if not runs:
-            raise UsageError(
-                f"there is nothing to resume: {self.store.path} has no unfinished sweep; leave --resume away"
-            )
+            why = f"{self.store.path} has no unfinished sweep"
+            raise UsageError(f"there is nothing to resume: {why}; leave --resume away")
         same = next((run for run in runs if not _differences(run.settings, settings)), None)
         if same is not None:
             return same
         last = runs[0]
+        differences, command = "; ".join(_differences(last.settings, settings)), last.settings["rerun"]
         raise UsageError(
             f"there is nothing to resume: the last unfinished sweep, run {last.number}, differs:"
-            f" {'; '.join(_differences(last.settings, settings))}. Its command was: {last.settings['rerun']}."
-            " Give that with --resume, or leave --resume away"
+            f" {differences}. Its command was: {command}. Give that with --resume, or leave --resume away"
         )
 
 
 def _settings(config: SweepConfig, started: SweepStarted) -> dict[str, Json]:
     """What a sweep's result depends on. The number of processes and the time limit are not part of it."""
     shown: dict[str, Any] = encode(SweepConfig, replace(config, jobs=None, max_time=None))
-    return {
-        "gradfuzz": __version__,
-        "versions": dict(started.targets),
-        "config": shown,
-        "rerun": rerun_command(config),
-    }
+    versions = dict(started.targets)
+    return {"gradfuzz": __version__, "versions": versions, "config": shown, "rerun": rerun_command(config)}
 
 
 def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:

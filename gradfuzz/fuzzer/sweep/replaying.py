@@ -18,7 +18,6 @@ from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
-from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
@@ -41,7 +40,7 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Replayed:
     """The result for one finding; `message` says where it is wrong, or why it is undecided."""
 
     finding: Finding
@@ -49,48 +48,43 @@ class Outcome:
     message: str
 
 
-def replay_all(findings: Iterable[Finding]) -> Iterator[Outcome]:
-    """Yields an outcome per finding. Libraries are asked in a separate process, which they may crash."""
-    here: Workers = Here()
+def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
+    """Yields what became of each finding. Libraries are asked in a separate process, which they may crash."""
     pool: Pool | None = None
     try:
         for finding in findings:
-            cheap = TargetName.of(finding.target).library in ("engine", "mutant")
-            if not cheap and pool is None:
-                pool = Pool(1)
+            workers: Workers = Here()
+            if TargetName.of(finding.target).library not in ("engine", "mutant"):
+                workers = pool = pool or Pool(1)
             try:
-                yield (here if cheap or pool is None else pool).submit(replay, finding).result()
+                yield workers.submit(replay, finding).result()
             except BrokenProcessPool:
-                if pool is not None:
-                    pool.check_started()
+                workers.check_started()
                 pool = None
-                yield Outcome(finding, Status.ERROR, f"{finding.target} took its process down")
+                yield Replayed(finding, Status.ERROR, f"{finding.target} took its process down")
     finally:
         if pool is not None:
             pool.close(at_once=True)
 
 
-def replay(finding: Finding) -> Outcome:
+def replay(finding: Finding) -> Replayed:
     """Asks again at each of the finding's points."""
     try:
         target = _target(finding)
         _check(finding)
         cases = list(_cases(finding, target))
     except GradfuzzError as error:
+        why = " ".join(str(error).split())
         if isinstance(error, UnknownTargetError) and not isinstance(error, SilentTargetError):
-            return Outcome(
-                finding,
-                Status.ERROR,
-                f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are",
-            )
-        return Outcome(finding, Status.ERROR, " ".join(str(error).split()))
+            why = f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are"
+        return Replayed(finding, Status.ERROR, why)
     wrong = [case for case in cases if case.verdict.is_wrong]
     if wrong:
-        return Outcome(finding, Status.FAILED, _still(wrong[0], target))
+        return Replayed(finding, Status.FAILED, _still(wrong[0], target))
     unclear = [case for case in cases if case.verdict in (Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)]
     if unclear:
-        return Outcome(finding, Status.ERROR, _why_not(unclear[0]))
-    return Outcome(finding, Status.FIXED, f"{target.name} {target.version} is right at each of its points")
+        return Replayed(finding, Status.ERROR, _why_not(unclear[0]))
+    return Replayed(finding, Status.FIXED, f"{target.name} {target.version} is right at each of its points")
 
 
 def _target(finding: Finding) -> Oracle:
@@ -98,10 +92,8 @@ def _target(finding: Finding) -> Oracle:
     ways = resolve(finding.target, together=True, supervised=True)
     found = next((way for way in ways if way.name == finding.target), None)
     if found is None:
-        raise RecordError(
-            f"the target {finding.target!r} has several ways in, {', '.join(way.name for way in ways)}; name"
-            " one of them"
-        )
+        names = ", ".join(way.name for way in ways)
+        raise RecordError(f"the target {finding.target!r} has several ways in, {names}; name one of them")
     return found
 
 
@@ -119,21 +111,13 @@ def _cases(finding: Finding, target: Oracle) -> Iterator[CheckResult]:
         if refusal is not None:
             raise RecordError(f"{target.name} cannot be asked this: {refusal}")
         for _ in range(times):
-            yield asked(candidate, target, evaluator(), confirm=point is finding.smallest)
+            yield asked(candidate, target, confirm=point is finding.smallest)
 
 
 def _candidate(finding: Finding, point: FindingPoint) -> Candidate:
-    return Candidate(
-        finding.program,
-        point.inputs,
-        finding.precision,
-        finding.wrt,
-        finding.modes,
-        finding.weights,
-        finding.directions,
-        finding.others,
-        finding.place,
-    )
+    asked = finding.wrt, finding.modes, finding.weights, finding.directions
+    company = finding.others, finding.place
+    return Candidate(finding.program, point.inputs, finding.precision, *asked, *company)
 
 
 # Words ------------------------------------------------------------------------------------------------------
@@ -161,10 +145,8 @@ def _check(finding: Finding) -> None:
     points = [finding.smallest.inputs, finding.clearest.inputs, finding.worst.inputs, *finding.others]
     for inputs in points:
         if set(inputs) != set(params):
-            raise RecordError(
-                f"the inputs {', '.join(inputs) or 'of a point'} are not those of the program,"
-                f" {', '.join(params)}"
-            )
+            given = ", ".join(inputs) or "of a point"
+            raise RecordError(f"the inputs {given} are not those of the program, {', '.join(params)}")
         for name, value in inputs.items():
             _fits(f"the input {name}", value, params[name], finding.precision)
     for name in finding.wrt:

@@ -37,11 +37,8 @@ def review(
     """
     today = today or datetime.datetime.now(datetime.UTC).date()
     found = {signature_of(finding): finding.id for finding in finished.findings}
-    up = [
-        replace(item.entry, id=found[item.entry.signature])
-        for item in baseline.accepted
-        if item.entry.signature in found
-    ]
+    entries = [item.entry for item in baseline.accepted]
+    up = [replace(entry, id=found[entry.signature]) for entry in entries if entry.signature in found]
     asked = {summary.name for summary in finished.summaries}
     recorded = store.recorded() if store else []
     waiting: dict[str, Finding] = {item.entry.signature: item.finding for item in baseline.accepted}
@@ -53,7 +50,7 @@ def review(
     return Review(
         known=tuple(entry for entry in up if accepts(entry, today)),
         expired=tuple(entry for entry in up if not accepts(entry, today)),
-        stale=tuple(item.entry for item in baseline.accepted if item.entry.signature in right),
+        stale=tuple(entry for entry in entries if entry.signature in right),
         fixed=tuple(record.finding for record in recorded if signature_of(record.finding) in right),
         first_seen=tuple((id, first[s][:10]) for s, id in found.items() if s in first),
     )
@@ -68,14 +65,7 @@ def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:
 def _right(findings: dict[str, Finding], tell: Callable[[str], None]) -> set[str]:
     """The signatures of the fixed findings."""
     if findings:
-        tell(
-            f"Asking again about {len(findings)} earlier finding{'s' if len(findings) > 1 else ''} that did"
-            " not come up."
-        )
-    signatures = list(findings)
-    outcomes = replay_all(findings.values())
-    return {
-        signature
-        for signature, outcome in zip(signatures, outcomes, strict=True)
-        if outcome.status is Status.FIXED
-    }
+        plural = "s" if len(findings) > 1 else ""
+        tell(f"Asking again about {len(findings)} earlier finding{plural} that did not come up.")
+    outcomes = zip(findings, replay_all(findings.values()), strict=True)
+    return {signature for signature, outcome in outcomes if outcome.status is Status.FIXED}

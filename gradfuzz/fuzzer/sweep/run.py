@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import os
 import shlex
 import signal
 import threading
@@ -31,10 +30,10 @@ from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepF
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
-from gradfuzz.fuzzer.sweep.memo import Forgetful, Memo, Work
+from gradfuzz.fuzzer.sweep.memo import Memo, Result, Work
 from gradfuzz.fuzzer.sweep.shrink_queues import Queue, ShrinkQueues
 from gradfuzz.fuzzer.sweep.totals import Totals
-from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
+from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
@@ -93,7 +92,7 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     oracles = _oracles(config)
     for oracle in oracles:
         oracle.close()  # workers open their own
-    return _Sweep(config, oracles, memo or Forgetful()).events()
+    return _Sweep(config, oracles, memo).events()
 
 
 def _oracles(config: SweepConfig) -> list[Oracle]:
@@ -105,11 +104,12 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
         ("order", config.orders, (1, 2, 3)),
         ("check", config.checks, CHECKS),
     ):
+        listed = ", ".join(map(str, known))
         if not values:
-            raise UsageError(f"a sweep needs at least one {name} of {', '.join(map(str, known))}")
+            raise UsageError(f"a sweep needs at least one {name} of {listed}")
         for value in values:
             if value not in known:
-                raise UsageError(f"unknown {name} {value!r}; there is {', '.join(map(str, known))}")
+                raise UsageError(f"unknown {name} {value!r}; there is {listed}")
     if config.max_examples < 1:
         raise UsageError(f"max_examples is {config.max_examples}; a sweep needs at least one program")
     if config.max_time is not None and not config.max_time > 0:
@@ -117,25 +117,15 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
     if config.jobs is not None and config.jobs < 1:
         raise UsageError(f"jobs is {config.jobs}; at least one process has to do the work")
     if config.device != device():
-        raise UsageError(
-            f"device is {config.device!r}, and this process has {device()!r}; set {DEVICE} before the sweep"
-            " begins"
-        )
-    elsewhere = [
-        t
-        for t in config.targets
-        if config.device != "cpu" and TargetName.of(t).library not in (*WITH_DEVICES, *_CHEAP)
-    ]
-    if elsewhere:
-        raise UsageError(
-            f"{elsewhere[0]} is asked on the CPU only; the targets with a device are"
-            f" {' and '.join(WITH_DEVICES)}"
-        )
-    found: dict[str, Oracle] = {}
+        own = f"device is {config.device!r}, and this process has {device()!r}"
+        raise UsageError(f"{own}; set {DEVICE} before the sweep begins")
+    for target in config.targets if config.device != "cpu" else ():
+        if TargetName.of(target).library not in (*WITH_DEVICES, *_CHEAP):
+            able = " and ".join(WITH_DEVICES)
+            raise UsageError(f"{target} is asked on the CPU only; the targets with a device are {able}")
     together = any(FAMILIES[family].together for family in config.families)
-    for target in config.targets:
-        found.update({way.name: way for way in resolve(target, together=together, supervised=True)})
-    return list(found.values())
+    ways = [way for t in config.targets for way in resolve(t, together=together, supervised=True)]
+    return list({way.name: way for way in ways}.values())
 
 
 class _Interrupts:
@@ -158,6 +148,16 @@ class _Interrupts:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
+    def next(self, stream: Iterator[Event]) -> Event | None:
+        """The next event of the sweep, which works at it; None after the last."""
+        self.inside = True
+        try:
+            if self.pending:
+                raise KeyboardInterrupt
+            return next(stream, None)
+        finally:
+            self.inside = False
+
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
         if self.inside or self.pending:
             self.pending = True
@@ -166,7 +166,7 @@ class _Interrupts:
 
 
 class _Sweep:
-    def __init__(self, config: SweepConfig, oracles: list[Oracle], memo: Memo) -> None:
+    def __init__(self, config: SweepConfig, oracles: list[Oracle], memo: Memo | None) -> None:
         self._config = config
         self._memo = memo
         self._oracles = [(o.name, o.version) for o in oracles]
@@ -180,36 +180,25 @@ class _Sweep:
         self._interrupts = _Interrupts()
         self._workers = self._begin()
         self._tries: Counter[tuple[object, ...]] = Counter()
+        self._batches: deque[tuple[WorkItem, Future[Batch]]] = deque()
+        self._proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
 
     def events(self) -> Iterator[Event]:
         config = self._config
         interrupted = False
         with self._interrupts:
-            yield SweepStarted(
-                config.seed,
-                tuple(self._oracles),
-                config.families,
-                config.max_examples,
-                config.max_time,
-                rerun_command(config),
-            )
+            limits = config.max_examples, config.max_time
+            targets = tuple(self._oracles)
+            yield SweepStarted(config.seed, targets, config.families, *limits, rerun_command(config))
             stream = self._work()
             ended = False
             try:
-                while True:
-                    self._interrupts.inside = True
-                    if self._interrupts.pending:
-                        raise KeyboardInterrupt
-                    event = next(stream, None)
-                    self._interrupts.inside = False
-                    if event is None:
-                        ended = True
-                        break
+                while (event := self._interrupts.next(stream)) is not None:
                     yield event
+                ended = True
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                self._interrupts.inside = False
                 self._workers.close(at_once=not ended)
             yield self._finished(interrupted)
 
@@ -217,131 +206,118 @@ class _Sweep:
         jobs = self._config.jobs
         if jobs in (None, 1) and all(TargetName.of(name).library in _CHEAP for name, _ in self._oracles):
             return Here()
-        return Pool(jobs or max(1, min(4, os.cpu_count() or 1)))
+        return Pool(jobs or usual_size())
 
     # Work
 
     def _items(self) -> Iterator[WorkItem]:
-        config = self._config
+        config, oracles = self._config, tuple(name for name, _ in self._oracles)
+        asked = config.precisions, config.orders, config.checks
         for family in config.families:
             first = 0
             for number in itertools.count():
                 count = min((_FIRST, _BATCH - _FIRST, _BATCH)[min(number, 2)], config.max_examples - first)
                 if count <= 0:
                     break
-                yield WorkItem(
-                    number,
-                    first,
-                    count,
-                    family,
-                    config.seed,
-                    tuple(name for name, _ in self._oracles),
-                    config.precisions,
-                    config.orders,
-                    config.checks,
-                )
+                yield WorkItem(number, first, count, family, config.seed, oracles, *asked)
                 first += count
 
     def _work(self) -> Iterator[Event]:
         """Runs at most two batches per worker and one proof per shrink queue; takes results in order."""
         items = self._items()
-        batches: deque[tuple[WorkItem, Future[Batch]]] = deque()
-        proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
-        at_once = 2 * self._workers.size if self._workers.size > 1 else 1
+        batches, proofs, queues, size = self._batches, self._proofs, self._shrink_queues, self._workers.size
+        at_once = 2 * size if size > 1 else 1
         exhausted = False
         # Drawn here too, so that there is a program to show while the workers start.
         self._latest = to_text(drawn(next(self._items()))[-1].program)
-        yield self._progress(
-            "drawing programs"
-            if self._workers.size == 1
-            else f"starting {self._workers.size} worker processes"
-        )
+        yield self._progress("drawing programs" if size == 1 else f"starting {size} worker processes")
         while True:
             while not exhausted and len(batches) < at_once:
                 item = None if self._late() else next(items, None)
-                if item is None:
-                    exhausted = True
-                else:
+                exhausted = item is None
+                if item is not None:
                     batches.append((item, self._give(run_batch, item)))
             if self._late():
-                self._shrink_queues.close()
+                queues.close()
                 while batches and batches[-1][1].cancel():
                     batches.pop()
-            for queue, raw in self._shrink_queues.ready():
-                proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
-            self._totals.count(self._shrink_queues.skipped)
-            self._shrink_queues.skipped.clear()
+            for _, raw in queues.ready():
+                self._prove(raw)
+            self._totals.count(queues.skipped)
+            queues.skipped.clear()
             if not batches and not proofs:
                 return
-            busy: list[Future[Any]] = [
-                *(future for _, future in proofs.values()),
-                *(future for _, future in batches),
-            ]
+            busy: list[Future[Any]] = [future for _, future in proofs.values()]
+            busy += [future for _, future in batches]
             if not any(future.done() for future in busy):
                 wait(busy, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
             try:
-                yield from self._taken(batches, proofs)
+                yield from self._taken()
             except BrokenProcessPool:
-                yield self._restarted(batches, proofs)
+                yield self._restarted()
+
+    def _prove(self, raw: Raw) -> None:
+        """Hands out the proof of a disagreement that is its queue's turn."""
+        queue = self._shrink_queues.queue(raw.case.oracle)
+        self._proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
 
     def _give(self, do: Callable[..., Any], work: Work, *more: Any) -> Future[Any]:
         """The future of a piece of work, done at once where the memo has it.
 
         `more` arguments follow from earlier work.
         """
-        known = self._memo.recall(work)
+        known = self._memo.recall(work) if self._memo is not None else None
         if known is None:
             return self._workers.submit(do, work, *more)
         future: Future[Any] = Future()
         future.set_result(known)
         return future
 
-    def _taken(
-        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
-    ) -> Iterator[Event]:
+    def _taken(self) -> Iterator[Event]:
         """Takes what is ready: the first batches, and any proof."""
-        while batches and batches[0][1].done():
-            batch = batches[0][1].result()
-            item, _ = batches.popleft()
-            self._memo.keep(item, batch)
+        while self._batches and self._batches[0][1].done():
+            batch = self._batches[0][1].result()
+            item, _ = self._batches.popleft()
+            self._keep(item, batch)
             self._latest = batch.latest
             self._totals.add(batch, item.family)
             for raw in batch.raws:
                 self._shrink_queues.add(raw)
             first = item.first + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
-        for queue in [q for q, (_, future) in proofs.items() if future.done()]:
-            proof = proofs[queue][1].result()
-            raw, _ = proofs.pop(queue)
-            self._memo.keep(raw, proof)
+        for queue in [q for q, (_, future) in self._proofs.items() if future.done()]:
+            proof = self._proofs[queue][1].result()
+            raw, _ = self._proofs.pop(queue)
+            self._keep(raw, proof)
             finding = self._totals.settle(raw, proof)
             self._shrink_queues.settled(raw, proof)
             if finding is not None:
                 yield FindingFound(finding)
         if time.monotonic() - self._beat >= _HEARTBEAT:
-            yield self._progress(self._doing(batches, proofs))
+            yield self._progress(self._doing())
 
-    def _restarted(
-        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
-    ) -> Progress:
+    def _keep(self, work: Work, result: Result) -> None:
+        if self._memo is not None:
+            self._memo.keep(work, result)
+
+    def _restarted(self) -> Progress:
         """Starts new processes after a library crashed one; hands out its work again, a few times."""
         if not self._tries:
             self._workers.check_started()
         self._workers.close(at_once=True)
         self._workers = Pool(self._workers.size)
-        items, raws = [item for item, _ in batches], [raw for raw, _ in proofs.values()]
-        batches.clear()
-        proofs.clear()
+        items, raws = [item for item, _ in self._batches], [raw for raw, _ in self._proofs.values()]
+        self._batches.clear()
+        self._proofs.clear()
         lost = 0
         for item in items:
             if self._again(("batch", item.family, item.number)):
-                batches.append((item, self._give(run_batch, item)))
+                self._batches.append((item, self._give(run_batch, item)))
             else:
                 lost += 1
         for raw in raws:
             if self._again((raw.case.oracle, raw.family, raw.index)):
-                queue = self._shrink_queues.queue(raw.case.oracle)
-                proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
+                self._prove(raw)
             else:
                 lost += 1
                 self._shrink_queues.settled(raw, Proof(None))
@@ -358,28 +334,19 @@ class _Sweep:
         self._cut_short = self._cut_short or late
         return late
 
-    def _doing(
-        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
-    ) -> str:
-        parts = []
-        if batches:
-            parts.append(f"judging programs from {batches[0][0].first + 1} on")
-        parts += [f"shrinking {raw.case.oracle} on program {raw.index + 1}" for raw, _ in proofs.values()]
+    def _doing(self) -> str:
+        parts = [f"judging programs from {item.first + 1} on" for item, _ in list(self._batches)[:1]]
+        proofs = self._proofs.values()
+        parts += [f"shrinking {raw.case.oracle} on program {raw.index + 1}" for raw, _ in proofs]
         return ", ".join(parts)
 
     # Events
 
     def _progress(self, doing: str) -> Progress:
         self._beat = time.monotonic()
-        totals = self._totals
-        return Progress(
-            self._beat - self._started,
-            totals.programs,
-            totals.checks,
-            doing,
-            self._latest,
-            totals.summaries(),
-        )
+        totals, seconds = self._totals, self._beat - self._started
+        summaries = totals.summaries()
+        return Progress(seconds, totals.programs, totals.checks, doing, self._latest, summaries)
 
     def _finished(self, interrupted: bool) -> SweepFinished:
         totals = self._totals
@@ -405,15 +372,8 @@ class _Sweep:
 def rerun_command(config: SweepConfig) -> str:
     """The command that repeats the sweep. Defaults are left out, except seed and number of programs."""
     default = SweepConfig(config.targets)
-    parts = [
-        "gradfuzz",
-        "sweep",
-        *config.targets,
-        "--seed",
-        str(config.seed),
-        "--max-examples",
-        str(config.max_examples),
-    ]
+    parts = ["gradfuzz", "sweep", *config.targets]
+    parts += ["--seed", str(config.seed), "--max-examples", str(config.max_examples)]
     for flag, value, usual in (
         ("--family", config.families, default.families),
         ("--dtypes", config.precisions, default.precisions),
@@ -428,5 +388,4 @@ def rerun_command(config: SweepConfig) -> str:
         parts += ["--max-time", f"{config.max_time:g}"]
     if config.jobs is not None:
         parts += ["--jobs", str(config.jobs)]
-    parts += flags()
-    return shlex.join(parts)
+    return shlex.join([*parts, *flags()])

@@ -9,7 +9,6 @@ finding against them must be confirmed.
 from __future__ import annotations
 
 import itertools
-import os
 import shlex
 import subprocess
 import sys
@@ -33,7 +32,7 @@ from gradfuzz.fuzzer.results.score import (
 from gradfuzz.fuzzer.sweep.batch import WorkItem
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
-from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
+from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
 from gradfuzz.oracles.mutants.mutant import Mutant, Need
 from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS, named
@@ -87,11 +86,8 @@ def selftest(config: SelftestConfig) -> Iterator[SelftestProgress | Score]:
     """Progress after every round, and the score last. `UsageError` and `UnknownTargetError` come first."""
     if config.profile not in _CORRECT:
         raise UsageError(f"unknown profile {config.profile!r}; there is {', '.join(_CORRECT)}")
-    for name, value in (
-        ("max_examples", config.max_examples),
-        ("jobs", config.jobs),
-        ("number of seeds", len(config.seeds)),
-    ):
+    given = {"max_examples": config.max_examples, "jobs": config.jobs, "number of seeds": len(config.seeds)}
+    for name, value in given.items():
         if value is not None and value < 1:
             raise UsageError(f"the {name} is {value}; it must be at least 1")
     return _Selftest(config, _mutants(config)).events()
@@ -127,7 +123,7 @@ class _Selftest:
         self._started = time.monotonic()
         self._complete = True
         self._interrupted = False
-        self._jobs = config.jobs or max(1, min(4, os.cpu_count() or 1))
+        self._jobs = config.jobs or usual_size()
 
     def events(self) -> Iterator[SelftestProgress | Score]:
         correct: tuple[OracleScore, ...] = ()
@@ -196,21 +192,16 @@ class _Selftest:
         programs, families = _CORRECT[config.profile]
         libraries = installed()
         quick = tuple(way for way in _QUICK_WAYS if TargetName.of(way).library in libraries)
-        asked = SweepConfig(
-            targets=quick if config.profile == "quick" else tuple(libraries),
-            families=families,
-            seed=config.seeds[0],
-            max_examples=min(programs, config.max_examples),
-            jobs=self._jobs,
-        )
+        targets = quick if config.profile == "quick" else tuple(libraries)
+        most = min(programs, config.max_examples)
+        asked = SweepConfig(targets, families, config.seeds[0], most, jobs=self._jobs)
         latest = time.monotonic()
         yield self._progress(config.max_examples, f"asking {', '.join(asked.targets)}")
         for event in sweep(asked):
             if isinstance(event, Progress) and time.monotonic() - latest >= _PAUSE:
                 latest = time.monotonic()
-                yield self._progress(
-                    config.max_examples, f"asked {', '.join(asked.targets)} {event.checks:,} times"
-                )
+                said = f"asked {', '.join(asked.targets)} {event.checks:,} times"
+                yield self._progress(config.max_examples, said)
         finished = event
         assert isinstance(finished, SweepFinished), "a sweep ends so"
         self._complete, self._interrupted = finished.complete, finished.interrupted
@@ -222,17 +213,9 @@ class _Selftest:
             alarms = tuple(
                 f"{f.id}, {f.kind.value} as {f.check} of {f.target}: {doubt}" for f, doubt in against if doubt
             )
-            scores.append(
-                OracleScore(
-                    name,
-                    own[0].version,
-                    checks=sum(s.checks for s in own),
-                    inconclusive=sum(sum(s.inconclusive.values()) for s in own),
-                    findings=len(against) - len(alarms),
-                    false_alarms=len(alarms),
-                    alarms=alarms,
-                )
-            )
+            checks, unclear = sum(s.checks for s in own), sum(sum(s.inconclusive.values()) for s in own)
+            right = len(against) - len(alarms)
+            scores.append(OracleScore(name, own[0].version, checks, unclear, right, len(alarms), alarms))
         return tuple(scores)
 
     # Events
@@ -280,13 +263,10 @@ _NEEDS: Mapping[Need, str] = {
 def _reason(mutant: Mutant, record: Record) -> str:
     """Why a mutant survived, as far as the record shows."""
     if not record.asked:
-        modes = " or ".join(
-            "reverse" if mode == "rev" else "forward" for mode in sorted(mutant.modes, reverse=True)
-        )
-        return (
-            f"never asked: no program drawn has {', '.join(sorted(mutant.ops))}{_NEEDS[mutant.needs]} in"
-            f" {modes} mode"
-        )
+        names = {"rev": "reverse", "fwd": "forward"}
+        modes = " or ".join(name for mode, name in names.items() if mode in mutant.modes)
+        program = f"{', '.join(sorted(mutant.ops))}{_NEEDS[mutant.needs]} in {modes} mode"
+        return f"never asked: no program drawn has {program}"
     if not record.different:
         return f"asked {record.asked} times, and never different from the engine"
     said = ", ".join(f"{n} x {text}" for text, n in sorted(record.verdicts.items()))
@@ -300,9 +280,8 @@ def _doubt(finding: Finding) -> str:
     if not finding.script:
         return "there is no script that shows it"
     try:
-        done = subprocess.run(  # noqa: S603 - the script is our own
-            [sys.executable, "-c", finding.script], capture_output=True, timeout=_SCRIPT_SECONDS, check=False
-        )
+        command = [sys.executable, "-c", finding.script]  # the script is our own
+        done = subprocess.run(command, capture_output=True, timeout=_SCRIPT_SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
         return f"its script takes longer than {_SCRIPT_SECONDS:.0f} s"
     said = done.stderr.decode(errors="replace")

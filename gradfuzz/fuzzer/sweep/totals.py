@@ -20,7 +20,7 @@ from gradfuzz.strategies import FAMILIES
 
 
 @dataclass(slots=True)
-class _Entry:
+class _Merged:
     """A finding, its precedence and signature, and where else it is wrong."""
 
     finding: Finding
@@ -31,18 +31,11 @@ class _Entry:
 
 def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSummary:
     """The counts of an oracle in a family, as events and reports have them."""
+    reasons = {reason: n for reason, n in counts.reasons.items() if n}
+    verdicts = {v.value: counts.verdicts[v] for v in Verdict if v is not Verdict.INCONCLUSIVE}
+    worst = counts.worst_agreeing
     return TargetSummary(
-        name,
-        version,
-        family,
-        checks=counts.checks,
-        agree=counts.verdicts[Verdict.AGREE],
-        disagree=counts.verdicts[Verdict.DISAGREE],
-        convention=counts.verdicts[Verdict.CONVENTION],
-        inconclusive={reason: n for reason, n in counts.reasons.items() if n},
-        unsupported=counts.verdicts[Verdict.UNSUPPORTED],
-        crashed=counts.verdicts[Verdict.CRASHED],
-        worst_agreeing=counts.worst_agreeing,
+        name, version, family, counts.checks, inconclusive=reasons, worst_agreeing=worst, **verdicts
     )
 
 
@@ -56,7 +49,7 @@ class Totals:
         self._coverage: Counter[str] = Counter()
         self._tested: dict[str, Counter[str]] = {}
         self._conventions: Counter[str] = Counter()
-        self._entries: list[_Entry] = []
+        self._entries: list[_Merged] = []
         self._counted: Counter[tuple[str, Class]] = Counter()
         self.programs = 0
 
@@ -81,10 +74,8 @@ class Totals:
 
     def summaries(self) -> tuple[TargetSummary, ...]:
         """One summary per oracle and family."""
-        return tuple(
-            summarized(name, self._versions[name], family, counts)
-            for (name, family), counts in self._counts.items()
-        )
+        pairs = self._counts.items()
+        return tuple(summarized(name, self._versions[name], family, n) for (name, family), n in pairs)
 
     def add(self, batch: Batch, family: str) -> None:
         """Adds a batch to the counts."""
@@ -99,9 +90,9 @@ class Totals:
 
     def count(self, raws: Sequence[Raw]) -> None:
         """Counts disagreements that are not shrunk."""
-        self._counted.update(
-            (TargetName.of(raw.case.oracle).owner, raw.case.kind) for raw in raws if raw.case.kind is not None
-        )
+        for raw in raws:
+            if raw.case.kind is not None:
+                self._counted[TargetName.of(raw.case.oracle).owner, raw.case.kind] += 1
 
     # Findings
 
@@ -117,12 +108,8 @@ class Totals:
         key = precedence(finding, raw.index)
         entry = next((e for e in self._entries if e.signature == finding.id), None)
         if entry is None:
-            entry = _Entry(
-                replace(finding, id=self._short(finding.id), signature=finding.id),
-                key,
-                finding.id,
-                [_where(finding)],
-            )
+            named = replace(finding, id=self._short(finding.id), signature=finding.id)
+            entry = _Merged(named, key, finding.id, [_where(finding)])
             self._entries.append(entry)
         else:
             _merge(entry, finding, key)
@@ -130,11 +117,9 @@ class Totals:
 
     def _short(self, signature: str) -> str:
         """As few hex digits as tell the signature from all others, but at least four."""
-        digits = 4
-        while digits < len(signature) and any(
-            e.signature[:digits] == signature[:digits] for e in self._entries
-        ):
-            digits += 1
+        taken = [e.signature for e in self._entries]
+        lengths = range(4, len(signature))
+        digits = next((n for n in lengths if not any(t[:n] == signature[:n] for t in taken)), len(signature))
         return f"GF-{signature[:digits]}"
 
     def findings(self) -> tuple[Finding, ...]:
@@ -158,14 +143,11 @@ _ORDINARY, _CONCEIVABLE = 100.0, 1e6
 def rank(finding: Finding) -> tuple[object, ...]:
     """Sorts findings: at ordinary inputs first, absurd ones last; then reproducible, serious, frequent."""
     flaky = finding.reproduced[0] < finding.reproduced[1]
-    constants = [
-        n.value for n in walk(finding.program) if isinstance(n, Const) and isinstance(n.value, float)
-    ]
+    values = [n.value for n in walk(finding.program) if isinstance(n, Const)]
+    constants = [value for value in values if isinstance(value, float)]
     points = (finding.smallest, finding.clearest, finding.worst)
-    absurdity = min(
-        _absurdity([*constants, *(float(v) for a in p.inputs.values() for v in a.ravel().tolist())])
-        for p in points
-    )
+    inputs = [[float(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
+    absurdity = min(_absurdity([*constants, *numbers]) for numbers in inputs)
     return absurdity, flaky, finding.kind.severity, -finding.seen, finding.id
 
 
@@ -179,18 +161,17 @@ def _where(finding: Finding) -> str:
     return f"{finding.kind.value} as {finding.check} of {finding.target}"
 
 
-def _merge(entry: _Entry, other: Finding, key: Precedence) -> None:
+def _merge(entry: _Merged, other: Finding, key: Precedence) -> None:
     """Merges a finding into an entry. The more serious one gives the numbers; the note lists the other."""
-    lead = other if key < entry.key else entry.finding
-    entry.finding = replace(
-        lead, id=entry.finding.id, signature=entry.signature, seen=entry.finding.seen + other.seen
-    )
+    old = entry.finding
+    lead = other if key < entry.key else old
+    entry.finding = replace(lead, id=old.id, signature=entry.signature, seen=old.seen + other.seen)
     entry.key = min(key, entry.key)
     if _where(other) not in entry.also:
         entry.also.append(_where(other))
 
 
-def _noted(entry: _Entry, more: int) -> Finding:
+def _noted(entry: _Merged, more: int) -> Finding:
     """The finding with `more` sightings and a note on where else its program is wrong."""
     finding = entry.finding
     also = sorted(text for text in entry.also if text != _where(finding))

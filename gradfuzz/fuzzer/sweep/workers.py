@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from gradfuzz.errors import UsageError
 
@@ -21,9 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
 """The programs are tiny: threads inside a worker only take the cores from the other workers."""
@@ -32,28 +30,8 @@ _ENVIRONMENT = {
 _GUARD = 'put what the script does under `if __name__ == "__main__":`'
 
 
-class Workers(Protocol):
-    """Something that calls functions, by and by."""
-
-    size: int
-
-    def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The promise of `f(*args, **kwargs)`. `f` is a function of a module, so that a process can
-        find it.
-        """
-        ...
-
-    def check_started(self) -> None:
-        """`UsageError` where not one process has come up: then none was taken down by its work."""
-        ...
-
-    def close(self, *, at_once: bool = False) -> None:
-        """No more work; with `at_once` what is under way is given up."""
-        ...
-
-
 class Here:
-    """Calls at once, in this process: for oracles that are cheap to ask."""
+    """Calls at once, in this process: for oracles that are cheap to ask. It has the methods of `Pool`."""
 
     size = 1
 
@@ -80,20 +58,18 @@ class Pool:
     """
 
     def __init__(self, size: int) -> None:
-        if getattr(
-            multiprocessing.current_process(), "_inheriting", False
-        ):  # as `multiprocessing` asks itself
+        # As `multiprocessing` asks itself.
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
             raise UsageError(
                 f"a worker process imports the script, and the script starts worker processes again; {_GUARD}"
             )
         self.size = size
         context = multiprocessing.get_context("spawn")
         self._began = context.RawValue("b", 0)
-        self._pool = ProcessPoolExecutor(
-            size, mp_context=context, initializer=_begin, initargs=(self._began,)
-        )
+        self._pool = ProcessPoolExecutor(size, context, _begin, (self._began,))
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The promise of `f(*args, **kwargs)`. `f` is a function of a module: a process can find it."""
         with _single_threaded():  # a process may be started, and NumPy reads this when it is imported there
             try:
                 return self._pool.submit(f, *args, **kwargs)
@@ -103,20 +79,28 @@ class Pool:
                 return broken
 
     def check_started(self) -> None:
-        """`UsageError` where not one process has come up."""
+        """`UsageError` where not one process has come up: then none was taken down by its work."""
         if not self._began.value:
-            raise UsageError(
-                "no worker process came up, and why is on standard error; a worker imports the script that"
-                f" starts it, so {_GUARD}"
-            )
+            what = "no worker process came up, and why is on standard error"
+            raise UsageError(f"{what}; a worker imports the script that starts it, so {_GUARD}")
 
     def close(self, *, at_once: bool = False) -> None:
+        """No more work; with `at_once` what is under way is given up."""
         processes: list[Any] = list((getattr(self._pool, "_processes", None) or {}).values())
         self._pool.shutdown(wait=not at_once, cancel_futures=True)
         if at_once:
             for process in processes:
                 with contextlib.suppress(OSError, ValueError):
                     process.terminate()
+
+
+Workers = Here | Pool
+"""Something that calls functions, by and by."""
+
+
+def usual_size() -> int:
+    """How many processes are used where nobody says: one per core, at most four."""
+    return max(1, min(4, os.cpu_count() or 1))
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
 from gradfuzz.fuzzer.sweep.batch import WorkItem, run
 from gradfuzz.fuzzer.sweep.totals import rank
-from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
+from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.text.loop_body import loop_program
@@ -35,7 +35,7 @@ def witness(
 ) -> Witness:
     one = np.ones(())
     candidate = Candidate(program, {"x": np.asarray(x)}, "float64", ("x",), modes, (one,), {"x": one})
-    return Witness(candidate, asked(candidate, target, evaluator()), drawn)
+    return Witness(candidate, asked(candidate, target), drawn)
 
 
 def told(
@@ -47,7 +47,7 @@ def told(
 ) -> Any:
     asked_of = oracle(target)
     witnesses = [witness(program, x, asked_of) for x in points]
-    return diagnose([*witnesses, witness(drawn, 1.25, asked_of, drawn=True)], asked_of, evaluator())
+    return diagnose([*witnesses, witness(drawn, 1.25, asked_of, drawn=True)], asked_of)
 
 
 def test_a_planted_bug_is_named_by_its_answers() -> None:
@@ -66,7 +66,7 @@ def test_right_numbers_in_another_dtype_have_no_cause() -> None:
     target = oracle("engine")
     wrong = witness(POWER, 0.5, target)
     case = dataclasses.replace(wrong.case, verdict=Verdict.DISAGREE, kind=Class.WRONG_DTYPE)
-    assert diagnose([dataclasses.replace(wrong, case=case)], target, evaluator()) is None
+    assert diagnose([dataclasses.replace(wrong, case=case)], target) is None
 
 
 def test_too_little_is_never_certain() -> None:
@@ -81,7 +81,7 @@ def test_a_mutant_that_is_wrong_where_the_target_is_right_is_only_possible() -> 
     target = oracle("mutant:stale-primal")
     wrong = [witness(POWER, x, target) for x in (0.5, 2.0, -0.5)]
     right = witness(POWER, 1.7, oracle("engine"))
-    cause = diagnose([*wrong, right], target, evaluator())
+    cause = diagnose([*wrong, right], target)
     assert cause is None or cause.likelihood is Likelihood.POSSIBLE
 
 

@@ -28,7 +28,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
-from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
+from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs.language.precision import Precision
@@ -53,9 +53,9 @@ def candidate(
 
 
 def gathered(of: Candidate, target: Oracle, ways: Sequence[Oracle] = ()) -> tuple[CheckResult, Evidence]:
-    case = asked(of, target, evaluator(), confirm=True)
-    found = survey(of, case, target, ways, evaluator())
-    return case, gather(of, case, found, finding_point(case).entry, target, evaluator())
+    case = asked(of, target, confirm=True)
+    found = survey(of, case, target, ways)
+    return case, gather(of, case, found, finding_point(case).entry, target)
 
 
 def evidence(of: Candidate, target: str) -> Evidence:
@@ -67,16 +67,16 @@ def bodies_of(of: Candidate, target: str, aspect: Aspect) -> dict[str, Variant]:
 
 
 def adjoints_of(of: Candidate, target: str) -> Adjoints | None:
-    return adjoints(of, oracle(target), evaluator())
+    return adjoints(of, oracle(target))
 
 
 def differences_of(of: Candidate, target: str) -> Differences | None:
-    case = asked(of, oracle(target), evaluator(), confirm=True)
+    case = asked(of, oracle(target), confirm=True)
     return differences(of, case, ("x", ()))
 
 
 def curve_of(of: Candidate, target: Oracle) -> Curve:
-    found = curve(of, (of.wrt[0], ()), target, evaluator())
+    found = curve(of, (of.wrt[0], ()), target)
     assert found is not None
     return found
 
@@ -462,10 +462,10 @@ def test_a_mistake_of_our_own_is_not_swallowed() -> None:
         raise TypeError("a mistake")
 
     of = candidate(parse("def f(x):\n    return x * x\n"), x=0.5)
-    case = asked(of, oracle("engine"), evaluator(), confirm=True)
-    found = survey(of, case, oracle("engine"), [], evaluator())
+    case = asked(of, oracle("engine"), confirm=True)
+    found = survey(of, case, oracle("engine"), [])
     with pytest.raises(TypeError, match="a mistake"):
-        gather(of, case, found, ("x", ()), Engine(broken), evaluator())
+        gather(of, case, found, ("x", ()), Engine(broken))
 
 
 def test_a_wrong_value_is_shown_as_a_value() -> None:
@@ -490,7 +490,7 @@ def test_a_wrong_value_is_shown_as_a_value() -> None:
 
 def met(modes: tuple[Mode, ...] = ("rev",), index: int = 3) -> Raw:
     of = candidate(loop_program("acc*x", trips=3), modes=modes, x=0.5)
-    return Raw(asked(of, oracle(NX), evaluator()), "loops", index)
+    return Raw(asked(of, oracle(NX)), "loops", index)
 
 
 def test_evidence_is_gathered_for_what_will_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
