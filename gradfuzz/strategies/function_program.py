@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.inputs.point import PRECISIONS
 from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
-_SHAPES: Table[str] = Table((60, ""), (30, "[3]"), (10, "[2, 2]"))
+_SHAPES: Odds[str] = Odds((60, ""), (30, "[3]"), (10, "[2, 2]"))
 _ORDINARY = (0.5, -0.75, 1.25, 2.5, -3.0, 0.1)
 _NEAR_ZERO = (0.0, 1e-3, -1e-3, 1e-7, -1e-7)
 _WHOLE = (1.0, 2.0, -1.0, 0.5, 1.5, -2.5, 3.0)
@@ -75,7 +75,7 @@ def _number(dice: Dice, row: Function, last: bool) -> float:
     return middle + half * (value / (1.0 + abs(value)))
 
 
-_KINDS: Table[tuple[float, ...]] = Table((50, _ORDINARY), (15, _NEAR_ZERO), (20, _WHOLE), (15, _LARGE))
+_KINDS: Odds[tuple[float, ...]] = Odds((50, _ORDINARY), (15, _NEAR_ZERO), (20, _WHOLE), (15, _LARGE))
 
 
 def function_triggers(case: GeneratedCase) -> frozenset[str]:

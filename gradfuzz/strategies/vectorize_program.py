@@ -16,7 +16,7 @@ from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.language.precision import Precision, is_float
 from gradfuzz.programs.language.syntax import Call, For, Name, Param, Program, Repeat, While, walk
 from gradfuzz.programs.language.types import FLOAT
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.inputs.point import Inputs, draw_point
 from gradfuzz.strategies.linalg.program import linalg_cases
 from gradfuzz.strategies.linalg.recipes import RECIPES
@@ -24,7 +24,7 @@ from gradfuzz.strategies.loop.case import MODES, GeneratedCase
 from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.program import tensor_cases
 
-LAYOUTS: Table[str] = Table(
+LAYOUTS: Odds[str] = Odds(
     (26, "one axis"),
     (26, "two axes"),
     (20, "shared"),
@@ -38,7 +38,7 @@ some inputs shared by all points; the same points permuted; a batch of one; equa
 program does not use.
 """
 
-_KINDS: Table[str] = Table((52, "loops"), (26, "linalg"), (22, "tensor"))
+_KINDS: Odds[str] = Odds((52, "loops"), (26, "linalg"), (22, "tensor"))
 _MOST = 3
 """The most instances along an axis."""
 

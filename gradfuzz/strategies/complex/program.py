@@ -23,7 +23,7 @@ from hypothesis.errors import InvalidArgument
 from gradfuzz.programs import Program, parse
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
 from gradfuzz.strategies.drawing.validation import check_choices, check_int
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure, draw_complex_matrix
@@ -32,7 +32,7 @@ from gradfuzz.strategies.inputs.point import Inputs
 from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS
 from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
-_SHAPES: Table[Shape] = Table(
+_SHAPES: Odds[Shape] = Odds(
     (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))
 )
 """Shapes of arrays that are used entry by entry."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs.language.precision import FORMATS, Precision, rounded
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Shape, draw_array
 from gradfuzz.strategies.drawing.shown import shown
 from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape
@@ -175,7 +175,7 @@ _SCALES: dict[Precision, tuple[float, float, float]] = dict.fromkeys(FORMATS, (1
     "float16": (1e-2, 100.0, 1e-3)
 }
 
-_KINDS: Table[tuple[str, int]] = Table(
+_KINDS: Odds[tuple[str, int]] = Odds(
     *((2, ("ordinary", k)) for k in range(len(_ORDINARY))),
     (26, ("fraction", 0)),
     (9, ("power of two", 0)),
@@ -186,7 +186,7 @@ _KINDS: Table[tuple[str, int]] = Table(
     (1, ("tiny", 0)),
 )
 """Ordinary numbers and zero take one draw each, so that shrinking prefers one only by this order."""
-_FILLS: Table[str] = Table(
+_FILLS: Odds[str] = Odds(
     (44, "ordinary"), (16, "fractions"), (12, "all equal"), (12, "one zero"), (10, "two zeros"), (6, "scaled")
 )
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Aspect, Shape, draw_batch, draw_size
 from gradfuzz.strategies.drawing.shown import shown
 from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape
@@ -47,7 +47,7 @@ RECTANGULAR: frozenset[Structure] = frozenset(("general", "orthogonal", "low ran
 
 Matrix = npt.NDArray[np.float64]
 
-_KINDS: Table[tuple[str, float]] = Table(
+_KINDS: Odds[tuple[str, float]] = Odds(
     (60, ("quarters", 1.0)),
     (48, ("spectrum", 4.0)),
     (6, ("spectrum", 1.0)),

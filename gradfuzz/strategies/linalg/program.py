@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gradfuzz.programs import Program, parse
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
 from gradfuzz.strategies.drawing.validation import check_choices, check_int
 from gradfuzz.strategies.inputs.matrix import RECTANGULAR, Structure, draw_matrix
@@ -24,12 +24,12 @@ NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
 NORM_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 POWERS = (2, 3, 1, 0, -1, -2)
 """Values for blanks of recipes: orders of `matrix_norm` and `vector_norm`, exponents of `matrix_power`."""
-_BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
+_BEFORE = Odds((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
 _TOTAL = 12
 """The percentage of programs that return the plain sum of all results."""
 SUM_OF_ALL = "sum_of_all"
 """The name of that sum in a program's text."""
-_AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
+_AFTER = Odds((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class LinalgProgram:
 
 
 @functools.cache
-def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
+def _recipes(ops: tuple[str, ...]) -> Odds[tuple[Recipe, ...]]:
     """The recipes of each op in `ops`."""
-    return Table(*((WEIGHTS[op], tuple(r for r in RECIPES if r.op == op)) for op in ops))
+    return Odds(*((WEIGHTS[op], tuple(r for r in RECIPES if r.op == op)) for op in ops))
 
 
 def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> LinalgProgram:

@@ -10,7 +10,7 @@ from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shown import inputs_text
 from gradfuzz.strategies.drawing.validation import check_choices
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, draw_point
@@ -18,7 +18,7 @@ from gradfuzz.strategies.loop.program import loops
 
 Modes = tuple[str, ...]
 
-MODES: Table[Modes] = Table(
+MODES: Odds[Modes] = Odds(
     (40, ("rev",)),
     (24, ("fwd",)),
     (8, ("rev", "fwd")),

@@ -199,7 +199,7 @@ def term(dice: Dice, scope: Scope, shape: Shape, depth: int) -> Expr:
             arguments.append(in_domain(dice, scope))
         else:
             arguments.append(term(dice, scope, shape if shape and dice.chance(50) else (), depth - 1))
-    return form.build(*arguments)
+    return form(*arguments)
 
 
 def _plain(shape: Shape) -> bool:
@@ -237,7 +237,7 @@ def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 
             arguments.append(Name(dice.pick(scope.names(shape))))
         else:
             arguments.append(operand(dice, scope))
-    return form.build(carry, *arguments)
+    return form(carry, *arguments)
 
 
 # Strategies -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gradfuzz.strategies.drawing.dice import Dice, Table
+from gradfuzz.strategies.drawing.dice import Dice, Odds
 from gradfuzz.strategies.loop.body import TEMPORARIES, BodyPlan
 
 Form = Literal["for", "while", "repeat"]
@@ -14,18 +14,18 @@ Kind = Literal["scalar", "pair", "sequence", "vector", "mixed", "matrix"]
 FORMS: tuple[Form, ...] = ("for", "while", "repeat")
 """The forms of a loop: counted, test first, body first."""
 
-_WEIGHTS: Table[tuple[Form, bool]] = Table(
+_WEIGHTS: Odds[tuple[Form, bool]] = Odds(
     (42, ("for", False)), (22, ("while", False)), (29, ("repeat", False)), (7, ("while", True))
 )
 """The form, and whether a `while` counts at the top of its body, so that `continue` cannot skip the count."""
-_COUNTS = Table((64, "constant"), (14, "input"), (22, "outer"))
+_COUNTS = Odds((64, "constant"), (14, "input"), (22, "outer"))
 """The source of the trip count, where the loop allows it."""
-_TEMPORARIES_IN_REPEAT = Table((54, 0), (34, 1), (12, 2))
-_SCALARS = Table((28, 1), (46, 2), (26, 3))
-_SECOND = Table((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
+_TEMPORARIES_IN_REPEAT = Odds((54, 0), (34, 1), (12, 2))
+_SCALARS = Odds((28, 1), (46, 2), (26, 3))
+_SECOND = Odds((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
 """Whether there is a second loop, and where. "only" replaces the first: shrinking can drop either."""
-_BEFORE = Table((80, "nothing"), (17, "value"), (3, "alias"))
-_BOUNDS: Table[float | str] = Table(
+_BEFORE = Odds((80, "nothing"), (17, "value"), (3, "alias"))
+_BOUNDS: Odds[float | str] = Odds(
     (20, 2.0),
     (20, 4.0),
     (15, 10.0),
@@ -37,7 +37,7 @@ _BOUNDS: Table[float | str] = Table(
     (5, "carried"),
 )
 """The bounds at which a loop stops by value."""
-_KINDS: Table[Kind] = Table(
+_KINDS: Odds[Kind] = Odds(
     (62, "scalar"), (13, "pair"), (9, "sequence"), (8, "vector"), (4, "mixed"), (4, "matrix")
 )
 

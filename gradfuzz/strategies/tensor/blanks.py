@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from gradfuzz.strategies.drawing.dice import Dice, Table
+from gradfuzz.strategies.drawing.dice import Dice, Odds
 from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape
 from gradfuzz.strategies.tensor.recipes import Want
 
@@ -18,11 +18,11 @@ axes, with axes of size 1, with one more axis (then the first operand grows), or
 leading axes.
 """
 
-_OPERANDS: Table[Operand] = Table(
+_OPERANDS: Odds[Operand] = Odds(
     (20, "same"), (16, "scalar"), (20, "fewer axes"), (22, "ones"), (14, "more axes"), (8, "constant")
 )
-_STRIDES: Table[int] = Table((50, 1), (35, 2), (15, 3))
-_PADDING: Table[tuple[int, int]] = Table((40, (0, 0)), (20, (1, 1)), (15, (1, 0)), (15, (0, 2)), (10, (2, 1)))
+_STRIDES: Odds[int] = Odds((50, 1), (35, 2), (15, 3))
+_PADDING: Odds[tuple[int, int]] = Odds((40, (0, 0)), (20, (1, 1)), (15, (1, 0)), (15, (0, 2)), (10, (2, 1)))
 _MAX_GROWN = 4 * MAX_ENTRIES
 
 
@@ -81,7 +81,7 @@ class Blanks:
 
     def _axes(self, axes: list[int], *, whole: bool) -> int | tuple[int, ...] | None:
         """Some of `axes`; all of them (None) only with `whole`."""
-        kind = self._dice.weighted(Table((45, "one"), (30, "all"), (25, "several")))
+        kind = self._dice.weighted(Odds((45, "one"), (30, "all"), (25, "several")))
         if not axes or (kind == "all" and whole):
             return None
         if kind == "several" and len(axes) > 1:
@@ -241,7 +241,7 @@ class Blanks:
     def _gathered(self) -> tuple[Shape, int]:
         """The shape of the indices, and the length of the axis they index."""
         n = self.shape[self.long]
-        return self._dice.weighted(Table((50, (n + 1,)), (20, (2,)), (16, (2, 2)), (8, ()), (6, (0,)))), n
+        return self._dice.weighted(Odds((50, (n + 1,)), (20, (2,)), (16, (2, 2)), (8, ()), (6, (0,)))), n
 
     @functools.cached_property
     def places(self) -> str:

@@ -18,7 +18,7 @@ from gradfuzz.programs import Program, parse, typecheck
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import Precision, is_float
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Plain, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds, Plain
 from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.drawing.validation import check_choices
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
@@ -26,7 +26,7 @@ from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 from gradfuzz.strategies.tensor.blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
-_BEFORE = Table(
+_BEFORE = Odds(
     (52, "{}"),
     (10, "0.5 * {}"),
     (8, "-{}"),
@@ -35,9 +35,9 @@ _BEFORE = Table(
     (6, "log1p({} * {})"),
     (6, "expm1(0.25 * {})"),
 )
-_AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (10, "tanh({})"), (12, "sum({})"))
-_STAGES = Table((45, 1), (35, 2), (20, 3))
-_REPEATED = Table((40, "sin({})"), (30, "0.5 * {}"), (30, "tanh({})"))
+_AFTER = Odds((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (10, "tanh({})"), (12, "sum({})"))
+_STAGES = Odds((45, 1), (35, 2), (20, 3))
+_REPEATED = Odds((40, "sin({})"), (30, "0.5 * {}"), (30, "tanh({})"))
 """An op around a recipe in a loop, so that the carry stays small."""
 _TRIPS = (2, 1, 3, 0)
 ByOp = Mapping[str, tuple[TensorRecipe, ...]]
@@ -211,7 +211,7 @@ _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
 # Points -----------------------------------------------------------------------------------------------------
 
 Kind = Literal["steps", "fractions", "ties", "equal", "zeros", "large", "small"]
-_KINDS: Table[Kind] = Table(
+_KINDS: Odds[Kind] = Odds(
     (34, "steps"), (22, "fractions"), (18, "ties"), (6, "equal"), (12, "zeros"), (4, "large"), (4, "small")
 )
 """steps: distinct multiples of 1/8; fractions: any numbers; ties: few values, many times; equal: one value;
