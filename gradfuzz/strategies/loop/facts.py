@@ -53,6 +53,9 @@ def _exits(block: Block) -> Iterator[If]:
             yield from _exits(stmt.orelse)
 
 
+_LINEAR = {"add", "subtract", "negative", "sum", "mean"} | {"index", "stack", "concat", "cumulative_sum"}
+
+
 def reads_carry_nonlinearly(expr: Expr, carry: str) -> bool:
     """Whether the derivative of `expr` by `carry` depends on `carry`, judged by the expression's form."""
     if not isinstance(expr, Call):
@@ -60,17 +63,7 @@ def reads_carry_nonlinearly(expr: Expr, carry: str) -> bool:
     inside = [carry in names(a) for a in expr.args]
     if not any(inside):
         return False
-    if expr.op in (
-        "add",
-        "subtract",
-        "negative",
-        "sum",
-        "mean",
-        "index",
-        "stack",
-        "concat",
-        "cumulative_sum",
-    ):
+    if expr.op in _LINEAR:
         return any(reads_carry_nonlinearly(a, carry) for a in expr.args)
     if expr.op in ("multiply", "matmul"):
         return all(inside) or any(reads_carry_nonlinearly(a, carry) for a in expr.args)
@@ -125,6 +118,10 @@ class LoopFacts:
     def assignments(self, name: str) -> list[Expr]:
         """All that the body assigns to `name`, inner loops and branches included."""
         return self._assigned.get(name, [])
+
+    def calls_any(self, *ops: str) -> bool:
+        """Whether the body calls one of `ops`."""
+        return any(c.op in ops for c in self.calls)
 
     def branches(self) -> list[If]:
         """The branches of the body, except those that only leave an iteration early."""
