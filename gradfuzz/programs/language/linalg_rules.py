@@ -36,6 +36,13 @@ def _dtype(types: tuple[Type, ...]) -> DType:
     return inexact([t.dtype for t in types])
 
 
+def _flag(params: Params, name: str, op: str) -> bool:
+    value = params[name]
+    if not isinstance(value, bool):
+        fail(f"{op} with {name}={value!r}: it is True or False")
+    return value
+
+
 def square(
     op: str, result: Callable[[Shape, int], Shape] = lambda batch, n: (*batch, n, n), *, real: bool = False
 ) -> Rule:
@@ -71,21 +78,18 @@ def _lu(t: Type, params: Params) -> tuple[Shape, ...]:
 
 def _svd(t: Type, params: Params) -> tuple[Shape, ...]:
     batch, m, n = _matrix(t, "svd")
-    full = params["full_matrices"]
-    if not isinstance(full, bool):
-        fail(f"svd with full_matrices={full!r}: it is True or False")
     k = min(m, n)
-    return (*batch, m, m if full else k), (*batch, k), (*batch, n if full else k, n)
+    if _flag(params, "full_matrices", "svd"):
+        return (*batch, m, m), (*batch, k), (*batch, n, n)
+    return (*batch, m, k), (*batch, k), (*batch, k, n)
 
 
-def _eigh(t: Type, params: Params) -> tuple[Shape, ...]:
-    batch, n = _square_matrix(t, "eigh")
-    return (*batch, n), (*batch, n, n)
+def _spectral(op: str) -> Callable[[Type, Params], tuple[Shape, ...]]:
+    def parts(t: Type, params: Params) -> tuple[Shape, ...]:
+        batch, n = _square_matrix(t, op)
+        return (*batch, n), (*batch, n, n)
 
-
-def _eig(t: Type, params: Params) -> tuple[Shape, ...]:
-    batch, n = _square_matrix(t, "eig")
-    return (*batch, n), (*batch, n, n)
+    return parts
 
 
 def _slogdet(t: Type, params: Params) -> tuple[Shape, ...]:
@@ -104,7 +108,9 @@ def eigvals(types: tuple[Type, ...], params: Params) -> Type:
     return Type("complex", (*batch, n))
 
 
-_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "eigh": _eigh, "eig": _eig, "slogdet": _slogdet}
+_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "slogdet": _slogdet} | {
+    op: _spectral(op) for op in ("eigh", "eig")
+}
 _REAL_PARTS = frozenset({("lu", 0), ("svd", 1), ("eigh", 0), ("slogdet", 1)})
 """Results that are real whatever the matrix is."""
 
@@ -132,53 +138,41 @@ def _batch(a: Shape, b: Shape, types: tuple[Type, ...], op: str) -> Shape:
     return batch
 
 
-def _right_side(t: Type, rows: int, types: tuple[Type, ...], op: str) -> tuple[Shape, int]:
-    """Batch shape and columns of the right side of a system of `rows` equations."""
-    batch, m, n = _matrix(t, op)
+def _solution(op: str, batch: Shape, rows: int, unknowns: int, types: tuple[Type, ...]) -> Type:
+    """x of a system of `rows` equations. b is a vector only where it has one axis, otherwise matrices."""
+    a, b = types
+    if b.rank == 1:
+        if b.sizes != (rows,):
+            fail(f"{op} of {a} and {b}: {rows} equations meet a right side of {b.shape[0]} rows")
+        return Type(_dtype(types), (*batch, unknowns))
+    other, m, columns = _matrix(b, op)
     if m != rows:
-        fail(f"{op} of {types[0]} and {types[1]}: {rows} equations meet a right side of {m} rows")
-    return batch, n
+        fail(f"{op} of {a} and {b}: {rows} equations meet a right side of {m} rows")
+    return Type(_dtype(types), (*_batch(batch, other, types, op), unknowns, columns))
 
 
 def solve(types: tuple[Type, ...], params: Params) -> Type:
-    """x of a x = b. As in the array API standard, b is a vector only where it has one axis, otherwise
-    matrices.
-    """
-    a, b = types
-    batch, n = _square_matrix(a, "solve")
-    if b.rank == 1:
-        if b.sizes != (n,):
-            fail(f"solve of {a} and {b}: {n} equations meet a right side of {b.shape[0]} rows")
-        return Type(_dtype(types), (*batch, n))
-    other, columns = _right_side(b, n, types, "solve")
-    return Type(_dtype(types), (*_batch(batch, other, types, "solve"), n, columns))
+    """x of a x = b, b as in the array API standard."""
+    batch, n = _square_matrix(types[0], "solve")
+    return _solution("solve", batch, n, n, types)
+
+
+def lstsq(types: tuple[Type, ...], params: Params) -> Type:
+    """x that minimises |a x - b|, the shortest where there are several."""
+    batch, m, n = _matrix(types[0], "lstsq")
+    return _solution("lstsq", batch, m, n, types)
 
 
 def triangular_solve(types: tuple[Type, ...], params: Params) -> Type:
     """x of op(a) x = b, or of x op(a) = b. Of a, one triangle is read."""
     a, b = types
     for name in ("lower", "transposed", "unit_diagonal", "left"):
-        if not isinstance(params[name], bool):
-            fail(f"triangular_solve with {name}={params[name]!r}: it is True or False")
+        _flag(params, name, "triangular_solve")
     batch, n = _square_matrix(a, "triangular_solve")
     other, rows, columns = _matrix(b, "triangular_solve")
     if (rows if params["left"] else columns) != n:
         fail(f"triangular_solve of {a} and {b}: {n} unknowns do not fit the right side")
     return Type(_dtype(types), (*_batch(batch, other, types, "triangular_solve"), rows, columns))
-
-
-def lstsq(types: tuple[Type, ...], params: Params) -> Type:
-    """x that minimises |a x - b|, the shortest where there are several; b is a vector only where it has one
-    axis.
-    """
-    a, b = types
-    batch, m, n = _matrix(a, "lstsq")
-    if b.rank == 1:
-        if b.sizes != (m,):
-            fail(f"lstsq of {a} and {b}: {m} equations meet a right side of {b.shape[0]} rows")
-        return Type(_dtype(types), (*batch, n))
-    other, columns = _right_side(b, m, types, "lstsq")
-    return Type(_dtype(types), (*_batch(batch, other, types, "lstsq"), n, columns))
 
 
 def pinv(types: tuple[Type, ...], params: Params) -> Type:
@@ -189,19 +183,13 @@ def pinv(types: tuple[Type, ...], params: Params) -> Type:
 # Norms and powers -------------------------------------------------------------------------------------------
 
 
-def _keepdims(params: Params, op: str) -> bool:
-    if not isinstance(params["keepdims"], bool):
-        fail(f"{op} with keepdims={params['keepdims']!r}: it is True or False")
-    return params["keepdims"]
-
-
 def matrix_norm(types: tuple[Type, ...], params: Params) -> Type:
     """Over the last two axes."""
     order = params["ord"]
     if isinstance(order, bool) or order not in MATRIX_NORMS:
         fail(f"matrix_norm with ord={order!r}; the orders are {', '.join(map(repr, MATRIX_NORMS))}")
     batch, _, _ = _matrix(types[0], "matrix_norm")
-    return Type("float", (*batch, 1, 1) if _keepdims(params, "matrix_norm") else batch)
+    return Type("float", (*batch, 1, 1) if _flag(params, "keepdims", "matrix_norm") else batch)
 
 
 def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
@@ -212,7 +200,7 @@ def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
         fail(f"vector_norm takes numbers, not {t}")
     if isinstance(order, bool) or not (isinstance(order, int) or order in ("inf", "-inf")):
         fail(f"vector_norm with ord={order!r}: an order is an int, 'inf' or '-inf'")
-    keep, shape = _keepdims(params, "vector_norm"), t.sizes
+    keep, shape = _flag(params, "keepdims", "vector_norm"), t.sizes
     if axis is not None and (
         not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank
     ):
@@ -228,8 +216,7 @@ def matrix_power(types: tuple[Type, ...], params: Params) -> Type:
     n = params["n"]
     if not isinstance(n, int) or isinstance(n, bool):
         fail(f"matrix_power takes an int n, not {n!r}")
-    batch, size = _square_matrix(types[0], "matrix_power")
-    return Type(_dtype(types), (*batch, size, size))
+    return square("matrix_power")(types, params)
 
 
 # Diagonals, triangles, products -----------------------------------------------------------------------------
@@ -293,9 +280,8 @@ def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[
         fail(f"einsum with {subscripts!r}; {hint}")
     left, _, out = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
-    if not all(c.isascii() and c.isalpha() for term in (*terms, out) for c in term) or len(set(out)) != len(
-        out
-    ):
+    letters = all(c.isascii() and c.isalpha() for term in (*terms, out) for c in term)
+    if not letters or len(set(out)) != len(out):
         fail(f"einsum with {subscripts!r}; {hint}, each letter of the result once")
     if len(terms) != len(types):
         fail(f"einsum with {subscripts!r} names {len(terms)} operands, got {len(types)}")
@@ -334,8 +320,7 @@ def cofactor(types: tuple[Type, ...], params: Params) -> Type:
 def divide_by_gaps(types: tuple[Type, ...], params: Params) -> Type:
     """k_ij / (y_j - x_i) for k of shape (..., m, n), x of (..., m) and y of (..., n)."""
     k, x, y = types
-    if not isinstance(params["hollow"], bool):
-        fail(f"divide_by_gaps with hollow={params['hollow']!r}: it is True or False")
+    _flag(params, "hollow", "divide_by_gaps")
     batch, m, n = _matrix(k, "divide_by_gaps")
     if x.sizes != (*batch, m) or y.sizes != (*batch, n):
         fail(f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column")

@@ -24,7 +24,7 @@ from gradfuzz.programs import (
     typecheck,
     walk,
 )
-from gradfuzz.programs.language.syntax import Node
+from gradfuzz.programs.language.syntax import Node, own_statements
 from gradfuzz.programs.language.types import Type
 
 LoopStmt = For | While | Repeat
@@ -45,12 +45,9 @@ def _conjuncts(condition: Expr) -> Iterator[Expr]:
 
 def _exits(block: Block) -> Iterator[If]:
     """The branches that leave the loop with this body, not those that leave an inner loop."""
-    for stmt in block:
-        if isinstance(stmt, If):
-            if any(isinstance(s, Break) for s in (*stmt.body, *stmt.orelse)):
-                yield stmt
-            yield from _exits(stmt.body)
-            yield from _exits(stmt.orelse)
+    for stmt in own_statements(block):
+        if isinstance(stmt, If) and any(isinstance(s, Break) for s in (*stmt.body, *stmt.orelse)):
+            yield stmt
 
 
 _LINEAR = {"add", "subtract", "negative", "sum", "mean"} | {"index", "stack", "concat", "cumulative_sum"}
