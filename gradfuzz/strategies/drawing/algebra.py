@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from gradfuzz.programs import Call, Const, Expr, Name, call, parse, walk
+from gradfuzz.programs import Call, Const, Expr, Name, Program, Type, call, parse, walk
 from gradfuzz.strategies.drawing.dice import Odds
 
 
@@ -58,6 +58,12 @@ def pattern(text: str) -> Pattern:
 def patterns(*rows: tuple[int, str]) -> Odds[Pattern]:
     """A table of patterns."""
     return Odds(*((weight, pattern(text)) for weight, text in rows))
+
+
+def written(params: Mapping[str, Type], lines: Iterable[str], outputs: str) -> Program:
+    """The program of some lines of text, which returns `outputs`."""
+    header = ", ".join(f'{name}: "{type}"' for name, type in params.items())
+    return parse(f"def f({header}):\n" + "".join(f"    {line}\n" for line in (*lines, f"return {outputs}")))
 
 
 # Constructors -----------------------------------------------------------------------------------------------

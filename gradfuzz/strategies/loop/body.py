@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import (
     FLOAT,
@@ -37,7 +36,7 @@ from gradfuzz.strategies.drawing.algebra import (
 )
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.op_set import INEQUALITIES, chosen, offers
-from gradfuzz.strategies.drawing.validation import check_choices, check_int, check_types
+from gradfuzz.strategies.drawing.validation import check_choices, check_int, check_types, reject
 from gradfuzz.strategies.loop.expression import Scope, comparison, makes_scalar, operand, update
 from gradfuzz.strategies.loop.patterns import REDUCTIONS, check_carried
 
@@ -335,15 +334,15 @@ def loop_bodies(
     check_types("carries", carries)
     check_types("names", names)
     if not carries or any(not t.is_float or t.is_stack for t in carries.values()):
-        raise InvalidArgument(f"carries={dict(carries)!r}: give at least one carry; carries are floats")
+        reject(f"carries={dict(carries)!r}: give at least one carry; carries are floats")
     both_ways = sorted({*carries} & {*names})
     if both_ways:
-        raise InvalidArgument(
+        reject(
             f"carries={dict(carries)!r} and names={dict(names)!r} share {', '.join(both_ways)}; a name is one"
             " or the other"
         )
     if any(not t.is_float or t.is_stack for t in names.values()):
-        raise InvalidArgument(f"names={dict(names)!r}: a body reads floats; name its int as counter")
+        reject(f"names={dict(names)!r}: a body reads floats; name its int as counter")
     check_int("max_temporaries", max_temporaries, 0)
     if exits != ():
         check_choices("exits", exits, ("break", "continue"))

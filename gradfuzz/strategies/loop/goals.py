@@ -15,19 +15,18 @@ import numpy.typing as npt
 
 from gradfuzz.programs import Break, Call, Const, Continue, Expr, Name, Program, walk
 from gradfuzz.strategies.drawing.dice import TRIPS
-from gradfuzz.strategies.loop.case import MODES, GeneratedCase, Modes
+from gradfuzz.strategies.loop.case import MODES, CaseView, GeneratedCase, Modes
 from gradfuzz.strategies.loop.facts import Facts, LoopFacts, names, reads_carry_nonlinearly
 
 
-class View:
+class View(CaseView):
     """A case and the facts of its program."""
 
     def __init__(self, case: GeneratedCase) -> None:
-        self.case: GeneratedCase = case
+        super().__init__(case)
         self.facts: Facts = _facts(case.program)
         self.loops: list[LoopFacts] = self.facts.loops
         self.floats: tuple[str, ...] = self.facts.floats
-        self.outputs: tuple[Expr, ...] = case.program.result.values
         self.numbers: list[npt.NDArray[np.float64]] = [
             np.concatenate([np.ravel(p[n]).astype(np.float64) for n in self.floats] or [np.zeros(0)])
             for p in case.points
@@ -360,7 +359,7 @@ _LOOP_GOALS = _by_loop(
 
 
 def _some_call(test: Callable[[View, Call], bool]) -> Callable[[View], bool]:
-    return lambda v: any(test(v, n) for n in walk(v.case.program) if isinstance(n, Call))
+    return lambda v: any(test(v, n) for n in v.calls)
 
 
 def _scaled(least: float, most: float) -> Callable[[View], bool]:

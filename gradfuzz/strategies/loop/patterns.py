@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from hypothesis.errors import InvalidArgument
-
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.strategies.drawing.algebra import Pattern, numbers, pattern, patterns
 from gradfuzz.strategies.drawing.dice import Odds
 from gradfuzz.strategies.drawing.op_set import INEQUALITIES, LOOP_OPS, ops_of, within
-from gradfuzz.strategies.drawing.validation import check_choices
+from gradfuzz.strategies.drawing.validation import check_choices, reject
 
 NUMBERS = numbers(
     *((6, 2.0), (4, 1.0), (5, 0.5), (3, 3.0), (2, -1.0), (2, 1.5), (2, 0.25), (1, -0.5), (1, 0.1), (1, 10.0))
@@ -131,7 +129,5 @@ def check_carried(ops: tuple[str, ...] | None) -> frozenset[str] | None:
     chosen = check_ops(ops)
     if chosen is not None and not updates(chosen).rows:
         enough = ", ".join(repr(op) for op in LOOP_OPS if updates(frozenset((op,))).rows)
-        raise InvalidArgument(
-            f"ops={ops!r}: these alone give a float carry no next value; add one of {enough}"
-        )
+        reject(f"ops={ops!r}: these alone give a float carry no next value; add one of {enough}")
     return chosen
