@@ -25,13 +25,8 @@ from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.program import tensor_cases
 
 LAYOUTS: Odds[str] = Odds(
-    (26, "one axis"),
-    (26, "two axes"),
-    (20, "shared"),
-    (10, "permuted"),
-    (6, "one instance"),
-    (6, "equal"),
-    (6, "unused"),
+    *((26, "one axis"), (26, "two axes"), (20, "shared"), (10, "permuted")),
+    *((6, "one instance"), (6, "equal"), (6, "unused")),
 )
 """The layouts of the points: independent; a grid, with some inputs along its rows and some along its columns;
 some inputs shared by all points; the same points permuted; a batch of one; equal points; a parameter that the
@@ -45,21 +40,10 @@ _MOST = 3
 _MATRIX_OPS = frozenset(recipe.op for recipe in RECIPES)
 
 VECTORIZE_GOALS = (
-    "loop",
-    "matrix op",
-    "one axis",
-    "two axes",
-    "shared input",
-    "one instance",
-    "equal instances",
-    "unused parameter",
-    "trip count per instance",
-    "a shared input differentiated",
-    "a varying input captured",
-    "instances without entries",
-    "stacks of matrices",
-    "an order of two or more",
-    "float32",
+    *("loop", "matrix op", "one axis", "two axes", "shared input", "one instance", "equal instances"),
+    *("unused parameter", "trip count per instance", "a shared input differentiated"),
+    *("a varying input captured", "instances without entries", "stacks of matrices"),
+    *("an order of two or more", "float32"),
 )
 
 

@@ -174,13 +174,8 @@ _SCALES: dict[Precision, tuple[float, float, float]] = dict.fromkeys(FORMATS, (1
 
 _KINDS: Odds[tuple[str, int]] = Odds(
     *((2, ("ordinary", k)) for k in range(len(_ORDINARY))),
-    (26, ("fraction", 0)),
-    (9, ("power of two", 0)),
-    (13, ("near zero", 0)),
-    (9, ("zero", 0)),
-    (10, ("large", 0)),
-    (1, ("huge", 0)),
-    (1, ("tiny", 0)),
+    *((26, ("fraction", 0)), (9, ("power of two", 0)), (13, ("near zero", 0)), (9, ("zero", 0))),
+    *((10, ("large", 0)), (1, ("huge", 0)), (1, ("tiny", 0))),
 )
 """Ordinary numbers and zero take one draw each, so that shrinking prefers one only by this order."""
 _FILLS: Odds[str] = Odds(

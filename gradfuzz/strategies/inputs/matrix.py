@@ -47,18 +47,10 @@ RECTANGULAR: frozenset[Structure] = frozenset(("general", "orthogonal", "low ran
 Matrix = npt.NDArray[np.float64]
 
 _KINDS: Odds[tuple[str, float]] = Odds(
-    (60, ("quarters", 1.0)),
-    (48, ("spectrum", 4.0)),
-    (6, ("spectrum", 1.0)),
-    (24, ("spectrum", 1e2)),
-    (10, ("spectrum", 1e4)),
-    (4, ("spectrum", 1e8)),
-    (2, ("spectrum", 1e12)),
-    (6, ("scaled", 2.0**-20)),
-    (6, ("scaled", 2.0**20)),
-    (2, ("tiny", 1.0)),
-    (2, ("huge", 1.0)),
-    (2, ("denormal", 1.0)),
+    *((60, ("quarters", 1.0)), (48, ("spectrum", 4.0)), (6, ("spectrum", 1.0))),
+    *((24, ("spectrum", 1e2)), (10, ("spectrum", 1e4)), (4, ("spectrum", 1e8)), (2, ("spectrum", 1e12))),
+    *((6, ("scaled", 2.0**-20)), (6, ("scaled", 2.0**20))),
+    *((2, ("tiny", 1.0)), (2, ("huge", 1.0)), (2, ("denormal", 1.0))),
 )
 """Small multiples of 1/4 with a heavy diagonal; given condition numbers; then the first kind, scaled away
 from 1, at last to the cube root of the dtype's largest number and below its smallest normal one.
@@ -76,11 +68,9 @@ def _quarters(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 def _rotation(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     """Stacks of orthogonal matrices with as many rows as the last entry of `shape`."""
-    return (
-        np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0]
-        if 0 not in shape
-        else np.zeros((*shape, shape[-1]))
-    )
+    if 0 in shape:
+        return np.zeros((*shape, shape[-1]))
+    return np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0]
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:

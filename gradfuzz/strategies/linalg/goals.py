@@ -123,11 +123,9 @@ def _orthogonal(v: _View) -> bool:
 
 
 def _triangle(v: _View, zero: Callable[[Matrices], Matrices]) -> bool:
-    return (
-        v.square
-        and v.size[0] > 1
-        and bool(np.any((v.matrices == zero(v.matrices)).all((-2, -1)) & (v.coranks == 0)))
-    )
+    if not v.square or v.size[0] < 2:
+        return False
+    return bool(np.any((v.matrices == zero(v.matrices)).all((-2, -1)) & (v.coranks == 0)))
 
 
 def _subnormal(v: _View) -> float:

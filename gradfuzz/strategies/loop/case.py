@@ -18,16 +18,10 @@ from gradfuzz.strategies.loop.program import loops
 Modes = tuple[str, ...]
 
 MODES: Odds[Modes] = Odds(
-    (40, ("rev",)),
-    (24, ("fwd",)),
-    (8, ("rev", "fwd")),
-    (7, ("fwd", "rev")),
-    (7, ("rev", "rev")),
-    (6, ("fwd", "fwd")),
-    (2, ("rev", "fwd", "fwd")),
-    (2, ("rev", "fwd", "rev")),
-    (2, ("rev", "rev", "rev")),
-    (2, ("fwd", "fwd", "fwd")),
+    *((40, ("rev",)), (24, ("fwd",))),
+    *((8, ("rev", "fwd")), (7, ("fwd", "rev")), (7, ("rev", "rev")), (6, ("fwd", "fwd"))),
+    *((2, ("rev", "fwd", "fwd")), (2, ("rev", "fwd", "rev"))),
+    *((2, ("rev", "rev", "rev")), (2, ("fwd", "fwd", "fwd"))),
 )
 """The differentiations of a question, innermost first: both modes, all pairs of them, and third orders."""
 

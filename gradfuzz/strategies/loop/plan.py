@@ -26,15 +26,8 @@ _SECOND = Odds((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
 """Whether there is a second loop, and where. "only" replaces the first: shrinking can drop either."""
 _BEFORE = Odds((80, "nothing"), (17, "value"), (3, "alias"))
 _BOUNDS: Odds[float | str] = Odds(
-    (20, 2.0),
-    (20, 4.0),
-    (15, 10.0),
-    (5, 100.0),
-    (5, 0.75),
-    (8, "parameter"),
-    (8, "parameter + 2"),
-    (14, "parameter alone"),
-    (5, "carried"),
+    *((20, 2.0), (20, 4.0), (15, 10.0), (5, 100.0), (5, 0.75)),
+    *((8, "parameter"), (8, "parameter + 2"), (14, "parameter alone"), (5, "carried")),
 )
 """The bounds at which a loop stops by value."""
 _KINDS: Odds[Kind] = Odds(
@@ -80,25 +73,14 @@ class LoopPlan:
     def drawn(cls, dice: Dice, options: Options) -> LoopPlan:
         """A plan. It always takes the same number of draws."""
         form, early = dice.weighted(_WEIGHTS.where(lambda f: f[0] in options.forms))
-        place, count, by_value, bound = (
-            dice.below(100),
-            dice.weighted(_COUNTS),
-            dice.below(100),
-            dice.weighted(_BOUNDS),
-        )
+        place, count = dice.below(100), dice.weighted(_COUNTS)
+        by_value, bound = dice.below(100), dice.weighted(_BOUNDS)
         exits: tuple[str, ...] = ()
         if options.exits and options.min_trips == 0:
             exits = ("break", "continue") if form == "for" or early else ("break",)
         table = _TEMPORARIES_IN_REPEAT if form == "repeat" else TEMPORARIES
-        return cls(
-            form,
-            early,
-            place,
-            count,
-            by_value,
-            bound,
-            BodyPlan.drawn(dice, temporaries=table, branches=options.branches, exits=exits),
-        )
+        body = BodyPlan.drawn(dice, temporaries=table, branches=options.branches, exits=exits)
+        return cls(form, early, place, count, by_value, bound, body)
 
 
 @dataclass(frozen=True, slots=True)

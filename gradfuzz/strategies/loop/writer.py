@@ -157,11 +157,9 @@ class Writer:
         if not shape:
             if constant or not scope.names(()):
                 return dice.weighted(_STARTS)
-            return (
-                Name(dice.pick(scope.names(())))
-                if dice.chance(50)
-                else update(dice, scope, operand(dice, scope), (), depth=1)
-            )
+            if dice.chance(50):
+                return Name(dice.pick(scope.names(())))
+            return update(dice, scope, operand(dice, scope), (), depth=1)
         same = [n for n in scope.names(shape) if n in self.params]
         stacks = dice.has("stack") if len(shape) == 1 else dice.has("stack", "reshape")
         if constant or not (same or stacks or dice.has("broadcast_to")):
@@ -242,11 +240,9 @@ class Writer:
             return Name("n")
         least = min(max(self.options.min_trips, 1 if plan.form == "repeat" else 0), most)
         table = TRIPS.where(lambda n: least <= n <= most)
-        return integer(
-            table.at(plan.place * table.total // 100)
-            if table.rows
-            else least + plan.place % (most - least + 1)
-        )
+        if table.rows:
+            return integer(table.at(plan.place * table.total // 100))
+        return integer(least + plan.place % (most - least + 1))
 
     def _stops_by_value(self, plan: LoopPlan, most: int) -> bool:
         if (

@@ -71,22 +71,9 @@ class _View(CaseView):
         yield from self.outputs
 
 
-_BROADCASTING = frozenset(
-    (
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "pow",
-        "maximum",
-        "minimum",
-        "clip",
-        "where",
-        "less",
-        "less_equal",
-        "greater",
-    )
-)
+_BROADCASTING = {"add", "subtract", "multiply", "divide", "pow", "maximum", "minimum"} | {
+    *("clip", "where", "less", "less_equal", "greater")
+}
 
 
 def _ranks(view: _View, rank: int) -> bool:

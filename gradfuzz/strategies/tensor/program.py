@@ -28,13 +28,8 @@ from gradfuzz.strategies.tensor.blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
 _BEFORE = Odds(
-    (52, "{}"),
-    (10, "0.5 * {}"),
-    (8, "-{}"),
-    (10, "{} * {}"),
-    (8, "sin({})"),
-    (6, "log1p({} * {})"),
-    (6, "expm1(0.25 * {})"),
+    *((52, "{}"), (10, "0.5 * {}"), (8, "-{}"), (10, "{} * {}"), (8, "sin({})")),
+    *((6, "log1p({} * {})"), (6, "expm1(0.25 * {})")),
 )
 _AFTER = Odds((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (10, "tanh({})"), (12, "sum({})"))
 _STAGES = Odds((45, 1), (35, 2), (20, 3))
@@ -155,9 +150,8 @@ def _drawn(dice: Dice, recipes: ByOp, *, empty: bool) -> TensorProgram:
     names = [x]
     for name in ("t", "u", "v")[: dice.weighted(_STAGES)]:
         recipe = first if name == "t" else _next(dice, draft.shapes[names[-1]])
-        draft.stage(
-            names[-1], name, recipe, trips=dice.pick(_TRIPS) if recipe.keeps and dice.chance(22) else None
-        )
+        trips = dice.pick(_TRIPS) if recipe.keeps and dice.chance(22) else None
+        draft.stage(names[-1], name, recipe, trips=trips)
         names.append(name)
     outputs = [dice.weighted(_AFTER).format(*[names[-1]] * 2)]
     if dice.chance(30):  # a further value from the first one, returned or not
