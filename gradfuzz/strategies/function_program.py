@@ -12,14 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from gradfuzz.programs import parse
+from gradfuzz.programs import Type
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.algebra import written
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
+from gradfuzz.strategies.drawing.shape import Shape
 from gradfuzz.strategies.inputs.point import PRECISIONS
-from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
+from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 
-_SHAPES: Table[str] = Table((60, ""), (30, "[3]"), (10, "[2, 2]"))
+_SHAPES: Odds[Shape] = Odds((60, ()), (30, (3,)), (10, (2, 2)))
 _ORDINARY = (0.5, -0.75, 1.25, 2.5, -3.0, 0.1)
 _NEAR_ZERO = (0.0, 1e-3, -1e-3, 1e-7, -1e-7)
 _WHOLE = (1.0, 2.0, -1.0, 0.5, 1.5, -2.5, 3.0)
@@ -35,23 +37,19 @@ def function_cases(
     dice = Dice(draw)
     row = FUNCTIONS[dice.pick(list(FUNCTIONS))]
     shape = dice.weighted(_SHAPES)
-    annotation = f': "float{shape}"' if shape else ""
     params = "".join(f", {name}={dice.pick((1, 2))}" for name in row.params)
     call = f"{row.name}({', '.join(row.arguments)}{params})"
     if not row.step and dice.chance(25):
         call = f"x * {call}"
-    header = ", ".join(f"{name}{annotation}" for name in row.arguments)
-    program = parse(f"def f({header}):\n    return {call}\n")
-    precision = precisions[0] if len(precisions) == 1 or not dice.chance(40) else dice.pick(precisions[1:])
-    modes = dice.weighted(MODES.where(lambda m: len(m) <= max_order))
-    points = tuple(
-        _point(dice, row, program.params[0].type.sizes, precision) for _ in range(1 + dice.below(4))
-    )
+    program = written(dict.fromkeys(row.arguments, Type("float", shape)), (), call)
+    precision = draw_precision(dice, precisions, 40)
+    modes = draw_modes(dice, max_order)
+    points = tuple(_point(dice, row, shape, precision) for _ in range(1 + dice.below(4)))
     return GeneratedCase(program, points, row.arguments, precision, modes)
 
 
 def _point(
-    dice: Dice, row: Function, shape: tuple[int, ...], precision: Precision
+    dice: Dice, row: Function, shape: Shape, precision: Precision
 ) -> Mapping[str, npt.NDArray[np.generic]]:
     dtype = FORMATS[precision].dtype
     return {
@@ -75,7 +73,7 @@ def _number(dice: Dice, row: Function, last: bool) -> float:
     return middle + half * (value / (1.0 + abs(value)))
 
 
-_KINDS: Table[tuple[float, ...]] = Table((50, _ORDINARY), (15, _NEAR_ZERO), (20, _WHOLE), (15, _LARGE))
+_KINDS: Odds[tuple[float, ...]] = Odds((50, _ORDINARY), (15, _NEAR_ZERO), (20, _WHOLE), (15, _LARGE))
 
 
 def function_triggers(case: GeneratedCase) -> frozenset[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
 from gradfuzz.strategies.complex.program import complex_programs
 from gradfuzz.strategies.drawing.dice import Dice, Draw
-from gradfuzz.strategies.drawing.validation import check_choices
+from gradfuzz.strategies.drawing.validation import check_choices, reject
 from gradfuzz.strategies.linalg.program import linalg_programs
 from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.program import tensor_programs
@@ -40,7 +39,7 @@ def programs(
     check_choices("families", families, _FAMILIES)
     if ops is not None:
         if set(families) != {"loops"}:
-            raise InvalidArgument(
+            reject(
                 f"ops={ops!r} with families={families!r}: only loops are drawn of some ops alone; give"
                 ' families=("loops",), or draw the others by their own strategies, whose ops= says what they'
                 " are about"

@@ -13,53 +13,37 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.evaluation.layout import layout_of
-from gradfuzz.programs.language.precision import Precision, is_float
+from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Call, For, Name, Param, Program, Repeat, While, walk
 from gradfuzz.programs.language.types import FLOAT
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
-from gradfuzz.strategies.inputs.point import Inputs, draw_point
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
+from gradfuzz.strategies.inputs.point import Inputs, arguments_of, draw_point
 from gradfuzz.strategies.linalg.program import linalg_cases
 from gradfuzz.strategies.linalg.recipes import RECIPES
-from gradfuzz.strategies.loop.case import MODES, GeneratedCase
+from gradfuzz.strategies.loop.case import GeneratedCase, draw_modes, draw_precision
 from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.program import tensor_cases
 
-LAYOUTS: Table[str] = Table(
-    (26, "one axis"),
-    (26, "two axes"),
-    (20, "shared"),
-    (10, "permuted"),
-    (6, "one instance"),
-    (6, "equal"),
-    (6, "unused"),
+LAYOUTS: Odds[str] = Odds(
+    *((26, "one axis"), (26, "two axes"), (20, "shared"), (10, "permuted")),
+    *((6, "one instance"), (6, "equal"), (6, "unused")),
 )
 """The layouts of the points: independent; a grid, with some inputs along its rows and some along its columns;
 some inputs shared by all points; the same points permuted; a batch of one; equal points; a parameter that the
 program does not use.
 """
 
-_KINDS: Table[str] = Table((52, "loops"), (26, "linalg"), (22, "tensor"))
+_KINDS: Odds[str] = Odds((52, "loops"), (26, "linalg"), (22, "tensor"))
 _MOST = 3
 """The most instances along an axis."""
 
 _MATRIX_OPS = frozenset(recipe.op for recipe in RECIPES)
 
 VECTORIZE_GOALS = (
-    "loop",
-    "matrix op",
-    "one axis",
-    "two axes",
-    "shared input",
-    "one instance",
-    "equal instances",
-    "unused parameter",
-    "trip count per instance",
-    "a shared input differentiated",
-    "a varying input captured",
-    "instances without entries",
-    "stacks of matrices",
-    "an order of two or more",
-    "float32",
+    *("loop", "matrix op", "one axis", "two axes", "shared input", "one instance", "equal instances"),
+    *("unused parameter", "trip count per instance", "a shared input differentiated"),
+    *("a varying input captured", "instances without entries", "stacks of matrices"),
+    *("an order of two or more", "float32"),
 )
 
 
@@ -109,13 +93,13 @@ def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order:
     laid = tuple(lay_out(dice, layout, points))
     floats = tuple(p.name for p in program.params if p.type.is_float)
     wrt = floats if len(floats) < 2 or not dice.chance(50) else (dice.pick(floats),)
-    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    modes = draw_modes(dice, max_order)
     return GeneratedCase(program, laid, wrt, base.precision, modes)
 
 
 def _loop_case(draw: Draw, dice: Dice, precisions: tuple[Precision, ...]) -> GeneratedCase:
     program = draw(loops(max_trips=7))
-    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    precision = draw_precision(dice, precisions, 30)
     points = tuple(draw_point(dice, program, precision, max_trips=7, extremes=False) for _ in range(_MOST))
     return GeneratedCase(program, points, (), precision)
 
@@ -168,11 +152,10 @@ def _same(a: Inputs, b: Inputs) -> bool:
 
 def _traces_differ(case: GeneratedCase) -> bool:
     """Whether a decision or a trip count differs between the points."""
-    traces = []
+    traces, namespace = [], NumpyNamespace(case.precision)
     for point in case.points:
         trace: list[int] = []
-        arguments = {name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in point.items()}
         with contextlib.suppress(EvaluationError):
-            interpret(case.program, arguments, NumpyNamespace(case.precision), trip_limit=1000, trace=trace)
+            interpret(case.program, arguments_of(point), namespace, trip_limit=1000, trace=trace)
         traces.append(trace)
     return any(trace != traces[0] for trace in traces)

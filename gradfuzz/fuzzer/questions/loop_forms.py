@@ -10,7 +10,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import Trips, interpret
+from gradfuzz.programs.evaluation.interpret import TripCount, interpret
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -48,7 +48,7 @@ def loop_trips(candidate: Candidate) -> int | None:
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
         _run(candidate, trace)
-    counts = [entry for entry in trace if isinstance(entry, Trips)]
+    counts = [entry for entry in trace if isinstance(entry, TripCount)]
     return int(counts[0]) if len(counts) == 1 else None
 
 

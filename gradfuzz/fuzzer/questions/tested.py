@@ -13,7 +13,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import Trips, interpret
+from gradfuzz.programs.evaluation.interpret import TripCount, interpret
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import Call, For, Program, Repeat, While, walk
 
@@ -97,7 +97,7 @@ def _trips(program: Program, inputs: Mapping[str, Array], question: Question) ->
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
         interpret(program, plain_inputs(inputs), NumpyNamespace(question.precision), trace=trace)
-    return [int(entry) for entry in trace if isinstance(entry, Trips)]
+    return [int(entry) for entry in trace if isinstance(entry, TripCount)]
 
 
 def _bucket(trips: int) -> str:

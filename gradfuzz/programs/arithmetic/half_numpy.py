@@ -6,7 +6,7 @@ it that has such products. LAPACK knows neither dtype: what it computes is refus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,8 @@ from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.language.syntax import Call, Program, walk
 
 _LAPACK = frozenset(
-    {
-        "qr",
-        "lu",
-        "svd",
-        "svdvals",
-        "eig",
-        "eigvals",
-        "eigh",
-        "eigvalsh",
-        "cholesky",
-        "solve",
-        "triangular_solve",
-        "inv",
-        "pinv",
-        "lstsq",
-        "det",
-    }
-    | {"slogdet", "expm", "cofactor", "divide_by_gaps"}
+    {"qr", "lu", "svd", "svdvals", "eig", "eigvals", "eigh", "eigvalsh", "cholesky", "solve"}
+    | {"triangular_solve", "inv", "pinv", "lstsq", "det", "slogdet", "expm", "cofactor", "divide_by_gaps"}
 )
 _SPECTRAL = frozenset({2, -2, "nuc"})
 """Matrix norms that are made of singular values."""
@@ -49,15 +33,12 @@ def _refusal(op: str, params: Mapping[str, Any], precision: Precision) -> str | 
 
 
 def refused_op(program: Program, precision: Precision) -> str | None:
-    """Why NumPy cannot run `program` in `precision`: an op that it has no kernel for; None where it
-    has all.
-    """
+    """Why NumPy cannot run `program` in `precision`: an op without a kernel; None where it has all."""
     if precision not in HALF:
         return None
-    calls: Iterable[Call] = (node for node in walk(program) if isinstance(node, Call))
-    return next(
-        (text for c in calls if (text := _refusal(c.op, dict(c.params), precision)) is not None), None
-    )
+    calls = (node for node in walk(program) if isinstance(node, Call))
+    reasons = (_refusal(call.op, dict(call.params), precision) for call in calls)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def narrowed(function: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
@@ -71,18 +52,13 @@ def half_kernels(precision: Precision, whole: Any) -> dict[str, Callable[..., An
     """The methods of a namespace that differ in `precision`, by op. `whole` is the namespace, whose other
     methods stand.
     """
-    dtype = FORMATS[precision].dtype
 
-    def narrow(function: Callable[..., Any]) -> Callable[..., Any]:
-        return narrowed(function, dtype)
+    def narrow(op: str) -> Callable[..., Any]:
+        return narrowed(getattr(whole, op), FORMATS[precision].dtype)
 
-    def refuse(op: str) -> Callable[..., Any]:
-        def method(*_: Any, **params: Any) -> Any:
-            raise PrecisionError(_refusal(op, params, precision) or op)
+    def unless_refused(op: str) -> Callable[..., Any]:
+        function = narrow(op)
 
-        return method
-
-    def unless_refused(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def method(*arrays: Any, **params: Any) -> Any:
             reason = _refusal(op, params, precision)
             if reason is not None:
@@ -91,7 +67,5 @@ def half_kernels(precision: Precision, whole: Any) -> dict[str, Callable[..., An
 
         return method
 
-    kernels = {op: refuse(op) for op in _LAPACK}
-    kernels |= {op: unless_refused(op, narrow(getattr(whole, op))) for op in ("matrix_norm", "matrix_power")}
-    kernels |= {op: narrow(getattr(whole, op)) for op in ("matmul", "einsum", "vector_norm")}
-    return kernels
+    kernels = {op: unless_refused(op) for op in (*_LAPACK, "matrix_norm", "matrix_power")}
+    return kernels | {op: narrow(op) for op in ("matmul", "einsum", "vector_norm")}

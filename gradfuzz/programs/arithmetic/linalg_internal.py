@@ -141,9 +141,8 @@ def _diagonal_case(s: Any, directions: list[Any]) -> Any:
     n, order = s.shape[-1], len(directions)
     result = np.zeros((*s.shape[:-1], n, n), np.result_type(s, *directions))
     if order == 0:
-        np.einsum("...ii->...i", result)[...] = np.stack(
-            [np.prod(np.delete(s, i, -1), -1) for i in range(n)], -1
-        )
+        products = [np.prod(np.delete(s, i, -1), -1) for i in range(n)]
+        np.einsum("...ii->...i", result)[...] = np.stack(products, -1)
         return result
     if order == 1:
         (e,) = directions
@@ -152,9 +151,8 @@ def _diagonal_case(s: Any, directions: list[Any]) -> Any:
         np.einsum("...ii->...i", off)[...] = np.einsum("...ij,...ii->...j", others, e)
         return off
     subsets = np.array(list(itertools.combinations(range(n), order + 1)))
-    rest = np.array([[i for i in range(n) if i not in chosen] for chosen in subsets.tolist()], int).reshape(
-        len(subsets), -1
-    )
+    others = [[i for i in range(n) if i not in chosen] for chosen in subsets.tolist()]
+    rest = np.array(others, int).reshape(len(subsets), -1)
     weights = np.prod(s[..., rest], -1)
     blocks = [e[..., subsets[:, :, np.newaxis], subsets[:, np.newaxis, :]] for e in directions]
     for free in range(order + 1):

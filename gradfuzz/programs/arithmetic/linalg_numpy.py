@@ -14,37 +14,21 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.programs.arithmetic.linalg_internal import cofactor, divide_by_gaps, not_a_number, real_dtype
+from gradfuzz.programs.arithmetic.tensor_numpy import methods
 
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 _FEW = 8
-"""BLAS takes one matrix at a time: it is for batches with at most as many matrices as an eighth of their
-size.
-"""
+"""BLAS takes one matrix at a time: it is for batches of at most as many as an eighth of their size."""
 
 _REACH = 5.371920351148152
-"""theta_13 of Higham 2005, table 2.3: up to this norm the approximant of degree 13 is right to the
-last bit.
-"""
+"""theta_13 of Higham 2005, table 2.3: up to it the approximant of degree 13 is right to the last bit."""
 
 _MOST_SQUARINGS = 1100
-_PADE = (
-    64764752532480000.0,
-    32382376266240000.0,
-    7771770303897600.0,
-    1187353796428800.0,
-    129060195264000.0,
-    10559470521600.0,
-    670442572800.0,
-    33522128640.0,
-    1323241920.0,
-    40840800.0,
-    960960.0,
-    16380.0,
-    182.0,
-    1.0,
+_PADE = tuple(
+    float(math.factorial(26 - k) // (math.factorial(13 - k) * math.factorial(k))) for k in range(14)
 )
-"""(26 - k)! 13! / (26! (13 - k)! k!), as integers: the coefficients of the numerator."""
+"""(26 - k)! / ((13 - k)! k!): the coefficients of the numerator."""
 
 
 def _order(order: Any) -> Any:
@@ -195,9 +179,8 @@ class LinalgNumpy:
             triangle = np.swapaxes(triangle, -1, -2)
         if left:
             return _substituted(triangle, b, lower)
-        return np.swapaxes(
-            _substituted(np.swapaxes(triangle, -1, -2), np.swapaxes(b, -1, -2), not lower), -1, -2
-        )
+        turned, right = np.swapaxes(triangle, -1, -2), np.swapaxes(b, -1, -2)
+        return np.swapaxes(_substituted(turned, right, not lower), -1, -2)
 
     def inv(self, x: Any) -> Any:
         return _each(np.linalg.inv, x)
@@ -214,8 +197,7 @@ class LinalgNumpy:
 
     # Determinants, norms, powers
 
-    def det(self, x: Any) -> Any:
-        return np.linalg.det(x)
+    det = staticmethod(np.linalg.det)
 
     def slogdet(self, x: Any) -> tuple[Any, Any]:
         sign, logabsdet = np.linalg.slogdet(x)
@@ -227,9 +209,8 @@ class LinalgNumpy:
         return _each(lambda a: np.linalg.matrix_norm(a, ord=_order(ord), keepdims=keepdims), x)
 
     def vector_norm(self, x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
-        return np.linalg.vector_norm(x, ord=_order(ord), axis=axis, keepdims=keepdims).astype(real_dtype(x))[
-            ()
-        ]
+        norms = np.linalg.vector_norm(x, ord=_order(ord), axis=axis, keepdims=keepdims)
+        return norms.astype(real_dtype(x))[()]
 
     def matrix_power(self, x: Any, *, n: int) -> Any:
         return _each(lambda a: np.linalg.matrix_power(a, n), x)
@@ -243,9 +224,8 @@ class LinalgNumpy:
         norms = np.abs(x).sum(-2).max(-1)
         with np.errstate(all="ignore"):
             squarings = np.ceil(np.log2(norms / _REACH))
-        squarings = np.where(np.isfinite(squarings), np.clip(squarings, 0, _MOST_SQUARINGS), 0).astype(int)[
-            ..., np.newaxis, np.newaxis
-        ]
+        squarings = np.where(np.isfinite(squarings), np.clip(squarings, 0, _MOST_SQUARINGS), 0)
+        squarings = squarings.astype(int)[..., np.newaxis, np.newaxis]
         a = _times_power_of_two(x, -squarings)
         one, a2 = np.eye(x.shape[-1], dtype=x.dtype), a @ a
         a4 = a2 @ a2
@@ -268,14 +248,7 @@ class LinalgNumpy:
     def diagonal(self, x: Any, *, offset: int) -> Any:
         return np.diagonal(x, offset, -2, -1)
 
-    def tril(self, x: Any, *, k: int) -> Any:
-        return np.tril(x, k)
-
-    def triu(self, x: Any, *, k: int) -> Any:
-        return np.triu(x, k)
-
-    def outer(self, a: Any, b: Any) -> Any:
-        return np.multiply.outer(a, b)
+    tril, triu, outer = methods(np.tril, np.triu, np.multiply.outer)
 
     def kron(self, a: Any, b: Any) -> Any:
         product = a[..., :, np.newaxis, :, np.newaxis] * b[..., np.newaxis, :, np.newaxis, :]

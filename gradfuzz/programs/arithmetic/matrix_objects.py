@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import abc
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,7 @@ _MODELS = 64
 """How many decompositions by LAPACK are remembered."""
 
 _SAME = 2.0**-45
-"""Two matrices are one matrix rounded twice where they differ by less than this share of their greatest
-entry.
-"""
+"""Two matrices that differ by less than this share of their greatest entry are one rounded twice."""
 
 _NUMPY = LinalgNumpy()
 
@@ -82,9 +80,8 @@ class MatrixObjects(ProductObjects):
         if not self.has_complex(a):
             return np.array([self.nearest(x) for x in a.ravel().tolist()], np.float64).reshape(a.shape)
         parts = [self.parts(self.promoted(x)) for x in a.ravel().tolist()]
-        return np.array(
-            [complex(self.nearest(re), self.nearest(im)) for re, im in parts], np.complex128
-        ).reshape(a.shape)
+        numbers = [complex(self.nearest(re), self.nearest(im)) for re, im in parts]
+        return np.array(numbers, np.complex128).reshape(a.shape)
 
     def _model(self, op: str, a: Array, **params: Any) -> Any:
         """What LAPACK gives for `a` rounded to float64; the same for a matrix that differs from an earlier
@@ -92,12 +89,8 @@ class MatrixObjects(ProductObjects):
         """
         here = self._floats(a)
         for known, options, matrix, result in self._models:
-            if (known, options, matrix.shape, matrix.dtype) == (
-                op,
-                params,
-                here.shape,
-                here.dtype,
-            ) and _close(matrix, here):
+            alike = (matrix.shape, matrix.dtype) == (here.shape, here.dtype)
+            if alike and (known, options) == (op, params) and _close(matrix, here):
                 return result
         with np.errstate(all="ignore"):
             result = getattr(_NUMPY, op)(here, **params)
@@ -116,10 +109,8 @@ class MatrixObjects(ProductObjects):
         """
         if not self.has_complex(columns):
             return self._opposed(columns, model)
-        return _vector(
-            self.phase(column, self._numbers(one))
-            for column, one in zip(columns.T, np.transpose(model), strict=True)
-        )
+        pairs = zip(columns.T, np.transpose(model), strict=True)
+        return _stacked([self.phase(column, self._numbers(one)) for column, one in pairs], (-1,))
 
     def phase(self, column: Array, model: Array) -> Any:
         """The p of modulus 1 for which the inner product of p `column` and `model` is positive."""
@@ -147,14 +138,6 @@ def _stacked(entries: Sequence[Any], batch: tuple[int, ...]) -> Array:
     for k, entry in enumerate(entries):
         result[k] = entry
     return result.reshape(batch)[()]
-
-
-def _vector(numbers: Iterable[Any]) -> Array:
-    entries = list(numbers)
-    result = np.empty(len(entries), object)
-    for k, x in enumerate(entries):
-        result[k] = x
-    return result
 
 
 def _close(a: Any, b: Any) -> bool:

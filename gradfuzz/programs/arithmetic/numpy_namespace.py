@@ -18,7 +18,7 @@ from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.half_numpy import half_kernels, narrowed
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.arithmetic.namespace import Namespace
-from gradfuzz.programs.arithmetic.tensor_numpy import TensorArrays, TensorNumpy
+from gradfuzz.programs.arithmetic.tensor_numpy import TensorArrays, TensorNumpy, methods
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
@@ -75,9 +75,8 @@ class ArrayNamespace(TensorArrays, Namespace):
 
     def index_update(self, x: Any, value: Any, *indices: int, pattern: Any) -> Any:
         result = self.as_array(x).copy()
-        result[index_key(pattern, indices)] = (
-            value  # as it is: an object in a 0-d array would be stored with its array
-        )
+        # The value as it is: an object in a 0-d array would be stored with its array.
+        result[index_key(pattern, indices)] = value
         return result[()]
 
     def remainder(self, a: Any, b: Any) -> Any:
@@ -85,39 +84,18 @@ class ArrayNamespace(TensorArrays, Namespace):
             raise DomainError(f"remainder by {b}; the divisor must not be 0")
         return np.remainder(a, b)
 
-    def logical_and(self, a: Any, b: Any) -> Any:
-        return np.logical_and(a, b)
-
-    def logical_or(self, a: Any, b: Any) -> Any:
-        return np.logical_or(a, b)
-
-    def logical_not(self, a: Any) -> Any:
-        return np.logical_not(a)
+    logical_and, logical_or, logical_not = methods(np.logical_and, np.logical_or, np.logical_not)
 
 
 class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
     """A working precision by NumPy's own functions; where it has none for two bytes, see `half_numpy`."""
 
-    add = staticmethod(np.add)
-    subtract = staticmethod(np.subtract)
-    multiply = staticmethod(np.multiply)
-    divide = staticmethod(np.divide)
-    negative = staticmethod(np.negative)
-    pow = staticmethod(np.power)
-    abs = staticmethod(np.absolute)
-    sign = staticmethod(np.sign)
-    conj = staticmethod(np.conj)
-    real = staticmethod(np.real)
-    imag = staticmethod(np.imag)
-    maximum = staticmethod(np.maximum)
-    minimum = staticmethod(np.minimum)
-    less = staticmethod(np.less)
-    less_equal = staticmethod(np.less_equal)
-    greater = staticmethod(np.greater)
-    greater_equal = staticmethod(np.greater_equal)
-    equal = staticmethod(np.equal)
-    not_equal = staticmethod(np.not_equal)
-    matmul = staticmethod(np.matmul)
+    add, subtract, multiply, divide = methods(np.add, np.subtract, np.multiply, np.divide)
+    negative, pow, abs, sign = methods(np.negative, np.power, np.absolute, np.sign)
+    conj, real, imag, matmul = methods(np.conj, np.real, np.imag, np.matmul)
+    maximum, minimum, less, less_equal = methods(np.maximum, np.minimum, np.less, np.less_equal)
+    greater, greater_equal, equal, not_equal = methods(np.greater, np.greater_equal, np.equal, np.not_equal)
+    sum, mean, prod, cumulative_sum = methods(np.sum, np.mean, np.prod, np.cumsum)
 
     def __init__(self, precision: Precision = "float64") -> None:
         self.precision = precision
@@ -156,18 +134,6 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
         return np.where(condition, a, b)[()]
-
-    def sum(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
-        return np.sum(x, axis=axis, keepdims=keepdims)
-
-    def mean(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
-        return np.mean(x, axis=axis, keepdims=keepdims)
-
-    def prod(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
-        return np.prod(x, axis=axis, keepdims=keepdims)
-
-    def cumulative_sum(self, x: Any, *, axis: Any) -> Any:
-        return np.cumsum(x, axis=axis)
 
     def astype(self, x: Any, *, dtype: ParamValue) -> Any:
         wanted = self.complex_dtype if dtype == "complex" else _DTYPES.get(dtype, self.dtype)

@@ -250,26 +250,27 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
     # Folds
 
     def _fold(
-        self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: ParamValue, keepdims: bool
+        self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: Any, keepdims: bool, ints: Any
     ) -> Any:
-        return self.over(
-            lambda row: functools.reduce(combine, row) if row else self.scalar(start), x, axis, keepdims
-        )
+        """`combine` of all entries; NumPy's own function `ints` of ints and bools."""
+        if _is_array(x) and x.dtype != object:
+            return ints(x, axis=axis, keepdims=keepdims)
+
+        def folded(row: list[Any]) -> Any:
+            return functools.reduce(combine, row) if row else self.scalar(start)
+
+        return self.over(folded, x, axis, keepdims)
 
     def sum(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        if _is_array(x) and x.dtype != object:
-            return np.sum(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
-        return self._fold(self.plus, 0, x, axis, keepdims)
+        return self._fold(self.plus, 0, x, axis, keepdims, np.sum)
 
     def prod(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        if _is_array(x) and x.dtype != object:
-            return np.prod(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
-        return self._fold(self.times, 1, x, axis, keepdims)
+        return self._fold(self.times, 1, x, axis, keepdims, np.prod)
 
     def mean(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
         array = self.as_array(x)
         count = math.prod(array.shape[a] for a in normalize_axes(axis, array.ndim, "mean"))
-        return self.divide(self._fold(self.plus, 0, x, axis, keepdims), self.scalar(count))
+        return self.divide(self._fold(self.plus, 0, x, axis, keepdims, np.sum), self.scalar(count))
 
     def cumulative_sum(self, x: Any, *, axis: int) -> Any:
         if x.dtype != object:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,13 @@ Array = Any
 """A NumPy array of floats, ints, bools or objects, or a scalar of such a kind."""
 
 
+def methods(*functions: Callable[..., Any]) -> list[Any]:
+    """Functions as methods of a namespace."""
+    return [staticmethod(f) for f in functions]
+
+
 def in_range(indices: Any, size: int) -> Any:
-    """`indices`, an int or an array of any library, all from 0 to size - 1; `DomainError` where one
-    is not.
-    """
+    """`indices`, an int or an array of any library; `DomainError` where one is not from 0 to size - 1."""
     array = indices if hasattr(indices, "shape") else np.asarray(indices)
     wrong = (array < 0) | (array >= size)
     if bool(wrong.any()):
@@ -105,25 +108,14 @@ class TensorArrays:
     def clip(self: Any, x: Array, lower: Array, upper: Array) -> Array:
         return self.minimum(self.maximum(x, lower), upper)
 
-    def all(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
-        return np.all(x, axis=axis, keepdims=keepdims)
-
-    def any(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
-        return np.any(x, axis=axis, keepdims=keepdims)
+    all, any = methods(np.all, np.any)
 
 
 class TensorNumpy(TensorArrays):
     """The same with NumPy's own functions, where it has them."""
 
-    amax = staticmethod(np.max)
-    amin = staticmethod(np.min)
-    argmax = staticmethod(np.argmax)
-    argmin = staticmethod(np.argmin)
-    cumulative_prod = staticmethod(np.cumprod)
-    cumulative_max = staticmethod(np.maximum.accumulate)
-
-    def sort(self, x: Array, *, axis: int) -> Array:
-        return np.sort(x, axis)
+    amax, amin, argmax, argmin = methods(np.max, np.min, np.argmax, np.argmin)
+    cumulative_prod, cumulative_max, sort = methods(np.cumprod, np.maximum.accumulate, np.sort)
 
     def argsort(self, x: Array, *, axis: int) -> Array:
         return np.argsort(x, axis, kind="stable")

@@ -38,11 +38,7 @@ class TensorObjects:
         result = np.empty(count, object)
         for k in range(count):
             result[k] = function(list(rows[k]))
-        shape = (
-            [1 if a in axes else n for a, n in enumerate(array.shape)]
-            if keepdims
-            else [array.shape[a] for a in kept]
-        )
+        shape = [1 if a in axes else n for a, n in enumerate(array.shape) if keepdims or a in kept]
         return result.reshape(shape)[()]
 
     def _along(self: Any, function: Callable[[list[Any]], Sequence[Any]], x: Array, axis: int) -> Array:
@@ -66,24 +62,26 @@ class TensorObjects:
         return best
 
     def amax(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        if self.as_array(x).dtype != object:
-            return np.max(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
-        return self.over(lambda row: row[self._winner(row, 1)], x, axis, keepdims)
+        return self._selected(np.max, x, axis, keepdims, lambda row: row[self._winner(row, 1)])
 
     def amin(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        if self.as_array(x).dtype != object:
-            return np.min(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
-        return self.over(lambda row: row[self._winner(row, -1)], x, axis, keepdims)
+        return self._selected(np.min, x, axis, keepdims, lambda row: row[self._winner(row, -1)])
 
     def argmax(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        if x.dtype != object:
-            return np.argmax(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
-        return np.asarray(self.over(lambda row: self._winner(row, 1), x, axis, keepdims), np.int64)[()]
+        places = self._selected(np.argmax, x, axis, keepdims, lambda row: self._winner(row, 1))
+        return np.asarray(places, np.int64)[()]
 
     def argmin(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        if x.dtype != object:
-            return np.argmin(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
-        return np.asarray(self.over(lambda row: self._winner(row, -1), x, axis, keepdims), np.int64)[()]
+        places = self._selected(np.argmin, x, axis, keepdims, lambda row: self._winner(row, -1))
+        return np.asarray(places, np.int64)[()]
+
+    def _selected(
+        self: Any, ints: Any, x: Any, axis: ParamValue, keepdims: bool, choose: Callable[[list[Any]], Any]
+    ) -> Any:
+        """`choose` of each row of numbers; NumPy's own function `ints` on ints and bools."""
+        if self.as_array(x).dtype != object:
+            return ints(x, axis=axis, keepdims=keepdims)
+        return self.over(choose, x, axis, keepdims)
 
     # Order
 

@@ -5,7 +5,7 @@ the lowering from one to the other shows as a disagreement. Both make closures o
 and keep them for the next run.
 
 A trace records what was decided on the way: 0 or 1 for every `if` and, when a loop ends, its trip count
-(`Trips`). A namespace that is given the same list adds what its own selections decide.
+(`TripCount`). A namespace that is given the same list adds what its own selections decide.
 """
 
 from __future__ import annotations
@@ -52,12 +52,10 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import typecheck
 
 TRIP_LIMIT = 10_000
-"""How many trips a loop may take where nothing else is said: more than a generated program needs, and quick
-to reach.
-"""
+"""The most trips where nothing else is said: more than a generated program needs, and quick to reach."""
 
 
-class Trips(int):
+class TripCount(int):
     """How many trips a loop took, as it stands in a trace among decisions."""
 
 
@@ -141,12 +139,7 @@ class _Statements:
 
     def _store(self, name: str, value: Operand) -> Run:
         read = convert(self.frame, value, self._types[name].dtype).read
-        target = self._place(name)
-
-        def run(environment: Environment) -> None:
-            environment[target] = read(environment)
-
-        return run
+        return _store(self._place(name), read)
 
     def expression(self, expr: Expr) -> Operand:
         if isinstance(expr, Name):
@@ -154,15 +147,9 @@ class _Statements:
         if isinstance(expr, (Const, ArrayConst)):
             return Operand.of(self.frame, expr)
         assert isinstance(expr, Call)
-        operands = [self.expression(a) for a in expr.args]
-        params = dict(expr.params)
-        return call(
-            self.frame,
-            expr.op,
-            operands,
-            params,
-            result_type(expr.op, tuple(o.type for o in operands), params),
-        )
+        operands, params = [self.expression(a) for a in expr.args], dict(expr.params)
+        result = result_type(expr.op, tuple(o.type for o in operands), params)
+        return call(self.frame, expr.op, operands, params, result)
 
     def block(self, block: Block) -> Run:
         return _sequence([self.statement(s) for s in block])
@@ -176,8 +163,10 @@ class _Statements:
             case Repeat(body, condition, line):
                 run = self.block(body)
                 return _repeat(run, self.expression(condition).read, line)
-            case For():
-                return self._for(statement)
+            case For(counter, bound, body, line):
+                count = self.expression(bound).read
+                place = self._place(counter)
+                return _for(place, count, self.block(body), line)
             case If(condition, body, orelse):
                 return _if(self.expression(condition).read, self.block(body), self.block(orelse))
             case Break():
@@ -186,11 +175,12 @@ class _Statements:
                 return lambda _: _CONTINUE
         raise AssertionError(f"{statement} inside a block; the parser lets `return` stand last only")
 
-    def _for(self, loop: For) -> Run:
-        count = self.expression(loop.count).read
-        target = self._place(loop.target)
-        body = self.block(loop.body)
-        return _for(target, count, body, loop.line)
+
+def _store(target: int, read: Read) -> Run:
+    def run(environment: Environment) -> None:
+        environment[target] = read(environment)
+
+    return run
 
 
 def _sequence(run: Sequence[Run]) -> Run:
@@ -238,7 +228,7 @@ def _while(condition: Read, body: Run, line: int) -> Run:
             trips += 1
             if body(environment) == _BREAK:
                 break
-        environment[TRACE].append(Trips(trips))
+        environment[TRACE].append(TripCount(trips))
 
     return run
 
@@ -252,7 +242,7 @@ def _repeat(body: Run, condition: Read, line: int) -> Run:
             trips += 1
             if body(environment) == _BREAK or not _holds(condition, environment):
                 break
-        environment[TRACE].append(Trips(trips))
+        environment[TRACE].append(TripCount(trips))
 
     return run
 
@@ -267,7 +257,7 @@ def _for(target: int, count: Read, body: Run, line: int) -> Run:
             environment[target] = index
             if body(environment) == _BREAK:
                 break
-        environment[TRACE].append(Trips(trips))
+        environment[TRACE].append(TripCount(trips))
 
     return run
 
@@ -325,15 +315,9 @@ class _Equations:
     def _node(self, node: Equation | Loop | Branch) -> Run:
         match node:
             case Equation(op, inputs, params, output):
-                read = call(
-                    self.frame, op, [self._operand(a) for a in inputs], dict(params), output.type
-                ).read
-                target = self._place(output)
-
-                def run(environment: Environment) -> None:
-                    environment[target] = read(environment)
-
-                return run
+                operands = [self._operand(a) for a in inputs]
+                result = call(self.frame, op, operands, dict(params), output.type)
+                return _store(self._place(output), result.read)
             case Loop():
                 return self._loop(node)
             case Branch():
@@ -356,9 +340,8 @@ class _Equations:
 
         def run(environment: Environment) -> None:
             chosen = then if _holds(predicate, environment) else otherwise
-            for place, value in zip(
-                targets, chosen.call(environment, [r(environment) for r in operands]), strict=True
-            ):
+            results = chosen.call(environment, [r(environment) for r in operands])
+            for place, value in zip(targets, results, strict=True):
                 environment[place] = value
 
         return run
@@ -375,27 +358,29 @@ class _Equations:
         carried, counted = len(initial), node.form == "for"
         replayed = node.checkpoint != "none" and len(targets) > carried
 
-        def join(environment: Environment) -> None:
+        def goes_on(environment: Environment, shared: Sequence[Any], carries: Sequence[Any]) -> bool:
+            assert condition is not None, f"a {node.form} loop has a condition"
+            (value,) = condition.call(environment, [*shared, *carries])
+            return _holds(lambda _: value, environment)
+
+        def finish(environment: Environment, values: Sequence[Any]) -> None:
+            for place, value in zip(targets, values, strict=True):
+                environment[place] = value
             for k in arrays:
                 environment[targets[k]] = environment[joined](*environment[targets[k]])
 
         def run_replayed(environment: Environment) -> None:
             shared, own = [r(environment) for r in constants], environment.copy()
-
-            def advanced(*arguments: Any) -> list[Any]:
-                return body.call(own, [*shared, *arguments])
-
-            def goes_on(carries: Sequence[Any]) -> bool:
-                assert condition is not None, f"a {node.form} loop has a condition"
-                (value,) = condition.call(own, [*shared, *carries])
-                return _holds(lambda _: value, own)
-
+            trips = trip_by_trip(
+                lambda *arguments: body.call(own, [*shared, *arguments]),
+                None if condition is None else lambda carries: goes_on(own, shared, carries),
+                carried,
+                len(targets) - carried,
+            )
             final, written = replay(
                 node.form,
                 node.checkpoint,
-                trip_by_trip(
-                    advanced, None if condition is None else goes_on, carried, len(targets) - carried
-                ),
+                trips,
                 tuple([r(environment) for r in initial]),
                 stacks=[r(environment) for r in stacks],
                 count=None if count is None else count(environment),
@@ -403,9 +388,7 @@ class _Equations:
                 written=len(targets) - carried,
                 trip_limit=environment[LIMIT],
             )
-            for place, value in zip(targets, [*final, *written], strict=True):
-                environment[place] = value
-            join(environment)
+            finish(environment, [*final, *written])
 
         def run(environment: Environment) -> None:
             shared = [r(environment) for r in constants]
@@ -420,11 +403,6 @@ class _Equations:
                 for stack, entry in zip(written, results[carried:], strict=True):
                     stack.append(entry)
 
-            def goes_on() -> bool:
-                assert condition is not None, f"a {node.form} loop has a condition"
-                (value,) = condition.call(environment, [*shared, *carries])
-                return _holds(lambda _: value, environment)
-
             if counted:
                 trips = len(read[0]) if count is None else max(0, count(environment))
                 if trips > limit:
@@ -434,7 +412,7 @@ class _Equations:
                     trip(*at)
             else:
                 trips = 0
-                while (node.form == "repeat" and trips == 0) or goes_on():
+                while (node.form == "repeat" and trips == 0) or goes_on(environment, shared, carries):
                     if trips == limit:
                         raise _too_long(limit)
                     trip(trips)
@@ -442,9 +420,7 @@ class _Equations:
             if node.reverse:
                 for stack in written:
                     stack.reverse()
-            for place, value in zip(targets, [*carries, *written], strict=True):
-                environment[place] = value
-            join(environment)
+            finish(environment, [*carries, *written])
 
         return run_replayed if replayed else run
 

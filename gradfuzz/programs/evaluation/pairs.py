@@ -7,6 +7,7 @@ real function of two real inputs, and whose convention a complex gradient follow
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from gradfuzz.errors import ProgramTypeError
@@ -27,9 +28,8 @@ def in_pairs(program: Program) -> Program:
     complex_params = [p.name for p in program.params if p.type.is_complex]
     if not complex_params and not any(t.is_complex for t in typed.outputs):
         return program
-    taken = {p.name for p in program.params} | {
-        n.target for n in walk(program) if isinstance(n, (Assign, For))
-    }
+    taken = {p.name for p in program.params}
+    taken |= {n.target for n in walk(program) if isinstance(n, (Assign, For))}
     params: list[Param] = []
     first: list[Assign] = []
     for param in program.params:
@@ -46,11 +46,8 @@ def in_pairs(program: Program) -> Program:
         params += [Param(name, param.type.with_dtype("float")) for name in names]
         first.append(Assign(param.name, Call("complex", tuple(map(Name, names)))))
     named, outputs = _outputs(typed, taken)
-    return Program(
-        program.name,
-        tuple(params),
-        (*first, *program.body[:-1], *named, Return(outputs, program.result.line)),
-    )
+    last = Return(outputs, program.result.line)
+    return Program(program.name, tuple(params), (*first, *program.body[:-1], *named, last))
 
 
 def _outputs(typed: Typed, taken: set[str]) -> tuple[list[Assign], tuple[Expr, ...]]:
@@ -71,9 +68,5 @@ def _outputs(typed: Typed, taken: set[str]) -> tuple[list[Assign], tuple[Expr, .
 
 def _fresh(taken: set[str]) -> Iterator[str]:
     """Names for results: out, out_2, ..."""
-    k = 1
-    while True:
-        name = "out" if k == 1 else f"out_{k}"
-        if name not in taken:
-            yield name
-        k += 1
+    names = ("out" if k == 1 else f"out_{k}" for k in itertools.count(1))
+    return (name for name in names if name not in taken)

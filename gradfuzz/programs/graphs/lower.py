@@ -28,6 +28,8 @@ from gradfuzz.programs.language.syntax import (
     Return,
     Stmt,
     While,
+    own_statements,
+    walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import INT, Type
@@ -62,23 +64,12 @@ _recent = Recent(_lowered, 1024)
 
 def _leaves(body: Block, kinds: type | tuple[type, ...]) -> bool:
     """Whether `body` has a break or continue (as `kinds` says) of the loop it stands in."""
-    return any(
-        isinstance(s, kinds) or (isinstance(s, If) and (_leaves(s.body, kinds) or _leaves(s.orelse, kinds)))
-        for s in body
-    )
+    return any(isinstance(stmt, kinds) for stmt in own_statements(body))
 
 
 def _assigned(body: Block) -> dict[str, None]:
     """The names assigned in `body`, in the order of the text."""
-    names: dict[str, None] = {}
-    for stmt in body:
-        if isinstance(stmt, Assign):
-            names[stmt.target] = None
-        elif isinstance(stmt, If):
-            names |= _assigned(stmt.body) | _assigned(stmt.orelse)
-        elif isinstance(stmt, (While, Repeat, For)):
-            names |= _assigned(stmt.body)
-    return names
+    return dict.fromkeys(node.target for node in walk(body) if isinstance(node, Assign))
 
 
 class _Lowering:
@@ -118,9 +109,8 @@ class _Lowering:
             case Assign(target, value):
                 self.assign(target, value, builder, environment)
             case If(condition, body, orelse):
-                self.choose(
-                    self.expression(condition, builder, environment), body, orelse, builder, environment
-                )
+                predicate = self.expression(condition, builder, environment)
+                self.choose(predicate, body, orelse, builder, environment)
             case While() | Repeat() | For():
                 self.loop(stmt, builder, environment)
             case Break():
@@ -151,11 +141,12 @@ class _Lowering:
         leaving = leaving or _leaves((*body, *orelse), (Break, Continue))
         names = [n for n in _assigned((*body, *orelse)) if leaving or all(n in local for _, local in sides)]
         names += [n for n in (_RUN, LIVE) if any(local.get(n) != environment.get(n) for _, local in sides)]
-        outputs = [
-            [local[n] if n in local else inner.zeros(self.types[n]) for n in names] for inner, local in sides
-        ]
         if names:
-            results = join_branch(builder, predicate, sides[0][0], outputs[0], sides[1][0], outputs[1], names)
+            then, otherwise = (
+                (inner, [local[n] if n in local else inner.zeros(self.types[n]) for n in names])
+                for inner, local in sides
+            )
+            results = join_branch(builder, predicate, *then, *otherwise, names)
             environment.update(zip(names, results, strict=True))
 
     def loop(self, stmt: While | Repeat | For, builder: GraphBuilder, environment: Environment) -> None:
@@ -201,9 +192,8 @@ class _Lowering:
         verdict: Atom = constant(True)
         if breaks:
             inner = GraphBuilder()
-            (verdict,) = join_branch(
-                condition, seen[_RUN], inner, [test(inner)], GraphBuilder(), [constant(False)], ["go"]
-            )
+            stop = (GraphBuilder(), [constant(False)])
+            (verdict,) = join_branch(condition, seen[_RUN], inner, [test(inner)], *stop, ["go"])
         elif not counted:
             verdict = test(condition)
 

@@ -116,9 +116,8 @@ class _Writer:
                 for var, operand in zip(graph.inputs, node.operands, strict=True):
                     self.expressions[var] = self.read(operand)
                 body = self.block(graph)
-                sides.append(
-                    (*body, *(Assign(n, self.read(a)) for n, a in zip(names, graph.outputs, strict=True)))
-                )
+                results = zip(names, graph.outputs, strict=True)
+                sides.append((*body, *(Assign(n, self.read(a)) for n, a in results)))
             return [If(self.read(node.predicate), sides[0], sides[1])]
         assert isinstance(node, Loop), "a node is an equation, a loop or a branch"
         if node.reverse or any(v.type.is_stack for v in (*node.stacks, *node.written)):
@@ -142,16 +141,11 @@ class _Writer:
         updates = [(n, self.read(a)) for n, a in zip(carries, node.body.outputs[:ni], strict=True)]
         updates = [(n, e) for n, e in updates if e != Name(n)]
         for name, var, atom in zip(filled, node.written, node.body.outputs[ni:], strict=True):
-            body.append(
-                Assign(
-                    name, Call("index_update", (Name(name), self.read(atom), Name(counter)), _row(var.type))
-                )
-            )
+            arguments = (Name(name), self.read(atom), Name(counter))
+            body.append(Assign(name, Call("index_update", arguments, _row(var.type))))
         if len(updates) > 1:  # all at once: each new value gets a name before any carry changes
-            fresh = [
-                self.bind(Var(v.type, f"new_{n}"))
-                for (n, _), v in zip(updates, node.body.outputs, strict=False)
-            ]
+            pairs = zip(updates, node.body.outputs, strict=False)
+            fresh = [self.bind(Var(v.type, f"new_{n}")) for (n, _), v in pairs]
             body += [Assign(f, e) for f, (_, e) in zip(fresh, updates, strict=True)]
             body += [Assign(n, Name(f)) for f, (n, _) in zip(fresh, updates, strict=True)]
         else:
@@ -171,12 +165,8 @@ class _Writer:
         if not test:
             return [*before, While(verdict, tuple(body))]
         leave = self.bind(Var(node.condition.outputs[0].type, "go"))
-        return [
-            *before,
-            *test,
-            Assign(leave, verdict),
-            While(Name(leave), (*body, *test, Assign(leave, verdict))),
-        ]
+        test.append(Assign(leave, verdict))
+        return [*before, *test, While(Name(leave), (*body, *test))]
 
 
 def _row(array: Type) -> tuple[tuple[str, ParamValue], ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language.syntax import ParamValue
+from gradfuzz.programs.language.types import fail
 
 
 def normalize_axis(axis: ParamValue, rank: int, op: str) -> int:
     """`axis` counted from the front; ProgramTypeError where the array has no such axis."""
     if not isinstance(axis, int) or isinstance(axis, bool) or not -rank <= axis < rank:
-        raise ProgramTypeError(
-            f"{op} over axis {axis!r} of an array of rank {rank}; an axis is an int in [-{rank}, {rank})"
-        )
+        fail(f"{op} over axis {axis!r} of an array of rank {rank}; an axis is an int in [-{rank}, {rank})")
     return axis % rank
 
 
@@ -21,5 +19,5 @@ def normalize_axes(axis: ParamValue, rank: int, op: str) -> tuple[int, ...]:
         return tuple(range(rank))
     axes = [normalize_axis(a, rank, op) for a in (axis if isinstance(axis, tuple) else (axis,))]
     if len(set(axes)) != len(axes):
-        raise ProgramTypeError(f"{op} over axes {axis!r} names an axis twice")
+        fail(f"{op} over axes {axis!r} names an axis twice")
     return tuple(sorted(axes))

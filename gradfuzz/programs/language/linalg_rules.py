@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language.syntax import ParamValue
-from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, inexact
+from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, fail, inexact
 
 Params = Mapping[str, ParamValue]
 Rule = Callable[[tuple[Type, ...], Params], Type]
@@ -21,7 +20,7 @@ MATRIX_NORMS = ("fro", "nuc", 1, -1, 2, -2, "inf", "-inf")
 def _matrix(t: Type, op: str) -> tuple[Shape, int, int]:
     """The batch shape, rows and columns of a matrix argument."""
     if t.dtype == "bool" or t.rank < 2:
-        raise ProgramTypeError(f"{op} takes matrices of numbers, which have two axes or more, not {t}")
+        fail(f"{op} takes matrices of numbers, which have two axes or more, not {t}")
     *batch, m, n = t.sizes
     return tuple(batch), m, n
 
@@ -29,12 +28,19 @@ def _matrix(t: Type, op: str) -> tuple[Shape, int, int]:
 def _square_matrix(t: Type, op: str) -> tuple[Shape, int]:
     batch, m, n = _matrix(t, op)
     if m != n:
-        raise ProgramTypeError(f"{op} takes square matrices, not {t}")
+        fail(f"{op} takes square matrices, not {t}")
     return batch, n
 
 
 def _dtype(types: tuple[Type, ...]) -> DType:
     return inexact([t.dtype for t in types])
+
+
+def _flag(params: Params, name: str, op: str) -> bool:
+    value = params[name]
+    if not isinstance(value, bool):
+        fail(f"{op} with {name}={value!r}: it is True or False")
+    return value
 
 
 def square(
@@ -59,7 +65,7 @@ def _qr(t: Type, params: Params) -> tuple[Shape, ...]:
     batch, m, n = _matrix(t, "qr")
     mode = params["mode"]
     if mode not in ("reduced", "complete"):
-        raise ProgramTypeError(f"qr with mode {mode!r}: a mode is 'reduced' or 'complete'")
+        fail(f"qr with mode {mode!r}: a mode is 'reduced' or 'complete'")
     k = min(m, n) if mode == "reduced" else m
     return (*batch, m, k), (*batch, k, n)
 
@@ -72,21 +78,18 @@ def _lu(t: Type, params: Params) -> tuple[Shape, ...]:
 
 def _svd(t: Type, params: Params) -> tuple[Shape, ...]:
     batch, m, n = _matrix(t, "svd")
-    full = params["full_matrices"]
-    if not isinstance(full, bool):
-        raise ProgramTypeError(f"svd with full_matrices={full!r}: it is True or False")
     k = min(m, n)
-    return (*batch, m, m if full else k), (*batch, k), (*batch, n if full else k, n)
+    if _flag(params, "full_matrices", "svd"):
+        return (*batch, m, m), (*batch, k), (*batch, n, n)
+    return (*batch, m, k), (*batch, k), (*batch, k, n)
 
 
-def _eigh(t: Type, params: Params) -> tuple[Shape, ...]:
-    batch, n = _square_matrix(t, "eigh")
-    return (*batch, n), (*batch, n, n)
+def _spectral(op: str) -> Callable[[Type, Params], tuple[Shape, ...]]:
+    def parts(t: Type, params: Params) -> tuple[Shape, ...]:
+        batch, n = _square_matrix(t, op)
+        return (*batch, n), (*batch, n, n)
 
-
-def _eig(t: Type, params: Params) -> tuple[Shape, ...]:
-    batch, n = _square_matrix(t, "eig")
-    return (*batch, n), (*batch, n, n)
+    return parts
 
 
 def _slogdet(t: Type, params: Params) -> tuple[Shape, ...]:
@@ -105,7 +108,9 @@ def eigvals(types: tuple[Type, ...], params: Params) -> Type:
     return Type("complex", (*batch, n))
 
 
-_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "eigh": _eigh, "eig": _eig, "slogdet": _slogdet}
+_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "slogdet": _slogdet} | {
+    op: _spectral(op) for op in ("eigh", "eig")
+}
 _REAL_PARTS = frozenset({("lu", 0), ("svd", 1), ("eigh", 0), ("slogdet", 1)})
 """Results that are real whatever the matrix is."""
 
@@ -116,9 +121,7 @@ def parts_rule(op: str, names: tuple[str, ...]) -> Rule:
     def rule(types: tuple[Type, ...], params: Params) -> Type:
         part = params["part"]
         if not isinstance(part, int) or isinstance(part, bool) or not 0 <= part < len(names):
-            raise ProgramTypeError(
-                f"{op}(...)[{part!r}]: {op} returns {', '.join(names)}, which are 0 to {len(names) - 1}"
-            )
+            fail(f"{op}(...)[{part!r}]: {op} returns {', '.join(names)}, which are 0 to {len(names) - 1}")
         dtype: DType = "complex" if op == "eig" else "float" if (op, part) in _REAL_PARTS else _dtype(types)
         return Type(dtype, _PARTS[op](types[0], params)[part])
 
@@ -131,65 +134,45 @@ def parts_rule(op: str, names: tuple[str, ...]) -> Rule:
 def _batch(a: Shape, b: Shape, types: tuple[Type, ...], op: str) -> Shape:
     batch = broadcast_shapes(a, b)
     if batch is None:
-        raise ProgramTypeError(
-            f"{op} of {types[0]} and {types[1]}: the batch axes {a} and {b} do not broadcast"
-        )
+        fail(f"{op} of {types[0]} and {types[1]}: the batch axes {a} and {b} do not broadcast")
     return batch
 
 
-def _right_side(t: Type, rows: int, types: tuple[Type, ...], op: str) -> tuple[Shape, int]:
-    """Batch shape and columns of the right side of a system of `rows` equations."""
-    batch, m, n = _matrix(t, op)
+def _solution(op: str, batch: Shape, rows: int, unknowns: int, types: tuple[Type, ...]) -> Type:
+    """x of a system of `rows` equations. b is a vector only where it has one axis, otherwise matrices."""
+    a, b = types
+    if b.rank == 1:
+        if b.sizes != (rows,):
+            fail(f"{op} of {a} and {b}: {rows} equations meet a right side of {b.shape[0]} rows")
+        return Type(_dtype(types), (*batch, unknowns))
+    other, m, columns = _matrix(b, op)
     if m != rows:
-        raise ProgramTypeError(
-            f"{op} of {types[0]} and {types[1]}: {rows} equations meet a right side of {m} rows"
-        )
-    return batch, n
+        fail(f"{op} of {a} and {b}: {rows} equations meet a right side of {m} rows")
+    return Type(_dtype(types), (*_batch(batch, other, types, op), unknowns, columns))
 
 
 def solve(types: tuple[Type, ...], params: Params) -> Type:
-    """x of a x = b. As in the array API standard, b is a vector only where it has one axis, otherwise
-    matrices.
-    """
-    a, b = types
-    batch, n = _square_matrix(a, "solve")
-    if b.rank == 1:
-        if b.sizes != (n,):
-            raise ProgramTypeError(
-                f"solve of {a} and {b}: {n} equations meet a right side of {b.shape[0]} rows"
-            )
-        return Type(_dtype(types), (*batch, n))
-    other, columns = _right_side(b, n, types, "solve")
-    return Type(_dtype(types), (*_batch(batch, other, types, "solve"), n, columns))
+    """x of a x = b, b as in the array API standard."""
+    batch, n = _square_matrix(types[0], "solve")
+    return _solution("solve", batch, n, n, types)
+
+
+def lstsq(types: tuple[Type, ...], params: Params) -> Type:
+    """x that minimises |a x - b|, the shortest where there are several."""
+    batch, m, n = _matrix(types[0], "lstsq")
+    return _solution("lstsq", batch, m, n, types)
 
 
 def triangular_solve(types: tuple[Type, ...], params: Params) -> Type:
     """x of op(a) x = b, or of x op(a) = b. Of a, one triangle is read."""
     a, b = types
     for name in ("lower", "transposed", "unit_diagonal", "left"):
-        if not isinstance(params[name], bool):
-            raise ProgramTypeError(f"triangular_solve with {name}={params[name]!r}: it is True or False")
+        _flag(params, name, "triangular_solve")
     batch, n = _square_matrix(a, "triangular_solve")
     other, rows, columns = _matrix(b, "triangular_solve")
     if (rows if params["left"] else columns) != n:
-        raise ProgramTypeError(f"triangular_solve of {a} and {b}: {n} unknowns do not fit the right side")
+        fail(f"triangular_solve of {a} and {b}: {n} unknowns do not fit the right side")
     return Type(_dtype(types), (*_batch(batch, other, types, "triangular_solve"), rows, columns))
-
-
-def lstsq(types: tuple[Type, ...], params: Params) -> Type:
-    """x that minimises |a x - b|, the shortest where there are several; b is a vector only where it has one
-    axis.
-    """
-    a, b = types
-    batch, m, n = _matrix(a, "lstsq")
-    if b.rank == 1:
-        if b.sizes != (m,):
-            raise ProgramTypeError(
-                f"lstsq of {a} and {b}: {m} equations meet a right side of {b.shape[0]} rows"
-            )
-        return Type(_dtype(types), (*batch, n))
-    other, columns = _right_side(b, m, types, "lstsq")
-    return Type(_dtype(types), (*_batch(batch, other, types, "lstsq"), n, columns))
 
 
 def pinv(types: tuple[Type, ...], params: Params) -> Type:
@@ -200,21 +183,13 @@ def pinv(types: tuple[Type, ...], params: Params) -> Type:
 # Norms and powers -------------------------------------------------------------------------------------------
 
 
-def _keepdims(params: Params, op: str) -> bool:
-    if not isinstance(params["keepdims"], bool):
-        raise ProgramTypeError(f"{op} with keepdims={params['keepdims']!r}: it is True or False")
-    return params["keepdims"]
-
-
 def matrix_norm(types: tuple[Type, ...], params: Params) -> Type:
     """Over the last two axes."""
     order = params["ord"]
     if isinstance(order, bool) or order not in MATRIX_NORMS:
-        raise ProgramTypeError(
-            f"matrix_norm with ord={order!r}; the orders are {', '.join(map(repr, MATRIX_NORMS))}"
-        )
+        fail(f"matrix_norm with ord={order!r}; the orders are {', '.join(map(repr, MATRIX_NORMS))}")
     batch, _, _ = _matrix(types[0], "matrix_norm")
-    return Type("float", (*batch, 1, 1) if _keepdims(params, "matrix_norm") else batch)
+    return Type("float", (*batch, 1, 1) if _flag(params, "keepdims", "matrix_norm") else batch)
 
 
 def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
@@ -222,31 +197,26 @@ def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
     (t,) = types
     order, axis = params["ord"], params["axis"]
     if t.dtype == "bool":
-        raise ProgramTypeError(f"vector_norm takes numbers, not {t}")
+        fail(f"vector_norm takes numbers, not {t}")
     if isinstance(order, bool) or not (isinstance(order, int) or order in ("inf", "-inf")):
-        raise ProgramTypeError(f"vector_norm with ord={order!r}: an order is an int, 'inf' or '-inf'")
-    keep, shape = _keepdims(params, "vector_norm"), t.sizes
+        fail(f"vector_norm with ord={order!r}: an order is an int, 'inf' or '-inf'")
+    keep, shape = _flag(params, "keepdims", "vector_norm"), t.sizes
     if axis is not None and (
         not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank
     ):
-        raise ProgramTypeError(
-            f"vector_norm over axis {axis!r} of {t}: an axis is an int in [-{t.rank}, {t.rank}), or None"
-        )
+        fail(f"vector_norm over axis {axis!r} of {t}: an axis is an int in [-{t.rank}, {t.rank}), or None")
     axes = range(t.rank) if axis is None else [axis % t.rank]
     chooses = isinstance(order, str) or order < 0
     if chooses and any(shape[k] == 0 for k in axes):
-        raise ProgramTypeError(
-            f"vector_norm with ord={order!r} of {t}: of no entries none is the largest or smallest"
-        )
+        fail(f"vector_norm with ord={order!r} of {t}: of no entries none is the largest or smallest")
     return Type("float", tuple(1 if k in axes else n for k, n in enumerate(shape) if keep or k not in axes))
 
 
 def matrix_power(types: tuple[Type, ...], params: Params) -> Type:
     n = params["n"]
     if not isinstance(n, int) or isinstance(n, bool):
-        raise ProgramTypeError(f"matrix_power takes an int n, not {n!r}")
-    batch, size = _square_matrix(types[0], "matrix_power")
-    return Type(_dtype(types), (*batch, size, size))
+        fail(f"matrix_power takes an int n, not {n!r}")
+    return square("matrix_power")(types, params)
 
 
 # Diagonals, triangles, products -----------------------------------------------------------------------------
@@ -255,7 +225,7 @@ def matrix_power(types: tuple[Type, ...], params: Params) -> Type:
 def _offset(params: Params, name: str, op: str) -> int:
     value = params[name]
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ProgramTypeError(f"{op} with {name}={value!r}: it is an int")
+        fail(f"{op} with {name}={value!r}: it is an int")
     return value
 
 
@@ -290,7 +260,7 @@ def triangle(op: str) -> Rule:
 def outer(types: tuple[Type, ...], params: Params) -> Type:
     a, b = types
     if a.rank != 1 or b.rank != 1 or "bool" in (a.dtype, b.dtype):
-        raise ProgramTypeError(f"outer takes two vectors of numbers, not {a} and {b}")
+        fail(f"outer takes two vectors of numbers, not {a} and {b}")
     return Type(_dtype(types), (*a.sizes, *b.sizes))
 
 
@@ -307,27 +277,24 @@ def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[
     """
     hint = "write it in full, as einsum('ij,jk->ik', a, b): letters a-z, one arrow, no ellipsis"
     if not isinstance(subscripts, str) or subscripts.count("->") != 1:
-        raise ProgramTypeError(f"einsum with {subscripts!r}; {hint}")
+        fail(f"einsum with {subscripts!r}; {hint}")
     left, _, out = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
-    if not all(c.isascii() and c.isalpha() for term in (*terms, out) for c in term) or len(set(out)) != len(
-        out
-    ):
-        raise ProgramTypeError(f"einsum with {subscripts!r}; {hint}, each letter of the result once")
+    letters = all(c.isascii() and c.isalpha() for term in (*terms, out) for c in term)
+    if not letters or len(set(out)) != len(out):
+        fail(f"einsum with {subscripts!r}; {hint}, each letter of the result once")
     if len(terms) != len(types):
-        raise ProgramTypeError(f"einsum with {subscripts!r} names {len(terms)} operands, got {len(types)}")
+        fail(f"einsum with {subscripts!r} names {len(terms)} operands, got {len(types)}")
     sizes: dict[str, int] = {}
     for term, t in zip(terms, types, strict=True):
         if len(term) != t.rank or t.dtype == "bool":
-            raise ProgramTypeError(f"einsum with {subscripts!r}: {term!r} does not fit {t}")
+            fail(f"einsum with {subscripts!r}: {term!r} does not fit {t}")
         for letter, n in zip(term, t.sizes, strict=True):
             if sizes.setdefault(letter, n) != n:
-                raise ProgramTypeError(
-                    f"einsum with {subscripts!r}: {letter} has the sizes {sizes[letter]} and {n}"
-                )
+                fail(f"einsum with {subscripts!r}: {letter} has the sizes {sizes[letter]} and {n}")
     unknown = [c for c in out if c not in sizes]
     if unknown:
-        raise ProgramTypeError(f"einsum with {subscripts!r}: {unknown[0]} is in the result and in no operand")
+        fail(f"einsum with {subscripts!r}: {unknown[0]} is in the result and in no operand")
     return terms, out, sizes
 
 
@@ -346,20 +313,15 @@ def cofactor(types: tuple[Type, ...], params: Params) -> Type:
     batch, n = _square_matrix(types[0], "cofactor")
     for t in types[1:]:
         if t.shape != types[0].shape or t.dtype == "bool":
-            raise ProgramTypeError(
-                f"cofactor of {types[0]} along {t}: a direction has the shape of the matrix"
-            )
+            fail(f"cofactor of {types[0]} along {t}: a direction has the shape of the matrix")
     return Type(_dtype(types), (*batch, n, n))
 
 
 def divide_by_gaps(types: tuple[Type, ...], params: Params) -> Type:
     """k_ij / (y_j - x_i) for k of shape (..., m, n), x of (..., m) and y of (..., n)."""
     k, x, y = types
-    if not isinstance(params["hollow"], bool):
-        raise ProgramTypeError(f"divide_by_gaps with hollow={params['hollow']!r}: it is True or False")
+    _flag(params, "hollow", "divide_by_gaps")
     batch, m, n = _matrix(k, "divide_by_gaps")
     if x.sizes != (*batch, m) or y.sizes != (*batch, n):
-        raise ProgramTypeError(
-            f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column"
-        )
+        fail(f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column")
     return k.with_dtype(_dtype(types))

@@ -33,6 +33,7 @@ from gradfuzz.programs.language.syntax import (
     Return,
     Stmt,
     While,
+    own_statements,
 )
 from gradfuzz.programs.language.types import FLOAT
 
@@ -85,14 +86,7 @@ def statement_text(stmt: Stmt) -> str:
 
 def own_continue(body: Block) -> Continue | None:
     """The first `continue` that belongs to the loop with this body, not to a loop inside it."""
-    for stmt in body:
-        if isinstance(stmt, Continue):
-            return stmt
-        if isinstance(stmt, If):
-            found = own_continue(stmt.body) or own_continue(stmt.orelse)
-            if found is not None:
-                return found
-    return None
+    return next((stmt for stmt in own_statements(body) if isinstance(stmt, Continue)), None)
 
 
 # Statements -------------------------------------------------------------------------------------------------

@@ -240,6 +240,14 @@ def walk(node: Node | Block | Program) -> Iterator[Node]:
                 stack.append(inner)
 
 
+def own_statements(body: Block) -> Iterator[Stmt]:
+    """The statements of a body, those of its branches included and those of inner loops not."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, If):
+            yield from own_statements((*stmt.body, *stmt.orelse))
+
+
 _INNER: dict[type, tuple[str, ...]] = {
     Call: ("args",),
     Assign: ("value",),

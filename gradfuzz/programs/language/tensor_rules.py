@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language.axes import normalize_axes, normalize_axis
 from gradfuzz.programs.language.syntax import ParamValue
-from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, promote
+from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, fail, promote
 from gradfuzz.programs.language.windows import padding_of, places, sizes_of, strides_of
 
 Params = Mapping[str, ParamValue]
@@ -18,16 +17,14 @@ Shape = tuple[int, ...]
 def _numbers(types: tuple[Type, ...], op: str) -> None:
     for t in types:
         if t.dtype == "bool":
-            raise ProgramTypeError(
-                f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool"
-            )
+            fail(f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool")
 
 
 def _reals(types: tuple[Type, ...], op: str) -> None:
     _numbers(types, op)
     for t in types:
         if t.is_complex:
-            raise ProgramTypeError(f"{op} takes real numbers, not {t}; use abs(z), real(z) or imag(z)")
+            fail(f"{op} takes real numbers, not {t}; use abs(z), real(z) or imag(z)")
 
 
 def _reduced(t: Type, params: Params, op: str, *, nonempty: str = "") -> Shape:
@@ -37,7 +34,7 @@ def _reduced(t: Type, params: Params, op: str, *, nonempty: str = "") -> Shape:
     axes = normalize_axes(params["axis"], t.rank, op)
     shape = t.sizes
     if nonempty and any(shape[a] == 0 for a in axes):
-        raise ProgramTypeError(f"{op} of {t} over axis {params['axis']!r}: no entries, and so {nonempty}")
+        fail(f"{op} of {t} over axis {params['axis']!r}: no entries, and so {nonempty}")
     if params["keepdims"]:
         return tuple(1 if a in axes else n for a, n in enumerate(shape))
     return tuple(n for a, n in enumerate(shape) if a not in axes)
@@ -64,7 +61,7 @@ def quantifier(op: str) -> Rule:
 
     def rule(types: tuple[Type, ...], params: Params) -> Type:
         if types[0].dtype != "bool":
-            raise ProgramTypeError(f"{op} takes bools, not {types[0]}; compare it first")
+            fail(f"{op} takes bools, not {types[0]}; compare it first")
         return Type("bool", _reduced(types[0], params, op))
 
     return rule
@@ -79,9 +76,7 @@ def argextreme(op: str) -> Rule:
         _reals(types, op)
         (t,) = types
         if not t.shape or isinstance(params["axis"], tuple):
-            raise ProgramTypeError(
-                f"{op} of {t} over axis {params['axis']!r}: give an array, and one axis or None"
-            )
+            fail(f"{op} of {t} over axis {params['axis']!r}: give an array, and one axis or None")
         return Type("int", _reduced(t, params, op, nonempty="no extreme"))
 
     return rule
@@ -113,9 +108,7 @@ def clip(types: tuple[Type, ...], params: Params) -> Type:
     _reals(types, "clip")
     shape = broadcast_shapes(*(t.shape for t in types))
     if shape is None:
-        raise ProgramTypeError(
-            f"clip cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1"
-        )
+        fail(f"clip cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1")
     return Type("float", shape)
 
 
@@ -124,7 +117,7 @@ def window_sum(types: tuple[Type, ...], params: Params) -> Type:
     _reals(types, "window_sum")
     (t,) = types
     if not t.shape:
-        raise ProgramTypeError("window_sum of a scalar; a window slides over the axes of an array")
+        fail("window_sum of a scalar; a window slides over the axes of an array")
     window = sizes_of(params["window"], t.rank, "window_sum", "the window")
     strides = strides_of(params["strides"], t.rank, "window_sum")
     padding = padding_of(params["padding"], t.rank, "window_sum")
@@ -139,17 +132,15 @@ def conv(types: tuple[Type, ...], params: Params) -> Type:
     _reals(types, "conv")
     x, kernel = types
     if x.rank not in (3, 4) or kernel.rank != x.rank:
-        raise ProgramTypeError(
+        fail(
             f"conv of {x} and {kernel}: both have the axes (batch, channels, spatial...), with 1 or 2 spatial"
         )
     (batch, channels, *sizes), (outputs, inputs, *window) = x.sizes, kernel.sizes
     if channels != inputs:
-        raise ProgramTypeError(f"conv of {x} and {kernel}: {channels} channels meet a kernel for {inputs}")
+        fail(f"conv of {x} and {kernel}: {channels} channels meet a kernel for {inputs}")
     count = len(sizes)
     if 0 in window:
-        raise ProgramTypeError(
-            f"conv with the kernel {kernel}: a kernel has entries along every spatial axis"
-        )
+        fail(f"conv with the kernel {kernel}: a kernel has entries along every spatial axis")
     strides, padding = (
         strides_of(params["strides"], count, "conv"),
         padding_of(params["padding"], count, "conv"),
@@ -160,7 +151,7 @@ def conv(types: tuple[Type, ...], params: Params) -> Type:
 
 def _indices(t: Type, op: str) -> None:
     if t.dtype != "int":
-        raise ProgramTypeError(f"{op} by {t}: indices are ints, as in array([0, 2])")
+        fail(f"{op} by {t}: indices are ints, as in array([0, 2])")
 
 
 def _taken(x: Type, indices: Type, params: Params, op: str) -> Shape:
@@ -182,9 +173,7 @@ def scatter_add(types: tuple[Type, ...], params: Params) -> Type:
     _numbers((x, updates), "scatter_add")
     expected = _taken(x, indices, params, "scatter_add")
     if updates.shape != expected:
-        raise ProgramTypeError(
-            f"scatter_add to {x} at {indices}: the places have shape {expected}, the updates are {updates}"
-        )
+        fail(f"scatter_add to {x} at {indices}: the places have shape {expected}, the updates are {updates}")
     return Type(promote((x.dtype, updates.dtype)), x.shape)
 
 
@@ -196,7 +185,7 @@ def take_along_axis(types: tuple[Type, ...], params: Params) -> Type:
     others = [tuple(n for a, n in enumerate(t.shape) if a != axis) for t in (x, indices)]
     shape = broadcast_shapes(*others) if x.rank == indices.rank else None
     if shape is None:
-        raise ProgramTypeError(
+        fail(
             f"take_along_axis of {x} by {indices}: but for axis {axis} the shapes must broadcast, axis by"
             " axis"
         )

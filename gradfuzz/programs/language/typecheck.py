@@ -41,6 +41,7 @@ from gradfuzz.programs.language.syntax import (
     Return,
     Stmt,
     While,
+    walk,
 )
 from gradfuzz.programs.language.types import BOOL, INT, Type, promote
 
@@ -53,23 +54,9 @@ MAX_ENTRIES = 1_000_000
 """The largest array a program may make: a program may come from a stranger."""
 
 RESERVED = frozenset(
-    {
-        *(name for name in OPS if name not in FUNCTIONS or FUNCTIONS[name].reserved),
-        *ALIASES,
-        "array",
-        "bool",
-        "float",
-        "full",
-        "inf",
-        "int",
-        "nan",
-        "ones",
-        "pi",
-        "range",
-        "slice",
-        "zeros",
-    }
-)
+    {name for name in OPS if name not in FUNCTIONS or FUNCTIONS[name].reserved}
+    | {"array", "bool", "float", "full", "inf", "int", "nan", "ones", "pi", "range", "slice", "zeros"}
+).union(ALIASES)
 """Names that mean something in the text form and so cannot be variables, parameters or programs."""
 
 _INT64 = range(-(2**63), 2**63)
@@ -297,27 +284,19 @@ class _Loop:
     breaks: list[_Known] = field(default_factory=list)
 
 
+_SKIPPED = "continue in a body-first loop would skip its condition; use if/else, or a `while` or `for` loop"
+
+
 class _Names:
     """Definite assignment, loop counters, and where break, continue and return may stand."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        nodes = list(walk(program))
         self.everywhere = {p.name for p in program.params}
-        self.counters: set[str] = set()
+        self.everywhere |= {n.target for n in nodes if isinstance(n, Assign)}
+        self.counters = {n.target for n in nodes if isinstance(n, For)}
         self.active: list[str] = []
-        self.collect(program.body)
-
-    def collect(self, body: Block) -> None:
-        for stmt in body:
-            if isinstance(stmt, Assign):
-                self.everywhere.add(stmt.target)
-            elif isinstance(stmt, If):
-                self.collect(stmt.body)
-                self.collect(stmt.orelse)
-            elif isinstance(stmt, (While, Repeat, For)):
-                self.collect(stmt.body)
-                if isinstance(stmt, For):
-                    self.counters.add(stmt.target)
 
     def check(self) -> None:
         self.block(self.program.body, frozenset(p.name for p in self.program.params), None)
@@ -365,11 +344,7 @@ class _Names:
                 if loop is None:
                     _fail("continue outside a loop", stmt)
                 if loop.kind == "repeat":
-                    _fail(
-                        "continue in a body-first loop would skip its condition; use if/else, or a `while` or"
-                        " `for` loop",
-                        stmt,
-                    )
+                    _fail(_SKIPPED, stmt)
                 return None
             case Return(values):
                 if stmt is not self.program.body[-1]:
@@ -388,11 +363,8 @@ class _Names:
             if expr.id in self.counters:
                 _fail(f"{expr.id} is a loop counter and lives only in its loop", stmt, expr.line)
             elif expr.id in self.everywhere:
-                _fail(
-                    f"{expr.id} may be read before it is assigned; assign it on every way that leads here",
-                    stmt,
-                    expr.line,
-                )
+                why = "may be read before it is assigned; assign it on every way that leads here"
+                _fail(f"{expr.id} {why}", stmt, expr.line)
             _fail(f"{expr.id} is not defined; make it a parameter or assign it first", stmt, expr.line)
 
     def assignable(self, target: str, stmt: Stmt) -> None:
@@ -462,32 +434,21 @@ class _Types:
     def decision(self, condition: Expr, stmt: Stmt) -> None:
         t = _located(condition, self.types, stmt)
         if t != BOOL:
-            _fail(
-                f"a condition is a bool, not {expression_text(condition)}, which is {t}; compare it with"
-                " something",
-                stmt,
-            )
+            text = expression_text(condition)
+            _fail(f"a condition is a bool, not {text}, which is {t}; compare it with something", stmt)
 
     def assign(self, target: str, new: Type, stmt: Stmt) -> None:
-        old = self.types.get(target)
-        if old is None:
-            self.types[target] = new
-        elif old != new:
-            if old.shape != new.shape:
-                _fail(
-                    f"{target} is {old} and cannot become {new}: a name has one shape; start it with"
-                    " broadcast_to",
-                    stmt,
-                )
-            if "bool" in (old.dtype, new.dtype):
-                _fail(
-                    f"{target} is {old} and cannot become {new}: a bool is no number; use where, or another"
-                    " name",
-                    stmt,
-                )
-            joined = promote((old.dtype, new.dtype))
-            if joined != old.dtype:
-                if target in self.params:
-                    _fail(f"{target} is an {old} parameter and cannot become {new}; use another name", stmt)
-                self.types[target] = old.with_dtype(joined)
-                self.changed = True
+        old = self.types.setdefault(target, new)
+        if old == new:
+            return
+        changed = f"{target} is {old} and cannot become {new}"
+        if old.shape != new.shape:
+            _fail(f"{changed}: a name has one shape; start it with broadcast_to", stmt)
+        if "bool" in (old.dtype, new.dtype):
+            _fail(f"{changed}: a bool is no number; use where, or another name", stmt)
+        joined = promote((old.dtype, new.dtype))
+        if joined != old.dtype:
+            if target in self.params:
+                _fail(f"{target} is an {old} parameter and cannot become {new}; use another name", stmt)
+            self.types[target] = old.with_dtype(joined)
+            self.changed = True

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NoReturn
+
+from gradfuzz.errors import ProgramTypeError
 
 DType = Literal["complex", "float", "int", "bool"]
 _RANK: dict[str, int] = {"bool": 0, "int": 1, "float": 2, "complex": 3}
@@ -71,6 +73,11 @@ class Type:
         if not self.shape:
             return self.dtype
         return f"{self.dtype}[{', '.join('n' if n is None else str(n) for n in self.shape)}]"
+
+
+def fail(message: str) -> NoReturn:
+    """`ProgramTypeError`: what the rules of types say where operands or parameters do not fit."""
+    raise ProgramTypeError(message)
 
 
 FLOAT = Type("float")

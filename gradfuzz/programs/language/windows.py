@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language.syntax import ParamValue
+from gradfuzz.programs.language.types import fail
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -36,9 +37,7 @@ def padding_of(padding: ParamValue, count: int, op: str = "a window") -> Pairs:
             case (int(before), int(after)) if _is_size(before, 0) and _is_size(after, 0):
                 pairs.append((before, after))
     if not isinstance(padding, tuple) or not len(pairs) == len(padding) == count:
-        raise ProgramTypeError(
-            f"{op} takes padding as a tuple of {count} pairs (before, after) of ints >= 0, not {padding!r}"
-        )
+        fail(f"{op} takes padding as a tuple of {count} pairs (before, after) of ints >= 0, not {padding!r}")
     return tuple(pairs)
 
 
@@ -51,7 +50,5 @@ def places(size: int, window: int, stride: int, padding: tuple[int, int], op: st
     if padded == 0:
         return 0
     if window > padded:
-        raise ProgramTypeError(
-            f"{op} with a window of {window} on an axis of {padded} with its padding; it must fit"
-        )
+        fail(f"{op} with a window of {window} on an axis of {padded} with its padding; it must fit")
     return (padded - window) // stride + 1

@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from gradfuzz.errors import ProgramSyntaxError, ProgramTypeError
+from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language.ops import ALIASES, OPS
 from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Name, ParamValue, walk
 from gradfuzz.programs.language.typecheck import MAX_NESTING, RESERVED, expression_type
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.programs.text.reading import source, syntax_error
+from gradfuzz.programs.text.reading import refuse, source, syntax_error
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -67,19 +67,17 @@ def call(op: str, *args: Expr, line: int = 0, **params: ParamValue) -> Call:
     """
     row = OPS.get(op)
     if row is None:
-        raise ProgramSyntaxError(f"unknown op {op!r}; the ops are {', '.join(OPS)}", line=line)
+        refuse(line, f"unknown op {op!r}; the ops are {', '.join(OPS)}")
     known = dict(row.params)
     full: dict[str, ParamValue] = {}
     for name, default in known.items():
         value = params.get(name, default)
         if value is ...:
-            raise ProgramSyntaxError(f"{op} needs its parameter {name}", line=line)
+            refuse(line, f"{op} needs its parameter {name}")
         full[name] = value
     for name in params:
         if name not in known:
-            raise ProgramSyntaxError(
-                f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}", line=line
-            )
+            refuse(line, f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
     return Call(op, args, tuple(sorted(full.items())), line)
 
 
@@ -95,7 +93,7 @@ def _int_literal(node: ast.expr | None) -> int | None:
 
 def _fitting(node: ast.AST, value: int) -> int:
     if not -(2**63) <= value < 2**63:
-        raise syntax_error(node, f"the int {source(node)} does not fit 64 bits; write it as a float")
+        refuse(node, f"the int {source(node)} does not fit 64 bits; write it as a float")
     return value
 
 
@@ -133,7 +131,7 @@ class Expressions:
         """The expression that `node` writes."""
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise syntax_error(node, f"nested deeper than {MAX_NESTING} levels; use temporaries")
+            refuse(node, f"nested deeper than {MAX_NESTING} levels; use temporaries")
         result = self._expression(node)
         self.depth -= 1
         return result
@@ -156,7 +154,7 @@ class Expressions:
                 if id in _CONSTANTS:
                     return Const(_CONSTANTS[id], line)
                 if id in RESERVED:
-                    raise syntax_error(node, f"{id} is not a value here; call it, or use another name")
+                    refuse(node, f"{id} is not a value here; call it, or use another name")
                 return Name(id, line)
             case ast.UnaryOp(op, operand):
                 return self._unary(node, op, operand)
@@ -187,7 +185,7 @@ class Expressions:
         """The op of a binary operator other than `**`."""
         op = _BINARY.get(type(operator))
         if op is None:
-            raise syntax_error(node, _INSTEAD[type(operator)])
+            refuse(node, _INSTEAD[type(operator)])
         return op
 
     def power(self, base: Expr, exponent: ast.expr, line: int) -> Expr:
@@ -238,7 +236,7 @@ class Expressions:
         for k, operator in enumerate(node.ops):
             op = _COMPARE.get(type(operator))
             if op is None:
-                raise syntax_error(node, _INSTEAD[type(operator)])
+                refuse(node, _INSTEAD[type(operator)])
             parts.append(Call(op, (values[k], values[k + 1]), (), node.lineno))
         return self._fold("logical_and", parts, node.lineno)
 
@@ -254,7 +252,7 @@ class Expressions:
         """Which result `function(...)[place]` is."""
         parts, number = self._parts(function), _int_literal(place)
         if number is None or not -len(parts) <= number < len(parts):
-            raise syntax_error(
+            refuse(
                 place,
                 f"{function}(...)[{source(place)}]: {function} returns {', '.join(parts)}; write"
                 f" {function}(...)[0]",
@@ -264,18 +262,18 @@ class Expressions:
     def _call(self, node: ast.Call, part: int | None = None) -> Expr:
         if not isinstance(node.func, ast.Name):
             other = f"`{source(node.func)}` cannot be called; the ops are {', '.join(OPS)}"
-            raise syntax_error(node, _INSTEAD.get(type(node.func), other))
+            refuse(node, _INSTEAD.get(type(node.func), other))
         name = node.func.id
         for keyword in node.keywords:
             if keyword.arg is None:
-                raise syntax_error(node, "`**` arguments are not in the language; write the arguments out")
+                refuse(node, "`**` arguments are not in the language; write the arguments out")
         special = self._special.get(name)
         if special is not None:
             return special(self, node)
         if name not in OPS and name not in ALIASES:
             close = difflib.get_close_matches(name, [*OPS, *ALIASES], 1)
             hint = f"did you mean {close[0]}? " if close else ""
-            raise syntax_error(node, f"unknown function {name}; {hint}the ops are {', '.join(OPS)}")
+            refuse(node, f"unknown function {name}; {hint}the ops are {', '.join(OPS)}")
         op = ALIASES.get(name, name)
         args = list(node.args)
         free = [p for p, _ in OPS[op].params]
@@ -283,16 +281,14 @@ class Expressions:
         if OPS[op].parts:
             if part is None:
                 names = ", ".join(OPS[op].parts)
-                raise syntax_error(node, f"{op} returns {names}; write {op}(...)[0], or {names} = {op}(...)")
+                refuse(node, f"{op} returns {names}; write {op}(...)[0], or {names} = {op}(...)")
             free.remove("part")
             params["part"] = part
         if op == "einsum" and args and isinstance(args[0], ast.Constant):
             params["subscripts"] = _static(args.pop(0))
         for keyword in node.keywords:
             if keyword.arg not in free:
-                raise syntax_error(
-                    node, f"{op} has no parameter {keyword.arg!r}; it has {', '.join(free) or 'none'}"
-                )
+                refuse(node, f"{op} has no parameter {keyword.arg!r}; it has {', '.join(free) or 'none'}")
             params[str(keyword.arg)] = _static(keyword.value)
         if op in ("concat", "stack") and args and isinstance(args[0], (ast.List, ast.Tuple)):
             values, extra = args[0].elts, args[1:]
@@ -303,7 +299,7 @@ class Expressions:
             values, extra = args, []
         for p, value in zip(free, extra, strict=False):
             if p in params:
-                raise syntax_error(node, f"{op} is given {p} twice")
+                refuse(node, f"{op} is given {p} twice")
             params[p] = _static(value)
         arguments = [self.expression(v) for v in values]
         if op == "permute_dims" and not params and len(arguments) == 1:
@@ -316,9 +312,7 @@ class Expressions:
         given.update((str(k.arg), k.value) for k in node.keywords)
         allowed = {*names, *optional}
         if not set(names) <= set(given) <= allowed or len(node.args) + len(node.keywords) != len(given):
-            raise syntax_error(
-                node, f"`{source(node)}`: it is written {source(node.func)}({', '.join(names)})"
-            )
+            refuse(node, f"`{source(node)}`: it is written {source(node.func)}({', '.join(names)})")
         return given
 
     def _convert(self, node: ast.Call) -> Expr:
@@ -357,14 +351,12 @@ class Expressions:
                 or not all(type(n) is int and n >= 0 for n in wanted)
                 or 0 not in wanted
             ):
-                raise syntax_error(
-                    node, "only an empty array is given its shape, as in array([], shape=(0, 3))"
-                )
+                refuse(node, "only an empty array is given its shape, as in array([], shape=(0, 3))")
             shape = tuple(n for n in wanted if isinstance(n, int))
         dtypes = {e.dtype for e in entries}
         dtype: DType = "bool" if dtypes == {"bool"} else "int" if dtypes == {"int"} else "float"
         if "bool" in dtypes and len(dtypes) > 1:
-            raise syntax_error(node, "an array constant of bools and numbers; make them one dtype")
+            refuse(node, "an array constant of bools and numbers; make them one dtype")
         if "dtype" in given:
             match _static(given["dtype"]):
                 case ("float" | "int" | "bool") as other if (
@@ -372,7 +364,7 @@ class Expressions:
                 ):
                     dtype = other
                 case other:
-                    raise syntax_error(
+                    refuse(
                         node,
                         f"an array of {dtype} entries with dtype {other}; write the entries in that dtype",
                     )
@@ -385,29 +377,29 @@ class Expressions:
         if not isinstance(node, (ast.List, ast.Tuple)):
             entry = self.expression(node)
             if not isinstance(entry, Const):
-                raise syntax_error(
+                refuse(
                     node, f"array([...]) holds constants, not `{source(node)}`; use stack([...]) for values"
                 )
             entries.append(entry)
             return ()
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise syntax_error(node, f"nested deeper than {MAX_NESTING} levels")
+            refuse(node, f"nested deeper than {MAX_NESTING} levels")
         shapes = {self._nested(e, entries) for e in node.elts}
         self.depth -= 1
         if len(shapes) > 1:
-            raise syntax_error(node, "the rows of an array constant have different lengths")
+            refuse(node, "the rows of an array constant have different lengths")
         return (len(node.elts), *(shapes.pop() if shapes else ()))
 
     def _slice(self, node: ast.Call) -> Expr:
-        raise syntax_error(
+        refuse(
             node,
             "slice(start, stop) stands only in index_update(array, value, ...); elsewhere write"
             " array[start:stop]",
         )
 
     def _range(self, node: ast.Call) -> Expr:
-        raise syntax_error(node, "range stands only in `for i in range(n)`")
+        refuse(node, "range stands only in `for i in range(n)`")
 
     def _index(self, node: ast.Call) -> Expr:
         """index(array, i, slice(0, 2)) is array[i, 0:2]; index_update(array, value, i, slice(0, 2)) has no
@@ -421,7 +413,7 @@ class Expressions:
                 if updating
                 else "array[i, start:stop]"
             )
-            raise syntax_error(node, f"`{source(node)}`: write {written}")
+            refuse(node, f"`{source(node)}`: write {written}")
         base, *value = [self.expression(a) for a in node.args[:least]]
         entries: list[ast.expr] = []
         for a in node.args[least:]:
@@ -462,7 +454,7 @@ class Expressions:
 
     def _at(self, node: ast.expr, axis: int, size: int, t: Type) -> Expr:
         if isinstance(node, ast.Constant) and (node.value is None or node.value is ...):
-            raise syntax_error(node, f"`{source(node)}` is no index; use reshape, or write the slices out")
+            refuse(node, f"`{source(node)}` is no index; use reshape, or write the slices out")
         number = _int_literal(node)
         if number is None or number >= 0:
             return self.expression(node)
@@ -472,16 +464,12 @@ class Expressions:
 
     def _bounds(self, node: ast.Slice, axis: int, size: int, t: Type) -> ParamValue:
         if node.step is not None and _int_literal(node.step) != 1:
-            raise syntax_error(
-                node, "a slice has no step; use flip to turn an axis round, stack to pick entries"
-            )
+            refuse(node, "a slice has no step; use flip to turn an axis round, stack to pick entries")
         bounds: list[int] = []
         for bound, default in ((node.lower, 0), (node.upper, size)):
             number = default if bound is None else _int_literal(bound)
             if number is None:
-                raise syntax_error(
-                    node, f"the bounds of `{source(node)}` are not int literals; shapes are static"
-                )
+                refuse(node, f"the bounds of `{source(node)}` are not int literals; shapes are static")
             bounds.append(number + size if number < 0 else number)
         start, stop = bounds
         if not 0 <= start <= stop <= size:

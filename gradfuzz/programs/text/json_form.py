@@ -20,7 +20,7 @@ are not kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -87,9 +87,8 @@ def decode_float(data: Json) -> float:
             return float(data)
         except OverflowError:
             pass
-    raise ProgramSyntaxError(
-        f"{_short(data)} is no float; write a JSON number or one of {', '.join(_SPECIAL)}"
-    )
+    special = ", ".join(_SPECIAL)
+    raise ProgramSyntaxError(f"{_short(data)} is no float; write a JSON number or one of {special}")
 
 
 def encode_array(array: npt.ArrayLike) -> dict[str, Json]:
@@ -112,11 +111,8 @@ def encode_array(array: npt.ArrayLike) -> dict[str, Json]:
 def decode_array(data: Json) -> npt.NDArray[np.generic]:
     """The array that `encode_array` wrote: the same dtype, shape and bits."""
     fields = _fields(data, "array", ("dtype", "shape", "values"))
-    name, shape, values = (
-        fields["dtype"],
-        _shape(fields["shape"], "array.shape"),
-        _list(fields["values"], "array.values"),
-    )
+    name, shape = fields["dtype"], _shape(fields["shape"], "array.shape")
+    values = _list(fields["values"], "array.values")
     if not isinstance(name, str) or name not in _ARRAYS:
         _fail("array.dtype", f"{_short(name)} is no dtype; it is one of {', '.join(_ARRAYS)}")
     if len(values) != math.prod(shape):
@@ -140,11 +136,7 @@ def _decode_entry(value: Json, dtype: np.dtype[Any]) -> Json:
     if dtype.kind == "b":
         if isinstance(value, bool):
             return value
-    elif (
-        isinstance(value, int)
-        and not isinstance(value, bool)
-        and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
-    ):
+    elif type(value) is int and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         return value
     raise TypeError
 
@@ -167,23 +159,11 @@ def _write_block(body: Block) -> list[Json]:
 
 
 def _write_statement(stmt: Stmt) -> Json:
-    match stmt:
-        case Assign(target, value):
-            return {"assign": target, "value": _write(value)}
-        case While(condition, body):
-            return {"while": _write(condition), "body": _write_block(body)}
-        case Repeat(body, condition):
-            return {"repeat": _write_block(body), "while": _write(condition)}
-        case For(target, count, body):
-            return {"for": target, "count": _write(count), "body": _write_block(body)}
-        case If(condition, body, orelse):
-            return {"if": _write(condition), "then": _write_block(body), "else": _write_block(orelse)}
-        case Break():
-            return "break"
-        case Continue():
-            return "continue"
-        case Return(values):
-            return {"return": [_write(v) for v in values]}
+    word = _WORDS.get(type(stmt))
+    if word is not None:
+        return word
+    fields = next(fields for kind, *fields in _STATEMENTS.values() if isinstance(stmt, kind))
+    return {name: _WRITERS[what](getattr(stmt, attribute)) for name, attribute, what in fields}
 
 
 def _write_const(const: Const) -> Json:
@@ -220,10 +200,8 @@ def from_json(data: object) -> Program:
     """
     fields = _fields(data, "program", ("gradfuzz", "name", "params", "body"))
     if type(fields["gradfuzz"]) is not int or fields["gradfuzz"] != VERSION:
-        _fail(
-            "gradfuzz",
-            f"version {_short(fields['gradfuzz'])} of the form cannot be read; this is version {VERSION}",
-        )
+        version = _short(fields["gradfuzz"])
+        _fail("gradfuzz", f"version {version} of the form cannot be read; this is version {VERSION}")
     params: list[Param] = []
     for k, entry in enumerate(_list(fields["params"], "params")):
         match entry:
@@ -261,10 +239,8 @@ def _fields(
             _fail(path, f"the field {name!r} is missing")
     for name in data:
         if name not in required and name not in optional:
-            _fail(
-                path,
-                f"the field {_short(name)} is unknown; the fields are {', '.join([*required, *optional])}",
-            )
+            known = ", ".join([*required, *optional])
+            _fail(path, f"the field {_short(name)} is unknown; the fields are {known}")
     return cast(Mapping[str, Json], data)
 
 
@@ -307,44 +283,25 @@ def _read_statement(data: Json, path: str, depth: int) -> Stmt:
         return Break()
     if data == "continue":
         return Continue()
-    kinds = ("assign", "repeat", "while", "for", "if", "return") if isinstance(data, Mapping) else ()
-    match next((k for k in kinds if k in data), None):
-        case "assign":
-            f = _fields(data, path, ("assign", "value"))
-            return Assign(_name(f["assign"], f"{path}.assign"), _read(f["value"], f"{path}.value", inner))
-        case "while":
-            f = _fields(data, path, ("while", "body"))
-            return While(
-                _read(f["while"], f"{path}.while", inner), _read_block(f["body"], f"{path}.body", inner)
-            )
-        case "repeat":
-            f = _fields(data, path, ("repeat", "while"))
-            return Repeat(
-                _read_block(f["repeat"], f"{path}.repeat", inner), _read(f["while"], f"{path}.while", inner)
-            )
-        case "for":
-            f = _fields(data, path, ("for", "count", "body"))
-            count, body = (
-                _read(f["count"], f"{path}.count", inner),
-                _read_block(f["body"], f"{path}.body", inner),
-            )
-            return For(_name(f["for"], f"{path}.for"), count, body)
-        case "if":
-            f = _fields(data, path, ("if", "then"), ("else",))
-            then, orelse = (
-                _read_block(f["then"], f"{path}.then", inner),
-                _read_block(f.get("else", []), f"{path}.else", inner),
-            )
-            return If(_read(f["if"], f"{path}.if", inner), then, orelse)
-        case "return":
-            f = _fields(data, path, ("return",))
-            values = _list(f["return"], f"{path}.return")
-            return Return(tuple([_read(v, f"{path}.return[{k}]", inner) for k, v in enumerate(values)]))
-    _fail(
-        path,
-        f"{_short(data)} is no statement; it has assign, while, repeat, for, if or return, or is 'break' or"
-        " 'continue'",
+    first = next((k for k in _STATEMENTS if k in data), None) if isinstance(data, Mapping) else None
+    if first is None:
+        words = "assign, while, repeat, for, if or return, or is 'break' or 'continue'"
+        _fail(path, f"{_short(data)} is no statement; it has {words}")
+    kind, *fields = _STATEMENTS[first]
+    optional = [name for name, _, _ in fields if name == "else"]
+    given = _fields(data, path, [name for name, _, _ in fields if name not in optional], optional)
+    stmt: Stmt = kind(
+        **{
+            attribute: _READERS[what](given[name], f"{path}.{name}", inner)
+            for name, attribute, what in fields
+            if name in given
+        }
     )
+    return stmt
+
+
+def _read_list(data: Json, path: str, depth: int) -> tuple[Expr, ...]:
+    return tuple([_read(value, f"{path}[{k}]", depth) for k, value in enumerate(_list(data, path))])
 
 
 def _read_const(data: Json, dtype: DType, path: str) -> Const:
@@ -385,9 +342,8 @@ def _read_array(data: Json, path: str) -> ArrayConst:
     shape, values = _shape(f["shape"], f"{path}.shape"), _list(f["values"], f"{path}.values")
     if len(values) != math.prod(shape):
         _fail(f"{path}.values", f"{len(values)} entries do not fill the shape {shape}")
-    return ArrayConst(
-        dtype, shape, tuple([_read_const(v, dtype, f"{path}.values[{k}]") for k, v in enumerate(values)])
-    )
+    entries = [_read_const(v, dtype, f"{path}.values[{k}]") for k, v in enumerate(values)]
+    return ArrayConst(dtype, shape, tuple(entries))
 
 
 def _read_call(data: Json, path: str, depth: int) -> Call:
@@ -395,18 +351,15 @@ def _read_call(data: Json, path: str, depth: int) -> Call:
     op = f["op"]
     if not isinstance(op, str) or op not in OPS:
         _fail(f"{path}.op", f"unknown op {_short(op)}; the ops are {', '.join(OPS)}")
-    args = tuple(
-        [_read(a, f"{path}.args[{k}]", depth) for k, a in enumerate(_list(f["args"], f"{path}.args"))]
-    )
+    args = _read_list(f["args"], f"{path}.args", depth)
     given = f.get("params", {})
     known = [name for name, _ in OPS[op].params]
     if not isinstance(given, Mapping):
         _fail(f"{path}.params", f"{_short(given)} is no object")
     for name in given:
         if name not in known:
-            _fail(
-                f"{path}.params", f"{op} has no parameter {_short(name)}; it has {', '.join(known) or 'none'}"
-            )
+            others = ", ".join(known) or "none"
+            _fail(f"{path}.params", f"{op} has no parameter {_short(name)}; it has {others}")
     params = tuple([(name, _read_param(given[name], f"{path}.params.{name}", 0)) for name in sorted(given)])
     return Call(op, args, params)
 
@@ -418,7 +371,29 @@ def _read_param(data: Json, path: str, depth: int) -> ParamValue:
         return data
     if isinstance(data, list) and depth < 2:
         return tuple([_read_param(v, f"{path}[{k}]", depth + 1) for k, v in enumerate(data)])
-    _fail(
-        path,
-        f"{_short(data)} is no static parameter; it is an int, a bool, a string, null, or a list of these",
-    )
+    wanted = "an int, a bool, a string, null, or a list of these"
+    _fail(path, f"{_short(data)} is no static parameter; it is {wanted}")
+
+
+_WORDS: dict[type[Stmt], str] = {Break: "break", Continue: "continue"}
+_STATEMENTS: dict[str, tuple[Any, ...]] = {
+    "assign": (Assign, ("assign", "target", "name"), ("value", "value", "expr")),
+    "repeat": (Repeat, ("repeat", "body", "block"), ("while", "condition", "expr")),
+    "while": (While, ("while", "condition", "expr"), ("body", "body", "block")),
+    "for": (For, ("for", "target", "name"), ("count", "count", "expr"), ("body", "body", "block")),
+    "if": (If, ("if", "condition", "expr"), ("then", "body", "block"), ("else", "orelse", "block")),
+    "return": (Return, ("return", "values", "list")),
+}
+"""By the field that tells it: each statement, and its fields as (name, attribute, what it holds)."""
+_WRITERS: dict[str, Callable[[Any], Json]] = {
+    "name": lambda name: name,
+    "expr": _write,
+    "block": _write_block,
+    "list": lambda values: [_write(v) for v in values],
+}
+_READERS: dict[str, Callable[[Json, str, int], Any]] = {
+    "name": lambda data, path, depth: _name(data, path),
+    "expr": _read,
+    "block": _read_block,
+    "list": _read_list,
+}

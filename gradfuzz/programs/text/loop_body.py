@@ -27,7 +27,7 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import RESERVED, typecheck
 from gradfuzz.programs.language.types import FLOAT, INT, Type, broadcast_shapes
 from gradfuzz.programs.text.expressions import call
-from gradfuzz.programs.text.reading import read, shallow, syntax_error, too_deep
+from gradfuzz.programs.text.reading import read, refuse, shallow, too_deep
 from gradfuzz.programs.text.statements import Statements
 
 _CARRY, _COUNTER = "acc", "i"
@@ -88,17 +88,13 @@ def _statements(body: str) -> list[ast.stmt]:
     """The statements of the body; a closing bare expression is assigned to the carry."""
     statements: list[ast.stmt] = list(read(body).body)
     if not statements:
-        raise ProgramSyntaxError(
-            f"the loop body is empty; write the next value of {_CARRY}, as in {_CARRY}*x"
-        )
+        refuse(0, f"the loop body is empty; write the next value of {_CARRY}, as in {_CARRY}*x")
     last = statements[-1]
     if isinstance(last, ast.Expr):
         target = ast.copy_location(ast.Name(_CARRY, ast.Store()), last)
         statements[-1] = ast.copy_location(ast.Assign([target], last.value), last)
     if not any(_CARRY in _assigned(s) for s in statements):
-        raise syntax_error(
-            last, f"the body never assigns {_CARRY}, which is returned; end it with its next value"
-        )
+        refuse(last, f"the body never assigns {_CARRY}, which is returned; end it with its next value")
     return statements
 
 
@@ -173,9 +169,7 @@ def _params(
     local = dict.fromkeys(starts)
     for taken in (starts, given, *map(_assigned, statements)):
         if _COUNTER in taken:
-            raise ProgramSyntaxError(
-                f"{_COUNTER} is the index of the trip and is not assigned; use another name"
-            )
+            refuse(0, f"{_COUNTER} is the index of the trip and is not assigned; use another name")
     free: set[str] = set()
     for node in (*starts.values(), *looped):
         for name, is_read in _occurrences(node):
@@ -186,13 +180,9 @@ def _params(
     used = {name for node in looped for name in _names(node)}
     for carry in starts:
         if carry not in used and carry != _CARRY:
-            raise ProgramSyntaxError(
-                f"the first value of {carry} is given, but the body does not use {carry}"
-            )
+            refuse(0, f"the first value of {carry} is given, but the body does not use {carry}")
         if carry in given:
-            raise ProgramSyntaxError(
-                f"{carry} is both a parameter and given a first value; keep one of the two"
-            )
+            refuse(0, f"{carry} is both a parameter and given a first value; keep one of the two")
     reserved = RESERVED | {_COUNTER}
     order = [name for node in (*statements, *tests, *starts.values()) for name, _ in _occurrences(node)]
     return {
@@ -206,17 +196,13 @@ def _count(trips: int | str | None, types: dict[str, Type], loop: str) -> Expr:
     """The trip count as an expression; a named one becomes an int parameter."""
     if isinstance(trips, str):
         if trips in (_CARRY, _COUNTER) or types.get(trips, INT) not in (INT, FLOAT):
-            raise ProgramSyntaxError(f"{trips} cannot be the trip count; name an int parameter, such as n")
+            refuse(0, f"{trips} cannot be the trip count; name an int parameter, such as n")
         types[trips] = INT
         return Name(trips)
     if trips is None or trips < 0:
-        raise ProgramSyntaxError(
-            f"{trips} trips; give a number >= 0, the name of an int parameter, or a condition"
-        )
+        refuse(0, f"{trips} trips; give a number >= 0, the name of an int parameter, or a condition")
     if trips == 0 and loop == "repeat":
-        raise ProgramSyntaxError(
-            "0 trips of a body-first loop, which runs at least once; use a while or for loop"
-        )
+        refuse(0, "0 trips of a body-first loop, which runs at least once; use a while or for loop")
     return Const(trips)
 
 
@@ -264,16 +250,12 @@ def _loop(form: str, body: Block, count: Expr | None, again: Expr | None, counti
     counter = Name(_COUNTER)
     if form == "for":
         if count is None:
-            raise ProgramSyntaxError(
-                "a for loop has a trip count and no condition; choose loop 'while' or 'repeat'"
-            )
+            refuse(0, "a for loop has a trip count and no condition; choose loop 'while' or 'repeat'")
         return [For(_COUNTER, count, body)]
     skipping = own_continue(body)
     if counting:
         if skipping is not None and form == "while":
-            raise ProgramSyntaxError(
-                "continue would skip the counter; choose loop 'for', or use if/else", line=skipping.line
-            )
+            refuse(skipping.line, "continue would skip the counter; choose loop 'for', or use if/else")
         body = (*body, Assign(_COUNTER, Call("add", (counter, Const(1)))))
     if again is None:
         assert count is not None, "without a condition there is a count"

@@ -22,7 +22,7 @@ import functools
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.programs.language.syntax import Param, Program
 from gradfuzz.programs.language.types import FLOAT, DType, Type
-from gradfuzz.programs.text.reading import check, read, shallow, source, syntax_error, too_deep
+from gradfuzz.programs.text.reading import check, read, refuse, shallow, source, too_deep
 from gradfuzz.programs.text.statements import Statements
 
 
@@ -36,14 +36,10 @@ def parse(text: str) -> Program:
     definitions = [s for s in read(text).body if not _is_docstring(s)]
     for stmt in definitions:
         if not isinstance(stmt, ast.FunctionDef):
-            raise syntax_error(
-                stmt, f"`{source(stmt)}` outside the program; a text holds one `def` and nothing else"
-            )
+            refuse(stmt, f"`{source(stmt)}` outside the program; a text holds one `def` and nothing else")
     if len(definitions) != 1:
         line = definitions[1].lineno if definitions else 0
-        raise ProgramSyntaxError(
-            f"{len(definitions)} programs in one text; give exactly one `def name(params):`", line=line
-        )
+        refuse(line, f"{len(definitions)} programs in one text; give exactly one `def name(params):`")
     (node,) = definitions
     assert isinstance(node, ast.FunctionDef)
     try:
@@ -78,11 +74,11 @@ def _is_docstring(stmt: ast.stmt) -> bool:
 def _definition(node: ast.FunctionDef) -> Program:
     a = node.args
     if node.decorator_list:
-        raise syntax_error(node, "decorators are not in the language")
+        refuse(node, "decorators are not in the language")
     if a.vararg or a.kwarg or a.kwonlyargs or a.posonlyargs or a.defaults:
-        raise syntax_error(node, "parameters are plain names: no defaults, no *, no /, no **")
+        refuse(node, "parameters are plain names: no defaults, no *, no /, no **")
     if node.returns is not None:
-        raise syntax_error(node, "the program's result has no annotation: its type follows from the body")
+        refuse(node, "the program's result has no annotation: its type follows from the body")
     check(node.name, "a program", node)
     params: list[Param] = []
     for arg in a.args:
@@ -91,7 +87,7 @@ def _definition(node: ast.FunctionDef) -> Program:
     body = node.body[1:] if _is_docstring(node.body[0]) else node.body
     last = body[-1] if body else node
     if not isinstance(last, ast.Return):
-        raise syntax_error(last, "the last statement of a program is return")
+        refuse(last, "the last statement of a program is return")
     statements = Statements({p.name: p.type for p in params})
     return Program(node.name, tuple(params), (*statements.block(body[:-1]), statements.result(last)))
 
@@ -102,7 +98,7 @@ def _annotation(node: ast.expr) -> Type:
     found = _written(node) if quoted is None else _quoted(quoted)
     if found is None:
         text = source(node) if quoted is None else source(node)[1:-1]
-        raise syntax_error(
+        refuse(
             node,
             f'`{text}` is no type; a type is float, complex, int or bool, with sizes as in "float[2, 3]"',
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import textwrap
 import warnings
+from typing import NoReturn
 
 from gradfuzz.errors import ProgramSyntaxError, ProgramTypeError
 from gradfuzz.programs.language.syntax import Program
@@ -47,6 +48,11 @@ def shallow(program: Program) -> Program:
 def syntax_error(node: ast.AST, message: str) -> ProgramSyntaxError:
     """An error with the line of `node`."""
     return ProgramSyntaxError(message, line=getattr(node, "lineno", 0))
+
+
+def refuse(where: ast.AST | int, message: str) -> NoReturn:
+    """`ProgramSyntaxError` with the line of a node, or with a line (0: nowhere)."""
+    raise ProgramSyntaxError(message, line=where if isinstance(where, int) else getattr(where, "lineno", 0))
 
 
 def source(node: ast.AST) -> str:

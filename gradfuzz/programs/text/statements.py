@@ -24,7 +24,7 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import MAX_NESTING
 from gradfuzz.programs.language.types import INT
 from gradfuzz.programs.text.expressions import Expressions
-from gradfuzz.programs.text.reading import check, source, syntax_error
+from gradfuzz.programs.text.reading import check, refuse, source, syntax_error
 
 _INSTEAD: dict[type[ast.AST], str] = {
     ast.FunctionDef: "a def inside the program; write its statements where they are used",
@@ -52,7 +52,7 @@ class Statements(Expressions):
         """The statements that `body` writes; `pass` and docstrings vanish."""
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise syntax_error(
+            refuse(
                 body[0] if body else ast.Pass(), f"nested deeper than {MAX_NESTING} levels; use temporaries"
             )
         result = tuple(
@@ -77,16 +77,14 @@ class Statements(Expressions):
                 parts = self._parts(function)
                 names = [t.id for t in targets if isinstance(t, ast.Name)]
                 if len(names) != len(targets) or len(names) != len(parts):
-                    raise syntax_error(
+                    refuse(
                         node,
                         f"{function} returns {', '.join(parts)}: write {', '.join(parts)} = {source(value)}",
                     )
                 read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
                 for name in names[:-1]:
                     if name in read:
-                        raise syntax_error(
-                            node, f"{name} is assigned and read in one unpacking; use a temporary"
-                        )
+                        refuse(node, f"{name} is assigned and read in one unpacking; use a temporary")
                 return [
                     ast.copy_location(ast.Assign([target], self._chosen(value, k)), node)
                     for k, target in enumerate(targets)
@@ -103,10 +101,10 @@ class Statements(Expressions):
     def result(self, node: ast.Return) -> Return:
         """The closing return."""
         if node.value is None:
-            raise syntax_error(node, "return without a value; return at least one")
+            refuse(node, "return without a value; return at least one")
         values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
         if not values:
-            raise syntax_error(node, "return without a value; return at least one")
+            refuse(node, "return without a value; return at least one")
         return Return(tuple([self.expression(v) for v in values]), node.lineno)
 
     def statement(self, node: ast.stmt) -> Stmt:
@@ -114,14 +112,12 @@ class Statements(Expressions):
         match node:
             case ast.Assign(targets, value):
                 if len(targets) != 1:
-                    raise syntax_error(
-                        node, "a = b = value is not in the language; assign one name at a time"
-                    )
+                    refuse(node, "a = b = value is not in the language; assign one name at a time")
                 return self._assign(node, targets[0], value)
             case ast.AugAssign(target, operator, value):
                 return self._augmented(node, target, operator, value)
             case ast.While(_, _, [_, *_]) | ast.For(orelse=[_, *_]):
-                raise syntax_error(node, "a loop has no else")
+                refuse(node, "a loop has no else")
             case ast.While(ast.Constant(True), body) if self._is_repeat(body):
                 return self._repeat(node)
             case ast.While(test, body):
@@ -138,14 +134,12 @@ class Statements(Expressions):
             case ast.Continue():
                 return Continue(line)
             case ast.Return():
-                raise syntax_error(
+                refuse(
                     node,
                     "return is the last statement of the program and stands nowhere else; use a variable",
                 )
             case ast.Expr(value):
-                raise syntax_error(
-                    node, f"`{source(value)}` has no effect; a statement assigns, branches or loops"
-                )
+                refuse(node, f"`{source(value)}` has no effect; a statement assigns, branches or loops")
         raise syntax_error(node, _INSTEAD.get(type(node), f"`{source(node)}` is not in the language"))
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Assign:
@@ -238,7 +232,7 @@ class Statements(Expressions):
                     self.types[name] = hidden
                 return loop
             case ast.Name(), ast.Call(ast.Name("range"), _, _):
-                raise syntax_error(
+                refuse(
                     node,
                     "range takes one argument here, the number of trips; compute start and step in the body",
                 )

@@ -11,21 +11,19 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gradfuzz.programs import Call, For, walk
+from gradfuzz.programs import For
 from gradfuzz.strategies.complex.program import OPS
-from gradfuzz.strategies.loop.case import GeneratedCase
+from gradfuzz.strategies.loop.case import CaseView, GeneratedCase
 
 _EXACT = 1e-12
 _NEAR = 1e-1
 
 
-class _View:
+class _View(CaseView):
     """A case. Its first complex parameter is a stack of matrices where an op of linear algebra takes it."""
 
     def __init__(self, case: GeneratedCase) -> None:
-        self.case = case
-        self.nodes = list(walk(case.program))
-        self.ops = frozenset(n.op for n in self.nodes if isinstance(n, Call))
+        super().__init__(case)
         self.inputs = case.points[0]
         self.shapes = {p.name: p.type.sizes for p in case.program.params}
 
@@ -107,7 +105,7 @@ COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
         for name, x in point.items()
         if name.endswith("_im")
     ),
-    "several outputs": lambda v: len(v.case.program.result.values) > 2,
+    "several outputs": lambda v: len(v.outputs) > 2,
     "one operand constant": lambda v: len(v.case.wrt) < len(v.shapes),
     "second order": lambda v: len(v.case.modes) == 2,
     "float32": lambda v: v.case.precision == "float32",

@@ -18,21 +18,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
-from gradfuzz.programs import Program, parse
+from gradfuzz.programs import Program, Type
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.algebra import written
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
-from gradfuzz.strategies.drawing.validation import check_choices, check_int
+from gradfuzz.strategies.drawing.validation import check_choices, check_int, reject
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure, draw_complex_matrix
 from gradfuzz.strategies.inputs.matrix import draw_matrix
 from gradfuzz.strategies.inputs.point import Inputs
-from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS
-from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
+from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS, transposed, with_rows
+from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 
-_SHAPES: Table[Shape] = Table(
+_SHAPES: Odds[Shape] = Odds(
     (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))
 )
 """Shapes of arrays that are used entry by entry."""
@@ -75,15 +75,14 @@ def compose_complex(
     lines += _filled(recipe.lines, dice, shape).splitlines()
     outputs = [_filled(text, dice, shape) for text in recipe.reals]
     for k, text in enumerate(recipe.outputs):
-        written = _filled(text, dice, shape)
-        if not written.isidentifier():
-            lines.append(f"out{k} = {written}")
-            written = f"out{k}"
-        outputs += [f"real({written})", f"imag({written})"]
+        value = _filled(text, dice, shape)
+        if not value.isidentifier():
+            lines.append(f"out{k} = {value}")
+            value = f"out{k}"
+        outputs += [f"real({value})", f"imag({value})"]
     kept = [text for k, text in enumerate(outputs) if k == 0 or not dice.chance(30)]
-    header = ", ".join(f'{name}: "float{list(own)}"' if own else name for name, own in shapes.items())
-    body = "".join(f"    {line}\n" for line in [*lines, f"return {', '.join(kept)}"])
-    return ComplexProgram(parse(f"def f({header}):\n{body}"), recipe, shapes, structure)
+    types = {name: Type("float", own) for name, own in shapes.items()}
+    return ComplexProgram(written(types, lines, ", ".join(kept)), recipe, shapes, structure)
 
 
 def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Shape:
@@ -119,11 +118,8 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
     for name, choose in choices.items():
         if name in text:
             text = text.replace(name, choose())
-    axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
-    text = re.sub(r"\{H:(\w+)\}", lambda found: f"conj(permute_dims({found[1]}, axes={axes}))", text)
-    return re.sub(
-        r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text
-    )
+    text = re.sub(r"\{H:(\w+)\}", lambda found: f"conj({transposed(found[1], shape)})", text)
+    return with_rows(text, shape)
 
 
 def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:
@@ -203,17 +199,17 @@ def complex_cases(
     """
     recipes = _checked(ops, max_side)
     if not precisions or any(p not in ("float32", "float64") for p in precisions):
-        raise InvalidArgument(
+        reject(
             f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of"
             " these"
         )
     check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _drawn(dice, recipes, max_side)
-    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    precision = draw_precision(dice, precisions, 30)
     names = tuple(program.shapes)
     wrt = names if not dice.chance(30) else tuple(n for n in names if n.startswith(dice.pick(names)[0]))
-    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    modes = draw_modes(dice, max_order)
     count = 1 if sum(map(math.prod, program.shapes.values())) > _LARGE or not dice.chance(60) else 3
     points = tuple(complex_point(dice, program, precision) for _ in range(count))
     return GeneratedCase(program.program, points, wrt, precision, modes)

@@ -22,15 +22,18 @@ matrix; or an array of the same shape.
 _ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
 
 
+_SQUARE: tuple[Aspect, ...] = ("square",)
+
+
 @dataclass(frozen=True, slots=True)
 class ComplexRecipe:
     """One row: its op, statements, results and arrays. No aspects: arrays of any shape, scalars too."""
 
     op: str
     lines: str
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ("y",)
     reals: tuple[str, ...] = ()
-    aspects: tuple[Aspect, ...] = ("square",)
+    aspects: tuple[Aspect, ...] = _SQUARE
     second: Operand = ""
     real: bool = False
     """Whether a is real. Its eigenvalues may still be complex."""
@@ -49,6 +52,18 @@ def _loop(
 ) -> ComplexRecipe:
     """A body of entrywise ops, in a loop over y, which starts as b."""
     return ComplexRecipe(op, f"y = b\nfor i in range({{trips}}):\n    {body}", outputs, reals, (), "same")
+
+
+def _real(
+    op: str,
+    lines: str,
+    *reals: str,
+    aspects: tuple[Aspect, ...] = _ALL,
+    structure: ComplexStructure = "general",
+    hostile: tuple[ComplexStructure, ...] = (),
+) -> ComplexRecipe:
+    """A recipe of real results alone."""
+    return ComplexRecipe(op, lines, (), reals, aspects, structure=structure, hostile=hostile)
 
 
 _HERMITIAN = "h = 0.5 * (a + {H:a})\n"
@@ -74,52 +89,46 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     _loop("log", "y = log(4.0 + y * conj(y) + 0.25 * a) * a"),
     _loop("pow", "y = (3.0 + y * conj(y)) ** (a * 0.25)"),
     _loop("where", "y = where(real(y) > imag(a), y * a, conj(y) + a)"),
-    ComplexRecipe("abs", "y = abs(a)", reals=("y",), aspects=()),
-    ComplexRecipe("sum", "y = sum(a * conj(a) * b, axis=-1)", ("y",), aspects=_ALL, second="same"),
+    _real("abs", "y = abs(a)", "y", aspects=()),
+    ComplexRecipe("sum", "y = sum(a * conj(a) * b, axis=-1)", aspects=_ALL, second="same"),
     ComplexRecipe(
         "complex", "y = complex(real(a), sum(imag(a), axis=-1, keepdims=True))", ("y * y",), aspects=_ALL
     ),
     ComplexRecipe(
         "complex", "y = complex(sum(real(a), axis=-2, keepdims=True), imag(a))", ("y * y",), aspects=_ALL
     ),
-    ComplexRecipe("prod", "y = prod(a, axis=-1)", ("y",), aspects=_ALL),
-    ComplexRecipe("mean", "y = mean(a * a, axis=-2)", ("y",), aspects=_ALL),
-    ComplexRecipe("cumulative_sum", "y = cumulative_sum(a * a, axis=-1)", ("y",), aspects=_ALL),
-    ComplexRecipe("cumulative_prod", "y = cumulative_prod(a, axis=-1)", ("y",), aspects=_ALL),
+    ComplexRecipe("prod", "y = prod(a, axis=-1)", aspects=_ALL),
+    ComplexRecipe("mean", "y = mean(a * a, axis=-2)", aspects=_ALL),
+    ComplexRecipe("cumulative_sum", "y = cumulative_sum(a * a, axis=-1)", aspects=_ALL),
+    ComplexRecipe("cumulative_prod", "y = cumulative_prod(a, axis=-1)", aspects=_ALL),
     ComplexRecipe("concat", "y = concat([a, conj(b)], axis=-1)", ("y * y",), aspects=_ALL, second="same"),
-    ComplexRecipe("matmul", "y = matmul(a, b)", ("y",), aspects=_ALL, second="any"),
-    ComplexRecipe("matmul", "y = matmul(a, b)", ("y",), second="broadcast", hostile=("singular",)),
-    ComplexRecipe("matmul", "y = matmul({H:a}, a)", ("y",), aspects=_ALL),
+    ComplexRecipe("matmul", "y = matmul(a, b)", aspects=_ALL, second="any"),
+    ComplexRecipe("matmul", "y = matmul(a, b)", second="broadcast", hostile=("singular",)),
+    ComplexRecipe("matmul", "y = matmul({H:a}, a)", aspects=_ALL),
     ComplexRecipe(
-        "matmul",
-        "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y) * 0.125)",
-        ("y",),
-        second="matrix",
+        "matmul", "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y) * 0.125)", second="matrix"
     ),
-    ComplexRecipe("kron", "y = kron(a, b)", ("y",), aspects=("square", "tall"), second="same"),
-    ComplexRecipe("kron", "y = kron(a, b)", ("y",), second="broadcast"),
-    ComplexRecipe("trace", "y = trace(matmul(a, a))", ("y",)),
+    ComplexRecipe("kron", "y = kron(a, b)", aspects=("square", "tall"), second="same"),
+    ComplexRecipe("kron", "y = kron(a, b)", second="broadcast"),
+    ComplexRecipe("trace", "y = trace(matmul(a, a))"),
     ComplexRecipe("diagonal", "y = diagonal(a)", ("y * y",), aspects=_ALL),
     ComplexRecipe("tril", "y = tril(a)", ("y * conj(y)", "y * y"), aspects=_ALL),
     ComplexRecipe("triu", "y = triu(a, 1)", ("y * y",), aspects=_ALL),
-    ComplexRecipe("inv", "y = inv(a)", ("y",), hostile=("unitary",)),
-    ComplexRecipe("det", "y = det(a)", ("y",), hostile=("unitary", "singular")),
-    ComplexRecipe("det", "y = det(a)", reals=("real(y * conj(y))",)),
+    ComplexRecipe("inv", "y = inv(a)", hostile=("unitary",)),
+    ComplexRecipe("det", "y = det(a)", hostile=("unitary", "singular")),
+    _real("det", "y = det(a)", "real(y * conj(y))", aspects=_SQUARE),
     ComplexRecipe("slogdet", "t, y = slogdet(a)", ("t",), ("y",)),
-    ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="matrix", hostile=("unitary",)),
-    ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="broadcast"),
-    ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="vector"),
-    ComplexRecipe("solve", "y = b\nfor i in range({trips}):\n    y = solve(a, y)", ("y",), second="matrix"),
-    ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), second="matrix"),
+    ComplexRecipe("solve", "y = solve(a, b)", second="matrix", hostile=("unitary",)),
+    ComplexRecipe("solve", "y = solve(a, b)", second="broadcast"),
+    ComplexRecipe("solve", "y = solve(a, b)", second="vector"),
+    ComplexRecipe("solve", "y = b\nfor i in range({trips}):\n    y = solve(a, y)", second="matrix"),
+    ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", second="matrix"),
     ComplexRecipe(
-        "triangular_solve",
-        "y = triangular_solve(a, b, lower=False, transposed=True)",
-        ("y",),
-        second="matrix",
+        "triangular_solve", "y = triangular_solve(a, b, lower=False, transposed=True)", second="matrix"
     ),
-    ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), second="broadcast"),
-    ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h)", ("y",)),
-    ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h, upper=True)", ("y",)),
+    ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", second="broadcast"),
+    ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h)"),
+    ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h, upper=True)"),
     ComplexRecipe(
         "qr",
         "q, r = qr(a)",
@@ -137,15 +146,11 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
         _ALL,
     ),
     ComplexRecipe(
-        "svd",
-        "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)",
-        ("y",),
-        aspects=_ALL,
-        hostile=("near repeated",),
+        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", aspects=_ALL, hostile=("near repeated",)
     ),
-    ComplexRecipe("svd", "s = svd(a)[1]", reals=_sums("s"), structure="repeated", hostile=("unitary",)),
-    ComplexRecipe("svdvals", "y = svdvals(a)", reals=("y",), aspects=_ALL, hostile=("near repeated",)),
-    ComplexRecipe("svdvals", "y = svdvals(a)", reals=_sums("y"), aspects=_ALL, structure="unitary"),
+    _real("svd", "s = svd(a)[1]", *_sums("s"), aspects=_SQUARE, structure="repeated", hostile=("unitary",)),
+    _real("svdvals", "y = svdvals(a)", "y", hostile=("near repeated",)),
+    _real("svdvals", "y = svdvals(a)", *_sums("y"), structure="unitary"),
     ComplexRecipe(
         "eigh",
         _HERMITIAN + "w, v = eigh(h)",
@@ -154,14 +159,11 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
         hostile=("near repeated",),
     ),
     ComplexRecipe(
-        "eigh",
-        _HERMITIAN + "w, v = eigh(h)\ny = matmul(v * {row:sin(w)}, {H:v})",
-        ("y",),
-        hostile=("near repeated",),
+        "eigh", _HERMITIAN + "w, v = eigh(h)\ny = matmul(v * {row:sin(w)}, {H:v})", hostile=("near repeated",)
     ),
-    ComplexRecipe("eigh", _HERMITIAN + "w = eigh(h)[0]", reals=_sums("w"), structure="repeated"),
-    ComplexRecipe("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", reals=("y",), hostile=("near repeated",)),
-    ComplexRecipe("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", reals=_sums("y"), structure="repeated"),
+    _real("eigh", _HERMITIAN + "w = eigh(h)[0]", *_sums("w"), aspects=_SQUARE, structure="repeated"),
+    _real("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", "y", aspects=_SQUARE, hostile=("near repeated",)),
+    _real("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", *_sums("y"), aspects=_SQUARE, structure="repeated"),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,)),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,), real=True),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(exp(w * 0.25), axis=-1)",), ("sum(abs(w), axis=-1)",)),
@@ -169,13 +171,13 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
         "eigvals", "w = eigvals(a)", ("sum(w * w * w, axis=-1)",), ("sum(abs(w), axis=-1)",), real=True
     ),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(w * w, axis=-1)",), structure="repeated"),
-    ComplexRecipe("pinv", "y = pinv(a)", ("y",), aspects=_ALL),
-    ComplexRecipe("lstsq", "y = lstsq(a, b)", ("y",), aspects=_ALL, second="matrix"),
-    ComplexRecipe("lstsq", "y = lstsq(a, b)", ("y",), aspects=("tall", "square"), second="broadcast"),
-    ComplexRecipe("matrix_norm", "y = matrix_norm(a, ord={norm})", reals=("y",), aspects=_ALL),
-    ComplexRecipe("vector_norm", "y = vector_norm(a, ord={order}, axis=-1)", reals=("y",), aspects=_ALL),
-    ComplexRecipe("matrix_power", "y = matrix_power(a, {n})", ("y",)),
-    ComplexRecipe("expm", "y = expm(a * 0.25)", ("y",), hostile=("singular", "repeated")),
-    ComplexRecipe("expm", "y = a\nfor i in range({trips}):\n    y = expm(y * 0.125)", ("y",)),
+    ComplexRecipe("pinv", "y = pinv(a)", aspects=_ALL),
+    ComplexRecipe("lstsq", "y = lstsq(a, b)", aspects=_ALL, second="matrix"),
+    ComplexRecipe("lstsq", "y = lstsq(a, b)", aspects=("tall", "square"), second="broadcast"),
+    _real("matrix_norm", "y = matrix_norm(a, ord={norm})", "y"),
+    _real("vector_norm", "y = vector_norm(a, ord={order}, axis=-1)", "y"),
+    ComplexRecipe("matrix_power", "y = matrix_power(a, {n})"),
+    ComplexRecipe("expm", "y = expm(a * 0.25)", hostile=("singular", "repeated")),
+    ComplexRecipe("expm", "y = a\nfor i in range({trips}):\n    y = expm(y * 0.125)"),
 )
 """Entrywise in loops, then reductions and products, then linear algebra."""

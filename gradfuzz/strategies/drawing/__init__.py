@@ -4,7 +4,7 @@
     draw                 `draw_many`: the k-th draw of a seed is the same on every machine
     climb                leads Hypothesis to the worst error
     op_set               the ops of `ops=`, and what can be written with them alone
-    shape, algebra       shapes of arrays and stacks; short constructors of expressions
+    shape, algebra       shapes of arrays and stacks; patterns and constructors of expressions
     shown, validation    how draws are shown; what an option may be
 
 - Every public strategy is a function under `st.composite`. Its options are keywords, checked when it draws,

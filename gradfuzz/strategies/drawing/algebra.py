@@ -1,118 +1,98 @@
-"""Short constructors of expressions, for the tables that programs are drawn from."""
+"""Expressions for the tables that programs are drawn from: patterns written as text, short constructors."""
 
 from __future__ import annotations
 
-from gradfuzz.programs import Call, Const, Expr, Name, call
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from gradfuzz.programs import Call, Const, Expr, Name, Program, Type, call, parse, walk
+from gradfuzz.strategies.drawing.dice import Odds
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """An expression in which every name is a place for another expression.
+
+    In the tables of loops `c` is the place of the carry, and what stands at `x` must be in the domain.
+    """
+
+    expr: Expr
+    places: tuple[str, ...]
+    """The names in alphabetical order."""
+
+    @property
+    def arity(self) -> int:
+        """The places other than the carry's."""
+        return len(self.places) - ("c" in self.places)
+
+    @property
+    def positive(self) -> int:
+        """How many of them, the last, must be in the domain."""
+        return self.places.count("x")
+
+    def __call__(self, *parts: Expr) -> Expr:
+        """The expression with one part at each place, in the order of the places."""
+        return _filled(self.expr, dict(zip(self.places, parts, strict=True)))
+
+    def filled(self, **parts: Expr) -> Expr:
+        """The same by name; a part without a place is left out."""
+        return _filled(self.expr, parts)
+
+
+def _filled(expr: Expr, parts: Mapping[str, Expr]) -> Expr:
+    if isinstance(expr, Name):
+        return parts[expr.id]
+    if isinstance(expr, Call):
+        return Call(expr.op, tuple([_filled(a, parts) for a in expr.args]), expr.params)
+    return expr
+
+
+@functools.cache
+def pattern(text: str) -> Pattern:
+    """The pattern that a text of the program language writes."""
+    expr = parse(f"def f():\n    return {text}\n").result.values[0]
+    return Pattern(expr, tuple(sorted({node.id for node in walk(expr) if isinstance(node, Name)})))
+
+
+def patterns(*rows: tuple[int, str]) -> Odds[Pattern]:
+    """A table of patterns."""
+    return Odds(*((weight, pattern(text)) for weight, text in rows))
+
+
+def written(params: Mapping[str, Type], lines: Iterable[str], outputs: str) -> Program:
+    """The program of some lines of text, which returns `outputs`."""
+    header = ", ".join(f'{name}: "{type}"' for name, type in params.items())
+    return parse(f"def f({header}):\n" + "".join(f"    {line}\n" for line in (*lines, f"return {outputs}")))
+
+
+# Constructors -----------------------------------------------------------------------------------------------
 
 
 def number(value: float) -> Const:
     return Const(float(value))
 
 
+def numbers(*rows: tuple[int, float]) -> Odds[Const]:
+    """A table of constants."""
+    return Odds(*((weight, number(value)) for weight, value in rows))
+
+
 def integer(value: int) -> Const:
     return Const(value)
 
 
-def add(a: Expr, b: Expr) -> Call:
-    return Call("add", (a, b))
+def _op(name: str) -> Callable[..., Call]:
+    return lambda *args: Call(name, args)
 
 
-def subtract(a: Expr, b: Expr) -> Call:
-    return Call("subtract", (a, b))
-
-
-def multiply(a: Expr, b: Expr) -> Call:
-    return Call("multiply", (a, b))
-
-
-def divide(a: Expr, b: Expr) -> Call:
-    return Call("divide", (a, b))
-
-
-def remainder(a: Expr, b: Expr) -> Call:
-    return Call("remainder", (a, b))
-
-
-def negative(a: Expr) -> Call:
-    return Call("negative", (a,))
-
-
-def sine(a: Expr) -> Call:
-    return Call("sin", (a,))
-
-
-def cosine(a: Expr) -> Call:
-    return Call("cos", (a,))
-
-
-def tan(a: Expr) -> Call:
-    return Call("tan", (a,))
-
-
-def tanh(a: Expr) -> Call:
-    return Call("tanh", (a,))
-
-
-def exp(a: Expr) -> Call:
-    return Call("exp", (a,))
-
-
-def log(a: Expr) -> Call:
-    return Call("log", (a,))
-
-
-def sqrt(a: Expr) -> Call:
-    return Call("sqrt", (a,))
-
-
-def absolute(a: Expr) -> Call:
-    return Call("abs", (a,))
-
-
-def sign(a: Expr) -> Call:
-    return Call("sign", (a,))
-
-
-def maximum(a: Expr, b: Expr) -> Call:
-    return Call("maximum", (a, b))
-
-
-def minimum(a: Expr, b: Expr) -> Call:
-    return Call("minimum", (a, b))
-
-
-def where(condition: Expr, a: Expr, b: Expr) -> Call:
-    return Call("where", (condition, a, b))
+add, multiply, remainder = map(_op, ("add", "multiply", "remainder"))
+absolute, both = map(_op, ("abs", "logical_and"))
 
 
 def compare(op: str, a: Expr, b: Expr) -> Call:
     """`op` is "less", "greater_equal", ..."""
     return Call(op, (a, b))
-
-
-def both(a: Expr, b: Expr) -> Call:
-    return Call("logical_and", (a, b))
-
-
-def either(a: Expr, b: Expr) -> Call:
-    return Call("logical_or", (a, b))
-
-
-def opposite(a: Expr) -> Call:
-    return Call("logical_not", (a,))
-
-
-def power(a: Expr, n: int) -> Call:
-    """`a` to the static integer `n`."""
-    return call("integer_pow", a, n=n)
-
-
-def square(a: Expr) -> Call:
-    return multiply(a, a)
-
-
-def real_power(a: Expr, b: Expr) -> Call:
-    return Call("pow", (a, b))
 
 
 def total(a: Expr) -> Call:
@@ -137,19 +117,3 @@ def cut(array: str, start: int, stop: int) -> Call:
 def set_at(array: str, value: Expr, *indices: Expr) -> Call:
     """`array` after `array[indices] = value`."""
     return call("index_update", Name(array), value, *indices, pattern=("at",) * len(indices))
-
-
-def size(expr: Expr) -> int:
-    """The number of ops in an expression; reading an entry of an array counts as none."""
-    if not isinstance(expr, Call):
-        return 0
-    return (expr.op != "index") + sum(size(a) for a in expr.args)
-
-
-def replaced(expr: Expr, by: Expr) -> Expr:
-    """An expression of the name `e` with another one in its place."""
-    if isinstance(expr, Name):
-        return by if expr.id == "e" else expr
-    if isinstance(expr, Call):
-        return Call(expr.op, tuple(replaced(a, by) for a in expr.args), expr.params)
-    return expr

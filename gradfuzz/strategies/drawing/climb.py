@@ -26,14 +26,10 @@ def climb(error: float | None, allowed: float = 1.0, *, label: str = "log10(erro
     if error is None:
         return _LOWEST
     ratio = error / allowed if allowed else (math.inf if error else 0.0)
-    if math.isnan(ratio):
-        score = _HIGHEST
+    if 0.0 < ratio < math.inf:
+        score = min(max(math.log10(ratio), _LOWEST), _HIGHEST)
     else:
-        score = (
-            min(max(math.log10(ratio), _LOWEST), _HIGHEST)
-            if 0.0 < ratio < math.inf
-            else (_HIGHEST if ratio else _LOWEST)
-        )
+        score = _HIGHEST if ratio else _LOWEST  # NaN is true
     if currently_in_test_context():
         target(score, label=label)
     return score

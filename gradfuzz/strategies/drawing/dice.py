@@ -21,8 +21,8 @@ _BELOW: dict[int, st.SearchStrategy[int]] = {}
 """`integers(0, n - 1)` by n, cached: making a strategy costs more than drawing from it."""
 
 
-class Table(Generic[T]):
-    """Options with integer weights, the simplest first. A draw shrinks towards the first."""
+class Odds(Generic[T]):
+    """A table of options with integer weights, the simplest first. A draw shrinks towards the first."""
 
     def __init__(self, *rows: tuple[int, T]) -> None:
         self.rows = rows
@@ -36,12 +36,12 @@ class Table(Generic[T]):
         """The option at `place`, an integer in [0, total) of the cumulated weights."""
         return self.rows[bisect.bisect_right(self._ends, place)][1]
 
-    def where(self, keep: Callable[[T], bool]) -> Table[T]:
+    def where(self, keep: Callable[[T], bool]) -> Odds[T]:
         """The table without the options that `keep` rejects; it may be empty."""
-        return Table(*(row for row in self.rows if keep(row[1])))
+        return Odds(*(row for row in self.rows if keep(row[1])))
 
 
-TRIPS = Table((5, 0), (8, 1), (26, 2), (30, 3), (14, 5), (8, 8), (8, 17))
+TRIPS = Odds((5, 0), (8, 1), (26, 2), (30, 3), (14, 5), (8, 8), (8, 17))
 """Trip counts and how often each is drawn."""
 
 
@@ -80,7 +80,7 @@ class Dice:
         """One of `options`, all equally likely."""
         return options[self.below(len(options))]
 
-    def weighted(self, table: Table[T]) -> T:
+    def weighted(self, table: Odds[T]) -> T:
         return table.at(self.below(table.total))
 
 

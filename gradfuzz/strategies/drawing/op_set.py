@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from gradfuzz.programs import Call, Expr, Name, walk
-from gradfuzz.strategies.drawing.dice import Dice, Table
+from gradfuzz.strategies.drawing.algebra import Pattern
+from gradfuzz.strategies.drawing.dice import Dice, Odds
 
 T = TypeVar("T")
 
@@ -19,60 +21,37 @@ INEQUALITIES = ("greater", "less", "greater_equal", "less_equal")
 COMPARISONS = (*INEQUALITIES, "equal", "not_equal")
 LOOP_OPS = (
     *JOINS,
-    *(
-        "negative",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "exp",
-        "log",
-        "sqrt",
-        "integer_pow",
-        "pow",
-        "abs",
-        "sign",
-        "where",
-        "astype",
-    ),
-    *(*COMPARISONS, "logical_and", "logical_or", "logical_not", "remainder"),
-    *(
-        *SCALARS,
-        "index_update",
-        "stack",
-        "concat",
-        "reshape",
-        "broadcast_to",
-        "permute_dims",
-        "flip",
-        "cumulative_sum",
-        "matmul",
-    ),
+    *("negative", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "integer_pow", "pow", "abs", "sign"),
+    *("where", "astype", *COMPARISONS, "logical_and", "logical_or", "logical_not", "remainder", *SCALARS),
+    *("index_update", "stack", "concat", "reshape", "broadcast_to", "permute_dims", "flip"),
+    *("cumulative_sum", "matmul"),
 )
 """All ops of loop programs."""
 
 
-def ops_of(option: Any) -> frozenset[str]:
-    """The ops of a table's option: an expression, its builder, an object with `build`, or None."""
+def ops_of(option: Pattern | Callable[..., Expr] | Expr | None) -> frozenset[str]:
+    """The ops of a table's option: an expression, a pattern, a builder of expressions, or None."""
     if option is None:
         return frozenset()
-    build = getattr(option, "build", option)
-    expr: Expr = build(*map(Name, inspect.signature(build).parameters)) if callable(build) else build
-    return frozenset(node.op for node in walk(expr) if isinstance(node, Call))
+    if isinstance(option, Pattern):
+        option = option.expr
+    elif callable(option):
+        option = option(*map(Name, inspect.signature(option).parameters))
+    return frozenset(node.op for node in walk(option) if isinstance(node, Call))
 
 
 @functools.lru_cache(maxsize=1024)
-def within(table: Table[T], ops: frozenset[str]) -> Table[T]:
+def within(table: Odds[T], ops: frozenset[str]) -> Odds[T]:
     """The options of `table` that use only these ops; it may be empty."""
-    return table.where(lambda option: ops_of(option) <= ops)
+    return table.where(lambda option: ops_of(option) <= ops)  # type: ignore[arg-type]
 
 
-def chosen(dice: Dice, table: Table[T]) -> T:
+def chosen(dice: Dice, table: Odds[T]) -> T:
     """One option of `table` that uses only the ops of `dice`."""
-    fitting: Table[T] = table if dice.ops is None else within(table, dice.ops)
+    fitting: Odds[T] = table if dice.ops is None else within(table, dice.ops)
     return dice.weighted(fitting)
 
 
-def offers(dice: Dice, table: Table[T]) -> bool:
+def offers(dice: Dice, table: Odds[T]) -> bool:
     """Whether `chosen` has an option to choose."""
     return dice.ops is None or bool(within(table, dice.ops).rows)

@@ -9,27 +9,27 @@ from typing import Literal, get_args
 
 from hypothesis import strategies as st
 
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.validation import check_choices, check_int
 
 Shape = tuple[int, ...]
 Aspect = Literal["square", "tall", "wide"]
 
-BATCHES: Table[Shape] = Table(
+BATCHES: Odds[Shape] = Odds(
     (30, ()), (20, (2,)), (14, (1,)), (14, (3,)), (12, (2, 3)), (4, (1, 2)), (6, (0,))
 )
 """Batch axes, the plain matrix first. Rank 4 is two batch axes; an empty batch has a gradient, too."""
 
-_SIZES: Table[int] = Table((30, 2), (30, 3), (15, 4), (10, 1), (8, 5), (7, 6))
+_SIZES: Odds[int] = Odds((30, 2), (30, 3), (15, 4), (10, 1), (8, 5), (7, 6))
 
 
 @functools.cache
-def _sizes(least: int, most: int) -> Table[int]:
+def _sizes(least: int, most: int) -> Odds[int]:
     return _SIZES.where(lambda size: least <= size <= most)
 
 
 @functools.cache
-def _batches(empty: bool, least: int) -> Table[Shape]:
+def _batches(empty: bool, least: int) -> Odds[Shape]:
     return BATCHES.where(lambda batch: len(batch) >= least and (empty or 0 not in batch))
 
 
@@ -38,7 +38,7 @@ def draw_batch(dice: Dice, *, empty: bool = True, least: int = 0) -> Shape:
     return dice.weighted(_batches(empty, least))
 
 
-_OTHERS: Table[Callable[[Shape], Shape]] = Table(
+_OTHERS: Odds[Callable[[Shape], Shape]] = Odds(
     (52, lambda batch: batch[1:]), (18, lambda batch: (1,) * len(batch)), (30, lambda batch: (2, *batch)[-2:])
 )
 
@@ -65,8 +65,8 @@ def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least:
     return (more, n) if aspect == "tall" else (n, more)
 
 
-_RANKS: Table[int] = Table((30, 2), (26, 1), (22, 3), (12, 4), (10, 0))
-_LENGTHS: Table[int] = Table((34, 2), (26, 3), (22, 1), (10, 4), (4, 5), (4, 0))
+_RANKS: Odds[int] = Odds((30, 2), (26, 1), (22, 3), (12, 4), (10, 0))
+_LENGTHS: Odds[int] = Odds((34, 2), (26, 3), (22, 1), (10, 4), (4, 5), (4, 0))
 MAX_ENTRIES = 24
 """The most entries an array of a tensor program starts with: second derivatives have the square of it."""
 

@@ -8,13 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs.language.precision import FORMATS, Precision, rounded
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Shape, draw_array
 from gradfuzz.strategies.drawing.shown import shown
-from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape
+from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape, reject
 
 Domain = Literal["any", "nonzero", "positive"]
 
@@ -45,7 +44,7 @@ def arrays(
     """
     low, high = _bounds(precision, min_value, max_value)
     if not zeros and low == high == 0:
-        raise InvalidArgument(
+        reject(
             f"min_value={min_value!r}, max_value={max_value!r}, zeros=False: nothing but 0 lies within the"
             " bounds"
         )
@@ -68,17 +67,15 @@ def _bounds(precision: Precision, min_value: float | None, max_value: float | No
     check_numbers(min_value=min_value, max_value=max_value)
     for what, value in (("min_value", min_value), ("max_value", max_value)):
         if value is not None and not (math.isfinite(value) and abs(value) <= FORMATS[precision].largest):
-            raise InvalidArgument(f"{what}={value!r}: a finite number of {precision}")
+            reject(f"{what}={value!r}: a finite number of {precision}")
         if value is not None and rounded(value, precision) != value:
-            raise InvalidArgument(
+            reject(
                 f"{what}={value!r} is no number of {precision}; the nearest one is"
                 f" {rounded(value, precision)!r}"
             )
     low, high = -math.inf if min_value is None else min_value, math.inf if max_value is None else max_value
     if low > high:
-        raise InvalidArgument(
-            f"min_value={min_value!r}, max_value={max_value!r}: min_value <= max_value must hold"
-        )
+        reject(f"min_value={min_value!r}, max_value={max_value!r}: min_value <= max_value must hold")
     return low, high
 
 
@@ -122,7 +119,7 @@ def _apart(
         )
     part = (high - low) / max(size, 1)
     if size > 1 and part <= 4.0 * FORMATS[precision].eps * max(abs(low), abs(high)):
-        raise InvalidArgument(
+        reject(
             f"ties=False with shape={shape!r}: {size} numbers of {precision} from {low!r} to {high!r} are not"
             " apart"
         )
@@ -175,18 +172,13 @@ _SCALES: dict[Precision, tuple[float, float, float]] = dict.fromkeys(FORMATS, (1
     "float16": (1e-2, 100.0, 1e-3)
 }
 
-_KINDS: Table[tuple[str, int]] = Table(
+_KINDS: Odds[tuple[str, int]] = Odds(
     *((2, ("ordinary", k)) for k in range(len(_ORDINARY))),
-    (26, ("fraction", 0)),
-    (9, ("power of two", 0)),
-    (13, ("near zero", 0)),
-    (9, ("zero", 0)),
-    (10, ("large", 0)),
-    (1, ("huge", 0)),
-    (1, ("tiny", 0)),
+    *((26, ("fraction", 0)), (9, ("power of two", 0)), (13, ("near zero", 0)), (9, ("zero", 0))),
+    *((10, ("large", 0)), (1, ("huge", 0)), (1, ("tiny", 0))),
 )
 """Ordinary numbers and zero take one draw each, so that shrinking prefers one only by this order."""
-_FILLS: Table[str] = Table(
+_FILLS: Odds[str] = Odds(
     (44, "ordinary"), (16, "fractions"), (12, "all equal"), (12, "one zero"), (10, "two zeros"), (6, "scaled")
 )
 

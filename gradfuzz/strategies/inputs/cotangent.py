@@ -7,12 +7,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program, typecheck
 from gradfuzz.strategies.drawing.dice import Dice, Draw
 from gradfuzz.strategies.drawing.shown import shown
-from gradfuzz.strategies.drawing.validation import check_numbers, check_program
+from gradfuzz.strategies.drawing.validation import check_numbers, check_program, reject
 
 Cotangents = tuple[npt.NDArray[np.float64] | None, ...]
 
@@ -37,13 +36,13 @@ def cotangents(
     check_program(program)
     check_numbers(min_value=min_value, max_value=max_value)
     if not -_LARGEST <= min_value <= max_value <= _LARGEST:
-        raise InvalidArgument(
+        reject(
             f"min_value={min_value!r}, max_value={max_value!r}: -32 <= min_value <= max_value <= 32 must hold"
         )
     low, high = math.ceil(min_value * _UNIT), math.floor(max_value * _UNIT)
     order = sorted(range(low, high + 1), key=lambda k: (abs(k - _UNIT), k))
     if order in ([], [0]):
-        raise InvalidArgument(
+        reject(
             f"min_value={min_value!r}, max_value={max_value!r}: no multiple of 1/8 but 0 lies between them"
         )
     dice = Dice(draw)

@@ -19,13 +19,12 @@ import numpy as np
 import numpy.random  # NumPy loads it at first use, which would be while Hypothesis times a draw
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Aspect, Shape, draw_batch, draw_size
 from gradfuzz.strategies.drawing.shown import shown
-from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape
+from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape, reject
 
 Structure = Literal[
     "general",
@@ -47,19 +46,11 @@ RECTANGULAR: frozenset[Structure] = frozenset(("general", "orthogonal", "low ran
 
 Matrix = npt.NDArray[np.float64]
 
-_KINDS: Table[tuple[str, float]] = Table(
-    (60, ("quarters", 1.0)),
-    (48, ("spectrum", 4.0)),
-    (6, ("spectrum", 1.0)),
-    (24, ("spectrum", 1e2)),
-    (10, ("spectrum", 1e4)),
-    (4, ("spectrum", 1e8)),
-    (2, ("spectrum", 1e12)),
-    (6, ("scaled", 2.0**-20)),
-    (6, ("scaled", 2.0**20)),
-    (2, ("tiny", 1.0)),
-    (2, ("huge", 1.0)),
-    (2, ("denormal", 1.0)),
+_KINDS: Odds[tuple[str, float]] = Odds(
+    *((60, ("quarters", 1.0)), (48, ("spectrum", 4.0)), (6, ("spectrum", 1.0))),
+    *((24, ("spectrum", 1e2)), (10, ("spectrum", 1e4)), (4, ("spectrum", 1e8)), (2, ("spectrum", 1e12))),
+    *((6, ("scaled", 2.0**-20)), (6, ("scaled", 2.0**20))),
+    *((2, ("tiny", 1.0)), (2, ("huge", 1.0)), (2, ("denormal", 1.0))),
 )
 """Small multiples of 1/4 with a heavy diagonal; given condition numbers; then the first kind, scaled away
 from 1, at last to the cube root of the dtype's largest number and below its smallest normal one.
@@ -77,11 +68,9 @@ def _quarters(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 def _rotation(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     """Stacks of orthogonal matrices with as many rows as the last entry of `shape`."""
-    return (
-        np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0]
-        if 0 not in shape
-        else np.zeros((*shape, shape[-1]))
-    )
+    if 0 in shape:
+        return np.zeros((*shape, shape[-1]))
+    return np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0]
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
@@ -281,14 +270,14 @@ def matrices(
     number.
     """
     if structure not in STRUCTURES:
-        raise InvalidArgument(f"structure={structure!r}: one of {', '.join(map(repr, STRUCTURES))}")
+        reject(f"structure={structure!r}: one of {', '.join(map(repr, STRUCTURES))}")
     check_precision(precision)
     check_numbers(min_condition=min_condition, max_condition=max_condition)
     dice = Dice(draw)
     chosen = _shape(dice, structure, least=1 if min_condition is None else 2) if shape is None else shape
     check_shape(chosen, axes=2)
     if structure not in RECTANGULAR and chosen[-1] != chosen[-2]:
-        raise InvalidArgument(f"shape={shape!r} with structure={structure!r}: such matrices are square")
+        reject(f"shape={shape!r} with structure={structure!r}: such matrices are square")
     if min_condition is None and max_condition is None:
         return shown(draw_matrix(dice, chosen, structure, precision, extremes=extremes))
     return shown(_conditioned(dice, chosen, structure, precision, min_condition, max_condition))
@@ -312,22 +301,16 @@ def _conditioned(
     told = f"min_condition={least!r}, max_condition={most!r}"
     if structure in _FIXED:
         known = ", ".join(repr(s) for s in STRUCTURES if s not in _FIXED)
-        raise InvalidArgument(
-            f"{told} with structure={structure!r}: condition numbers can be chosen for {known}"
-        )
+        reject(f"{told} with structure={structure!r}: condition numbers can be chosen for {known}")
     limit = 1.0 / (16.0 * FORMATS[precision].eps)
     low = 1.0 if least is None else least
     high = max(low, limit) if most is None else most
     if not 1.0 <= low <= high:
-        raise InvalidArgument(f"{told}: 1 <= min_condition <= max_condition must hold")
+        reject(f"{told}: 1 <= min_condition <= max_condition must hold")
     if (most is None and low > limit) or high > max(limit, 1.0):
-        raise InvalidArgument(
-            f"{told} with precision={precision!r}: rounding allows condition numbers up to {limit:.3g}"
-        )
+        reject(f"{told} with precision={precision!r}: rounding allows condition numbers up to {limit:.3g}")
     if low > 1.0 and min(shape[-2:]) == 1:
-        raise InvalidArgument(
-            f"{told} with shape={shape!r}: a matrix of one row or column has the condition number 1"
-        )
+        reject(f"{told} with shape={shape!r}: a matrix of one row or column has the condition number 1")
     condition = low * (high / low) ** (dice.below(_SHARES) / (_SHARES - 1))
     rng = np.random.default_rng([dice.below(1 << 16), *shape])
     symmetric = structure in ("spd", "symmetric")

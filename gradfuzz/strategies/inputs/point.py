@@ -107,15 +107,17 @@ def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.g
     return np.full(shape, dice.weighted(counts) if below is None and counts.rows else 0, np.int64)
 
 
+def arguments_of(inputs: Inputs) -> dict[str, Any]:
+    """A point as the interpreter takes it: int and bool scalars are Python's own."""
+    return {name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in inputs.items()}
+
+
 def defined(program: Program, inputs: Inputs, precision: Precision = "float64") -> bool:
     """Whether the program's value and every number on the way to it are finite in `precision`."""
     if refused_op(program, precision) is not None:
         return False
-    arguments: dict[str, Any] = {
-        name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in inputs.items()
-    }
     try:
-        outputs = interpret(program, arguments, _NAMESPACES[precision], trip_limit=1000)
+        outputs = interpret(program, arguments_of(inputs), _NAMESPACES[precision], trip_limit=1000)
     except EvaluationError:
         return False
     return all(bool(np.all(np.isfinite(value))) for value in outputs)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gradfuzz.programs import Assign, Call, For, Name, walk
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.strategies.linalg.program import OPS, SUM_OF_ALL
-from gradfuzz.strategies.loop.case import GeneratedCase
+from gradfuzz.strategies.loop.case import CaseView, GeneratedCase
 
 Matrices = npt.NDArray[np.float64]
 
@@ -24,13 +24,11 @@ _EXACT = 1e-13
 _NEAR = 1e-2
 
 
-class _View:
+class _View(CaseView):
     """A case, the list of its matrices, and their singular values."""
 
     def __init__(self, case: GeneratedCase) -> None:
-        self.case = case
-        self.nodes = list(walk(case.program))
-        self.ops = frozenset(n.op for n in self.nodes if isinstance(n, Call))
+        super().__init__(case)
         shape = case.points[0]["a"].shape
         self.batch, self.size = shape[:-2], shape[-2:]
         self.is_matrix = len(shape) > 1
@@ -125,11 +123,9 @@ def _orthogonal(v: _View) -> bool:
 
 
 def _triangle(v: _View, zero: Callable[[Matrices], Matrices]) -> bool:
-    return (
-        v.square
-        and v.size[0] > 1
-        and bool(np.any((v.matrices == zero(v.matrices)).all((-2, -1)) & (v.coranks == 0)))
-    )
+    if not v.square or v.size[0] < 2:
+        return False
+    return bool(np.any((v.matrices == zero(v.matrices)).all((-2, -1)) & (v.coranks == 0)))
 
 
 def _subnormal(v: _View) -> float:
@@ -164,7 +160,7 @@ def _before(v: _View) -> bool:
 
 
 def _after(v: _View) -> bool:
-    return any(isinstance(y, Call) and y.op in ("sin", "tanh") for y in v.case.program.result.values)
+    return any(isinstance(y, Call) and y.op in ("sin", "tanh") for y in v.outputs)
 
 
 def _in_loop(v: _View) -> bool:
@@ -227,7 +223,7 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
     "elementwise before": _before,
     "elementwise after": _after,
     "a result dropped": _dropped,
-    "several outputs": lambda v: len(v.case.program.result.values) > 1,
+    "several outputs": lambda v: len(v.outputs) > 1,
     "in a loop": _in_loop,
     "one operand constant": lambda v: len(v.case.wrt) < len(v.case.program.params),
     "second order": lambda v: len(v.case.modes) == 2,

@@ -5,31 +5,32 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from gradfuzz.programs import Program, parse
+from gradfuzz.programs import Program, Type
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.algebra import written
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
 from gradfuzz.strategies.drawing.validation import check_choices, check_int
 from gradfuzz.strategies.inputs.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
 from gradfuzz.strategies.linalg.recipes import RECIPES, WEIGHTS, Recipe
-from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
+from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 
 NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
 NORM_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 POWERS = (2, 3, 1, 0, -1, -2)
 """Values for blanks of recipes: orders of `matrix_norm` and `vector_norm`, exponents of `matrix_power`."""
-_BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
+_BEFORE = Odds((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
 _TOTAL = 12
 """The percentage of programs that return the plain sum of all results."""
 SUM_OF_ALL = "sum_of_all"
 """The name of that sum in a program's text."""
-_AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
+_AFTER = Odds((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +43,17 @@ class LinalgProgram:
 
 
 @functools.cache
-def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
+def _recipes(ops: tuple[str, ...]) -> Odds[tuple[Recipe, ...]]:
     """The recipes of each op in `ops`."""
-    return Table(*((WEIGHTS[op], tuple(r for r in RECIPES if r.op == op)) for op in ops))
+    return Odds(*((WEIGHTS[op], tuple(r for r in RECIPES if r.op == op)) for op in ops))
 
 
 def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> LinalgProgram:
     rows: tuple[Recipe, ...] = dice.weighted(_recipes(ops))
     recipe = dice.pick(rows)
-    batch = (
-        ()
-        if recipe.second == "vectors"
-        else draw_batch(dice, empty=empty, least=recipe.second == "broadcast")
-    )
+    batch: Shape = ()
+    if recipe.second != "vectors":
+        batch = draw_batch(dice, empty=empty, least=recipe.second == "broadcast")
     size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch, least=recipe.least)
     return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))
 
@@ -82,7 +81,6 @@ def compose(
     if fitting and not total and dice.chance(30):
         structure = dice.pick(fitting)
     text = statements(dice, recipe, shapes["a"])
-    header = ", ".join(f'{name}: "float{list(shape)}"' for name, shape in shapes.items())
     before = dice.weighted(_BEFORE) if structure == "general" and recipe.second != "vectors" else "{}"
     lines = [] if before == "{}" else [f"a = {before.format('a', 'a')}"]
     lines += text.splitlines()
@@ -94,11 +92,9 @@ def compose(
         outputs = SUM_OF_ALL
     else:
         outputs = ", ".join(_outputs(dice, recipe, shapes["a"]))
-    body = "".join(f"    {line}\n" for line in [*lines, f"return {outputs}"])
+    program = written({name: Type("float", shape) for name, shape in shapes.items()}, lines, outputs)
     structures: dict[str, Structure] = {"a": structure, "b": "general"}
-    return LinalgProgram(
-        parse(f"def f({header}):\n{body}"), recipe, {k: (s, structures[k]) for k, s in shapes.items()}
-    )
+    return LinalgProgram(program, recipe, {k: (s, structures[k]) for k, s in shapes.items()})
 
 
 def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
@@ -144,21 +140,18 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
 def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
     """The recipe's statements for a first parameter of `shape`, with all blanks filled."""
     text = recipe.lines
-    for name, options in (
-        ("{norm}", NORMS),
-        ("{order}", NORM_ORDERS[: 3 if 0 in shape else None]),
-        ("{axis}", ("None", "-1", "0")),
-    ):
-        if name in text:
-            text = text.replace(name, dice.pick(options))
-    if "{n}" in text:
-        text = text.replace("{n}", str(dice.pick(POWERS)))
-    if "{p}" in text:
-        text = text.replace("{p}", str(dice.pick(POWERS[:4])))
-    if "{k}" in text:
-        text = text.replace("{k}", str(dice.pick((0, 1, -1))))
-    if "{trips}" in text:
-        text = text.replace("{trips}", str(dice.pick((1, 2, 0, 3))))
+    choices: dict[str, Sequence[object]] = {
+        "{norm}": NORMS,
+        "{order}": NORM_ORDERS[: 3 if 0 in shape else None],
+        "{axis}": ("None", "-1", "0"),
+        "{n}": POWERS,
+        "{p}": POWERS[:4],
+        "{k}": (0, 1, -1),
+        "{trips}": (1, 2, 0, 3),
+    }
+    for blank, options in choices.items():
+        if blank in text:
+            text = text.replace(blank, str(dice.pick(options)))
     return _filled(text, dice, shape)
 
 
@@ -167,13 +160,24 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
     if "{d}" in text:
         weights = [(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]
         text = text.replace("{d}", f"array({weights})")
-    axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
-    text = re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
-    text = re.sub(
-        r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text
-    )
+    text = with_rows(text, shape)
+    text = re.sub(r"\{T:(\w+)\}", lambda found: transposed(found[1], shape), text)
     first = ", ".join([*(f"0:{n}" for n in shape[:-2]), "0:1", f"0:{min(shape[-2:])}"])
     return re.sub(r"\{head:(\w+)\}", lambda found: f"{found[1]}[{first}]", text)
+
+
+def transposed(name: str, shape: Shape) -> str:
+    """The text of `name`, an array like one of `shape`, with the last two axes swapped."""
+    return f"permute_dims({name}, axes={(*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)})"
+
+
+def with_rows(text: str, shape: Shape) -> str:
+    """`text` with `{row:values}` written out."""
+
+    def row(found: re.Match[str]) -> str:
+        return f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})"
+
+    return re.sub(r"\{row:([^}]*)\}", row, text)
 
 
 def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs:
@@ -230,10 +234,10 @@ def linalg_cases(
     check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _program(dice, _checked(ops, max_side), max_side, empty)
-    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    precision = draw_precision(dice, precisions, 30)
     names = tuple(program.arguments)
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
-    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    modes = draw_modes(dice, max_order)
     count = points or (1 if math.prod(program.arguments["a"][0]) > _LARGE or not dice.chance(40) else 2)
     drawn = tuple(point_of(dice, program, precision) for _ in range(count))
     return GeneratedCase(program.program, drawn, wrt, precision, modes)

@@ -41,7 +41,7 @@ class Recipe:
 
     op: str
     lines: str
-    outputs: tuple[str, ...]
+    outputs: tuple[str, ...] = ("y",)
     aspects: tuple[Aspect, ...] = _SQUARE
     structure: Structure = "general"
     second: Second = ""
@@ -57,12 +57,6 @@ class Recipe:
     """The smallest side: libraries may treat larger matrices differently."""
 
 
-_QR = ("q * q", "r * r", "matmul(q * {d}, r)")
-_QR_ALIGNED = "t = sign({head:q})\nq = q * t\nr = {T:t} * r"
-_SVD = ("s", "u * u", "vh * vh", "matmul(u * {d}, vh)")
-_SVD_ALIGNED = "t = sign({head:u})\nu = u * t\nvh = {T:t} * vh"
-_EIGH = ("w", "v * v", "matmul(v * {d}, {T:v})")
-_EIGH_ALIGNED = "v = v * sign({head:v})"
 _SUMS = ("sum({0}, axis=-1)", "sum({0} * {0}, axis=-1)")
 
 
@@ -71,62 +65,36 @@ def _sums(name: str) -> tuple[str, ...]:
     return tuple(text.format(name) for text in _SUMS)
 
 
+def _qr(lines: str, outputs: tuple[str, ...], aspects: tuple[Aspect, ...], *hostile: Structure) -> Recipe:
+    aligned = "t = sign({head:q})\nq = q * t\nr = {T:t} * r"
+    return Recipe(
+        "qr", lines, outputs, aspects, "general", "", hostile, ("q",), aligned=aligned, results=("q", "r")
+    )
+
+
+def _triangular(lines: str, structure: Structure = "lower", second: Second = "matrix") -> Recipe:
+    return Recipe("triangular_solve", lines, structure=structure, second=second)
+
+
 RECIPES: tuple[Recipe, ...] = (
-    Recipe("inv", "y = inv(a)", ("y",), hostile=_INVERTIBLE),
-    Recipe("det", "y = det(a)", ("y",), hostile=_INVERTIBLE),
-    Recipe("det", "y = det(a)", ("y",), structure="singular", hostile=_SINGULAR),
-    Recipe("det", "y = det(a)", ("y",), least=4),
-    Recipe("det", "y = det(a)\ny = y + trace(a)", ("y",), least=4),
-    Recipe("slogdet", "y = slogdet(a)[1]", ("y",), hostile=_INVERTIBLE),
-    Recipe("solve", "y = solve(a, b)", ("y",), second="matrix", hostile=_INVERTIBLE),
-    Recipe("solve", "y = solve(a, b)", ("y",), second="vector"),
-    Recipe("solve", "y = solve(a, b)", ("y",), second="broadcast"),
-    Recipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), structure="lower", second="matrix"),
-    Recipe(
-        "triangular_solve",
-        "y = triangular_solve(a, b, lower=False)",
-        ("y",),
-        structure="upper",
-        second="broadcast",
-    ),
-    Recipe(
-        "triangular_solve",
-        "y = triangular_solve(a, b, transposed=True)",
-        ("y",),
-        structure="lower",
-        second="matrix",
-    ),
-    Recipe(
-        "triangular_solve",
-        "y = triangular_solve(a, b, unit_diagonal=True)",
-        ("y",),
-        structure="lower",
-        second="matrix",
-    ),
-    Recipe(
-        "triangular_solve", "y = triangular_solve(a, b, left=False)", ("y",), structure="lower", second="left"
-    ),
-    Recipe("cholesky", "y = cholesky(a)", ("y",), structure="spd", hostile=("repeated", "near repeated")),
-    Recipe("cholesky", "y = cholesky(a, upper=True)", ("y",), structure="spd"),
-    Recipe(
-        "qr",
-        "q, r = qr(a)",
-        _QR,
-        _ALL,
-        hostile=_INVERTIBLE,
-        factors=("q",),
-        aligned=_QR_ALIGNED,
-        results=("q", "r"),
-    ),
-    Recipe(
-        "qr",
-        "q, r = qr(a, mode='complete')",
-        ("q * q", "r * r"),
-        ("square", "wide"),
-        factors=("q",),
-        aligned=_QR_ALIGNED,
-        results=("q", "r"),
-    ),
+    Recipe("inv", "y = inv(a)", hostile=_INVERTIBLE),
+    Recipe("det", "y = det(a)", hostile=_INVERTIBLE),
+    Recipe("det", "y = det(a)", structure="singular", hostile=_SINGULAR),
+    Recipe("det", "y = det(a)", least=4),
+    Recipe("det", "y = det(a)\ny = y + trace(a)", least=4),
+    Recipe("slogdet", "y = slogdet(a)[1]", hostile=_INVERTIBLE),
+    Recipe("solve", "y = solve(a, b)", second="matrix", hostile=_INVERTIBLE),
+    Recipe("solve", "y = solve(a, b)", second="vector"),
+    Recipe("solve", "y = solve(a, b)", second="broadcast"),
+    _triangular("y = triangular_solve(a, b)"),
+    _triangular("y = triangular_solve(a, b, lower=False)", "upper", "broadcast"),
+    _triangular("y = triangular_solve(a, b, transposed=True)"),
+    _triangular("y = triangular_solve(a, b, unit_diagonal=True)"),
+    _triangular("y = triangular_solve(a, b, left=False)", second="left"),
+    Recipe("cholesky", "y = cholesky(a)", structure="spd", hostile=("repeated", "near repeated")),
+    Recipe("cholesky", "y = cholesky(a, upper=True)", structure="spd"),
+    _qr("q, r = qr(a)", ("q * q", "r * r", "matmul(q * {d}, r)"), _ALL, *_INVERTIBLE),
+    _qr("q, r = qr(a, mode='complete')", ("q * q", "r * r"), ("square", "wide")),
     Recipe(
         "lu",
         "p, l, u = lu(a)",
@@ -137,91 +105,82 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe(
         "svd",
         "u, s, vh = svd(a)",
-        _SVD,
+        ("s", "u * u", "vh * vh", "matmul(u * {d}, vh)"),
         _ALL,
         hostile=("near repeated",),
         factors=("u", "vh"),
-        aligned=_SVD_ALIGNED,
+        aligned="t = sign({head:u})\nu = u * t\nvh = {T:t} * vh",
         results=("u", "s", "vh"),
     ),
     Recipe(
-        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", ("y",), _ALL, hostile=("near repeated",)
+        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", aspects=_ALL, hostile=("near repeated",)
     ),
     Recipe("svd", "s = svd(a)[1]", _sums("s"), structure="repeated", hostile=("orthogonal",)),
-    Recipe("svdvals", "y = svdvals(a)", ("y",), _ALL, hostile=("near repeated", "companion")),
+    Recipe("svdvals", "y = svdvals(a)", aspects=_ALL, hostile=("near repeated", "companion")),
     Recipe("svdvals", "y = svdvals(a)", _sums("y"), _ALL, structure="orthogonal", hostile=("repeated",)),
     Recipe(
         "eigh",
         "w, v = eigh(a)",
-        _EIGH,
+        ("w", "v * v", "matmul(v * {d}, {T:v})"),
         structure="symmetric",
         hostile=("near repeated",),
         factors=("v",),
-        aligned=_EIGH_ALIGNED,
+        aligned="v = v * sign({head:v})",
         results=("w", "v"),
     ),
     Recipe(
         "eigh",
         "w, v = eigh(a)\ny = matmul(v * {row:sin(w)}, {T:v})",
-        ("y",),
         structure="symmetric",
         hostile=("near repeated",),
     ),
     Recipe("eigh", "w = eigh(a)[0]", _sums("w"), structure="repeated"),
-    Recipe("eigvalsh", "y = eigvalsh(a)", ("y",), structure="symmetric", hostile=("near repeated",)),
+    Recipe("eigvalsh", "y = eigvalsh(a)", structure="symmetric", hostile=("near repeated",)),
     Recipe("eigvalsh", "y = eigvalsh(a)", _sums("y"), structure="repeated"),
-    Recipe("pinv", "y = pinv(a)", ("y",), _ALL, hostile=_INVERTIBLE),
-    Recipe("lstsq", "y = lstsq(a, b)", ("y",), _ALL, second="matrix", hostile=_INVERTIBLE),
-    Recipe("lstsq", "y = lstsq(a, b)", ("y",), ("tall", "square"), second="vector"),
-    Recipe("lstsq", "y = lstsq(a, b)", ("y",), ("tall", "square"), second="broadcast"),
-    Recipe("matrix_norm", "y = matrix_norm(a, ord={norm})", ("y",), _ALL),
+    Recipe("pinv", "y = pinv(a)", aspects=_ALL, hostile=_INVERTIBLE),
+    Recipe("lstsq", "y = lstsq(a, b)", aspects=_ALL, second="matrix", hostile=_INVERTIBLE),
+    Recipe("lstsq", "y = lstsq(a, b)", aspects=("tall", "square"), second="vector"),
+    Recipe("lstsq", "y = lstsq(a, b)", aspects=("tall", "square"), second="broadcast"),
+    Recipe("matrix_norm", "y = matrix_norm(a, ord={norm})", aspects=_ALL),
     Recipe(
         "matrix_norm",
         "y = matrix_norm(a)",
-        ("y",),
-        _ALL,
+        aspects=_ALL,
         structure="zero line",
         hostile=("low rank", "orthogonal"),
     ),
-    Recipe("vector_norm", "y = vector_norm(a, ord={order}, axis={axis})", ("y",), _ALL),
-    Recipe("matrix_power", "y = matrix_power(a, {n})", ("y",), hostile=_INVERTIBLE),
-    Recipe("matrix_power", "y = matrix_power(a, {p})", ("y",), structure="companion", hostile=_SINGULAR),
-    Recipe("expm", "y = expm(a * 0.25)", ("y",), hostile=_POLYNOMIAL),
-    Recipe("trace", "y = trace(a, offset={k})", ("y",), _ALL),
-    Recipe("diagonal", "y = diagonal(a, offset={k})", ("y",), _ALL),
+    Recipe("vector_norm", "y = vector_norm(a, ord={order}, axis={axis})", aspects=_ALL),
+    Recipe("matrix_power", "y = matrix_power(a, {n})", hostile=_INVERTIBLE),
+    Recipe("matrix_power", "y = matrix_power(a, {p})", structure="companion", hostile=_SINGULAR),
+    Recipe("expm", "y = expm(a * 0.25)", hostile=_POLYNOMIAL),
+    Recipe("trace", "y = trace(a, offset={k})", aspects=_ALL),
+    Recipe("diagonal", "y = diagonal(a, offset={k})", aspects=_ALL),
     Recipe("tril", "y = tril(a, {k})", ("y * y",), _ALL),
     Recipe("triu", "y = triu(a, {k})", ("y * y",), _ALL),
-    Recipe("kron", "y = kron(a, b)", ("y",), _ALL, second="any", hostile=("zero line",)),
-    Recipe("kron", "y = kron(a, b)", ("y",), second="broadcast"),
-    Recipe("outer", "y = outer(a, b)", ("y",), second="vectors"),
-    Recipe("matmul", "y = matmul(a, b)", ("y",), second="matrix", hostile=("zero line", "singular")),
-    Recipe("matmul", "y = matmul(a, b)", ("y",), second="broadcast"),
+    Recipe("kron", "y = kron(a, b)", aspects=_ALL, second="any", hostile=("zero line",)),
+    Recipe("kron", "y = kron(a, b)", second="broadcast"),
+    Recipe("outer", "y = outer(a, b)", second="vectors"),
+    Recipe("matmul", "y = matmul(a, b)", second="matrix", hostile=("zero line", "singular")),
+    Recipe("matmul", "y = matmul(a, b)", second="broadcast"),
     Recipe(
-        "solve",
-        "y = b\nfor i in range({trips}):\n    y = solve(a, y)",
-        ("y",),
-        second="matrix",
-        hostile=_INVERTIBLE,
+        "solve", "y = b\nfor i in range({trips}):\n    y = solve(a, y)", second="matrix", hostile=_INVERTIBLE
     ),
-    Recipe("inv", "y = a\nfor i in range({trips}):\n    y = inv(y) + a", ("y",), structure="spd"),
-    Recipe("expm", "y = a\nfor i in range({trips}):\n    y = expm(y * 0.125)", ("y",)),
+    Recipe("inv", "y = a\nfor i in range({trips}):\n    y = inv(y) + a", structure="spd"),
+    Recipe("expm", "y = a\nfor i in range({trips}):\n    y = expm(y * 0.125)"),
     Recipe(
         "cholesky",
         "y = a\nfor i in range({trips}):\n    c = cholesky(y)\n    y = matmul({T:c}, c)",
-        ("y",),
         structure="spd",
     ),
-    Recipe("matmul", "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y))", ("y",), second="matrix"),
-    Recipe("qr", "q, r = qr(a)\ny = solve(matmul({T:q}, q) + matmul({T:r}, r), a)", ("y",)),
+    Recipe("matmul", "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y))", second="matrix"),
+    Recipe("qr", "q, r = qr(a)\ny = solve(matmul({T:q}, q) + matmul({T:r}, r), a)"),
     Recipe("svd", "s = svd(inv(a))[1]", ("s",)),
-    Recipe("det", "y = det(matmul(a, {T:a}) + a)", ("y",), hostile=_SINGULAR),
-    Recipe(
-        "cholesky", "c = cholesky(0.5 * (a + {T:a}))\ny = triangular_solve(c, a)", ("y",), structure="spd"
-    ),
-    Recipe("triangular_solve", "l = tril(a)\ny = triangular_solve(l, b)", ("y",), second="matrix"),
-    Recipe("eigvalsh", "y = eigvalsh(matmul(a, {T:a}))", ("y",), ("square", "wide")),
-    Recipe("slogdet", "c = cholesky(a)\ny = slogdet(c)[1] - trace(c)", ("y",), structure="spd"),
-    Recipe("matrix_norm", "y = matrix_norm(inv(a) - {T:a})", ("y",)),
+    Recipe("det", "y = det(matmul(a, {T:a}) + a)", hostile=_SINGULAR),
+    Recipe("cholesky", "c = cholesky(0.5 * (a + {T:a}))\ny = triangular_solve(c, a)", structure="spd"),
+    Recipe("triangular_solve", "l = tril(a)\ny = triangular_solve(l, b)", second="matrix"),
+    Recipe("eigvalsh", "y = eigvalsh(matmul(a, {T:a}))", aspects=("square", "wide")),
+    Recipe("slogdet", "c = cholesky(a)\ny = slogdet(c)[1] - trace(c)", structure="spd"),
+    Recipe("matrix_norm", "y = matrix_norm(inv(a) - {T:a})"),
     Recipe("inv", "w, v = eigh(a + {T:a})\ny = matmul(inv(a), v * v)", ("w", "y")),
 )
 """First single ops, then loops, then ops of ops; the last make their own triangles and symmetric matrices."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import (
     FLOAT,
@@ -23,31 +22,23 @@ from gradfuzz.programs import (
 )
 from gradfuzz.strategies.drawing.algebra import (
     absolute,
-    add,
     at,
-    both,
     compare,
     cut,
-    divide,
-    either,
     integer,
     multiply,
-    negative,
     number,
-    opposite,
-    remainder,
+    numbers,
+    patterns,
     set_at,
-    sine,
-    square,
     stack,
-    subtract,
     total,
 )
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.op_set import INEQUALITIES, chosen, offers
-from gradfuzz.strategies.drawing.validation import check_choices, check_int, check_types
+from gradfuzz.strategies.drawing.validation import check_choices, check_int, check_types, reject
 from gradfuzz.strategies.loop.expression import Scope, comparison, makes_scalar, operand, update
-from gradfuzz.strategies.loop.patterns import REDUCTIONS, Pattern, check_carried
+from gradfuzz.strategies.loop.patterns import REDUCTIONS, check_carried
 
 Inner = Callable[[Scope], tuple[list[Stmt], str]]
 """Writes an inner loop in the given scope: its statements, and the float scalar that is its result."""
@@ -85,7 +76,7 @@ class BodyPlan:
         cls,
         dice: Dice,
         *,
-        temporaries: Table[int] | None = None,
+        temporaries: Odds[int] | None = None,
         branches: bool = True,
         exits: tuple[str, ...] = (),
     ) -> BodyPlan:
@@ -96,10 +87,10 @@ class BodyPlan:
         return cls(count, branch and branches, leave if leave.split()[0] in exits else "", overwritten, pair)
 
 
-TEMPORARIES = Table((74, 0), (20, 1), (6, 2))
+TEMPORARIES = Odds((74, 0), (20, 1), (6, 2))
 """How many temporaries a body has."""
-_EXITS = Table((85, "none"), (4, "break last"), (4, "break first"), (7, "continue"))
-_PAIRS = Table((5, "in turn"), (3, "at once"), (3, "swap"))
+_EXITS = Odds((85, "none"), (4, "break last"), (4, "break first"), (7, "continue"))
+_PAIRS = Odds((5, "in turn"), (3, "at once"), (3, "swap"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +175,8 @@ class Body:
 
     def _scalar(self, dice: Dice, scope: Scope, name: str, base: str) -> Expr:
         if base != name and offers(dice, _TWICE) and dice.chance(40):
-            return chosen(dice, _TWICE)(Name(base), Name(name), operand(dice, scope.without(base)))
+            twice = chosen(dice, _TWICE)
+            return twice.filled(t=Name(base), c=Name(name), p=operand(dice, scope.without(base)))
         return update(dice, scope, Name(base), ())
 
     def _vector(self, dice: Dice, scope: Scope, base: str, length: int) -> Expr:
@@ -247,7 +239,7 @@ class Body:
         if not compares or not offers(dice, _CONDITIONS) or not dice.chance(12):
             return first
         second = self._on_value(dice, scope, name)
-        return chosen(dice, _CONDITIONS)(first, second)
+        return chosen(dice, _CONDITIONS).filled(a=first, b=second)
 
     def _on_value(self, dice: Dice, scope: Scope, name: str) -> Expr:
         return comparison(dice, scope, scalar_of(dice, name, self.carries[name]), exclude=name)
@@ -270,30 +262,23 @@ class Body:
         return If(condition, (Continue(),))
 
 
-_HANDED_ON: Table[Callable[[Expr], Expr]] = Table(
-    (3, lambda p: p),
-    (2, lambda p: multiply(p, number(0.5))),
-    (1, negative),
-)
-_TWICE: Table[Callable[[Expr, Expr, Expr], Expr]] = Table(
-    (4, lambda t, c, p: multiply(t, t)),
-    (3, lambda t, c, p: add(sine(t), multiply(t, p))),
-    (3, lambda t, c, p: add(multiply(t, t), c)),
-    (2, lambda t, c, p: divide(t, add(number(1.0), square(t)))),
-    (1, lambda t, c, p: subtract(multiply(t, c), multiply(p, t))),
+_HANDED_ON = patterns((3, "p"), (2, "p * 0.5"), (1, "-p"))
+_TWICE = patterns(
+    *((4, "t * t"), (3, "sin(t) + t * p"), (3, "t * t + c"), (2, "t / (1.0 + t * t)"), (1, "t * c - p * t"))
 )
 """An expression of a temporary `t`, used more than once, the carry `c` and another scalar."""
-_MOVED: Table[Callable[[str, int], Expr]] = Table(
+_MOVED: Odds[Callable[[str, int], Expr]] = Odds(
     (1, lambda name, length: call("concat", cut(name, 1, length), cut(name, 0, 1))),
     (1, lambda name, length: call("flip", Name(name))),
     (1, lambda name, length: call("cumulative_sum", Name(name))),
 )
 """Vectors of the same length with their entries moved."""
-_WITH_PRODUCT: Table[Callable[[Expr, Expr], Expr]] = Table(
-    (1, multiply), (1, add), (1, lambda m, p: divide(m, add(number(2.0), sine(p))))
-)
-_CONDITIONS: Table[Callable[[Expr, Expr], Expr]] = Table(
-    (1, both), (1, either), (1, lambda first, second: opposite(first))
+_WITH_PRODUCT = patterns((1, "m * p"), (1, "m + p"), (1, "m / (2.0 + sin(p))"))
+_CONDITIONS = patterns((1, "a and b"), (1, "a or b"), (1, "not a"))
+_STOPS = numbers((4, 2.0), (4, 4.0), (3, 10.0), (1, 100.0), (2, 0.75))
+"""The bounds at which a break by value leaves."""
+_ON_COUNTER = patterns(
+    *((1, "i % 2 == 0"), (1, "i != 1"), (1, "i == n"), (1, "i >= n"), (1, "i < n"), (1, "i > n"))
 )
 
 
@@ -315,24 +300,10 @@ def scalar_from(dice: Dice, name: str, type_: Type) -> Expr:
     return at(name, *(integer(0) for _ in type_.sizes))
 
 
-_STOPS = Table((4, number(2.0)), (4, number(4.0)), (3, number(10.0)), (1, number(100.0)), (2, number(0.75)))
-"""The bounds at which a break by value leaves."""
-
-
 def _on_counter(dice: Dice, counter: str) -> Expr:
     """The counter compared with a small number."""
-    pattern = chosen(dice, _ON_COUNTER)
-    return pattern.build(Name(counter), *(integer(dice.below(3)) for _ in range(1, pattern.arity)))
-
-
-_ON_COUNTER: Table[Pattern] = Table(
-    (1, Pattern(1, lambda i: compare("equal", remainder(i, integer(2)), integer(0)))),
-    (1, Pattern(1, lambda i: compare("not_equal", i, integer(1)))),
-    (1, Pattern(2, lambda i, n: compare("equal", i, n))),
-    (1, Pattern(2, lambda i, n: compare("greater_equal", i, n))),
-    (1, Pattern(2, lambda i, n: compare("less", i, n))),
-    (1, Pattern(2, lambda i, n: compare("greater", i, n))),
-)
+    form = chosen(dice, _ON_COUNTER)
+    return form(Name(counter), *(integer(dice.below(3)) for _ in range(1, form.arity)))
 
 
 # Strategies -------------------------------------------------------------------------------------------------
@@ -363,15 +334,15 @@ def loop_bodies(
     check_types("carries", carries)
     check_types("names", names)
     if not carries or any(not t.is_float or t.is_stack for t in carries.values()):
-        raise InvalidArgument(f"carries={dict(carries)!r}: give at least one carry; carries are floats")
+        reject(f"carries={dict(carries)!r}: give at least one carry; carries are floats")
     both_ways = sorted({*carries} & {*names})
     if both_ways:
-        raise InvalidArgument(
+        reject(
             f"carries={dict(carries)!r} and names={dict(names)!r} share {', '.join(both_ways)}; a name is one"
             " or the other"
         )
     if any(not t.is_float or t.is_stack for t in names.values()):
-        raise InvalidArgument(f"names={dict(names)!r}: a body reads floats; name its int as counter")
+        reject(f"names={dict(names)!r}: a body reads floats; name its int as counter")
     check_int("max_temporaries", max_temporaries, 0)
     if exits != ():
         check_choices("exits", exits, ("break", "continue"))

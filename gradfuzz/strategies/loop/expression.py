@@ -14,14 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import FLOAT, INT, ArrayConst, Expr, Name, Type, call
 from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.strategies.drawing.algebra import at, compare, cut, integer, multiply, number, remainder, total
 from gradfuzz.strategies.drawing.dice import Dice, Draw
 from gradfuzz.strategies.drawing.op_set import INEQUALITIES, chosen, offers
-from gradfuzz.strategies.drawing.validation import check_int, check_shape, check_types
+from gradfuzz.strategies.drawing.validation import check_int, check_shape, check_types, reject
 from gradfuzz.strategies.loop.patterns import (
     CARRIED,
     JOINED,
@@ -199,7 +198,7 @@ def term(dice: Dice, scope: Scope, shape: Shape, depth: int) -> Expr:
             arguments.append(in_domain(dice, scope))
         else:
             arguments.append(term(dice, scope, shape if shape and dice.chance(50) else (), depth - 1))
-    return form.build(*arguments)
+    return form(*arguments)
 
 
 def _plain(shape: Shape) -> bool:
@@ -237,7 +236,7 @@ def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 
             arguments.append(Name(dice.pick(scope.names(shape))))
         else:
             arguments.append(operand(dice, scope))
-    return form.build(carry, *arguments)
+    return form(carry, *arguments)
 
 
 # Strategies -------------------------------------------------------------------------------------------------
@@ -268,15 +267,13 @@ def expressions(
     check_shape(shape)
     for name, t in names.items():
         if t.dtype == "bool" or (t.dtype == "int" and t.shape) or t.is_stack:
-            raise InvalidArgument(
-                f"names has {name!r} of type {t}: an expression reads floats and int scalars"
-            )
+            reject(f"names has {name!r} of type {t}: an expression reads floats and int scalars")
     for name in raw:
         if names.get(name) != FLOAT:
-            raise InvalidArgument(f"raw={raw!r}: {name!r} is not a float scalar of names={dict(names)!r}")
+            reject(f"raw={raw!r}: {name!r} is not a float scalar of names={dict(names)!r}")
     allowed = check_ops(ops)
     if len(terms(allowed, scalar=True).rows) == 1:
-        raise InvalidArgument(
+        reject(
             f"ops={ops!r}: no expression of floats can be made of these alone; add 'multiply', 'add' or"
             " 'sin', for example"
         )

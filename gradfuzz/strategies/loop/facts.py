@@ -24,7 +24,7 @@ from gradfuzz.programs import (
     typecheck,
     walk,
 )
-from gradfuzz.programs.language.syntax import Node
+from gradfuzz.programs.language.syntax import Node, own_statements
 from gradfuzz.programs.language.types import Type
 
 LoopStmt = For | While | Repeat
@@ -45,12 +45,12 @@ def _conjuncts(condition: Expr) -> Iterator[Expr]:
 
 def _exits(block: Block) -> Iterator[If]:
     """The branches that leave the loop with this body, not those that leave an inner loop."""
-    for stmt in block:
-        if isinstance(stmt, If):
-            if any(isinstance(s, Break) for s in (*stmt.body, *stmt.orelse)):
-                yield stmt
-            yield from _exits(stmt.body)
-            yield from _exits(stmt.orelse)
+    for stmt in own_statements(block):
+        if isinstance(stmt, If) and any(isinstance(s, Break) for s in (*stmt.body, *stmt.orelse)):
+            yield stmt
+
+
+_LINEAR = {"add", "subtract", "negative", "sum", "mean"} | {"index", "stack", "concat", "cumulative_sum"}
 
 
 def reads_carry_nonlinearly(expr: Expr, carry: str) -> bool:
@@ -60,17 +60,7 @@ def reads_carry_nonlinearly(expr: Expr, carry: str) -> bool:
     inside = [carry in names(a) for a in expr.args]
     if not any(inside):
         return False
-    if expr.op in (
-        "add",
-        "subtract",
-        "negative",
-        "sum",
-        "mean",
-        "index",
-        "stack",
-        "concat",
-        "cumulative_sum",
-    ):
+    if expr.op in _LINEAR:
         return any(reads_carry_nonlinearly(a, carry) for a in expr.args)
     if expr.op in ("multiply", "matmul"):
         return all(inside) or any(reads_carry_nonlinearly(a, carry) for a in expr.args)
@@ -125,6 +115,10 @@ class LoopFacts:
     def assignments(self, name: str) -> list[Expr]:
         """All that the body assigns to `name`, inner loops and branches included."""
         return self._assigned.get(name, [])
+
+    def calls_any(self, *ops: str) -> bool:
+        """Whether the body calls one of `ops`."""
+        return any(c.op in ops for c in self.calls)
 
     def branches(self) -> list[If]:
         """The branches of the body, except those that only leave an iteration early."""

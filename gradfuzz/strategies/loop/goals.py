@@ -6,7 +6,8 @@ A goal is read off the program, the points and the question; nothing is run.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,19 +15,19 @@ import numpy.typing as npt
 
 from gradfuzz.programs import Break, Call, Const, Continue, Expr, Name, Program, walk
 from gradfuzz.strategies.drawing.dice import TRIPS
-from gradfuzz.strategies.loop.case import MODES, GeneratedCase, Modes
+from gradfuzz.strategies.loop.case import MODES, CaseView, GeneratedCase, Modes
 from gradfuzz.strategies.loop.facts import Facts, LoopFacts, names, reads_carry_nonlinearly
 
 
-class View:
+class View(CaseView):
     """A case and the facts of its program."""
 
     def __init__(self, case: GeneratedCase) -> None:
-        self.case: GeneratedCase = case
+        super().__init__(case)
         self.facts: Facts = _facts(case.program)
         self.loops: list[LoopFacts] = self.facts.loops
         self.floats: tuple[str, ...] = self.facts.floats
-        self._numbers = [
+        self.numbers: list[npt.NDArray[np.float64]] = [
             np.concatenate([np.ravel(p[n]).astype(np.float64) for n in self.floats] or [np.zeros(0)])
             for p in case.points
         ]
@@ -44,12 +45,13 @@ class View:
         """Whether the loop makes two iterations or more, unless it stops by value."""
         return any(n >= 2 for n in self.trips(loop))
 
-    def any_number(self, test: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]]) -> bool:
-        return any(bool(np.any(test(n))) for n in self._numbers)
+    def any_size(self, test: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]]) -> bool:
+        """Whether `test` holds of the absolute value of a number of the points."""
+        return any(bool(np.any(test(np.abs(n)))) for n in self.numbers)
 
     def zeros(self) -> set[int]:
         """The numbers of exact zeros in the points."""
-        return {int(np.sum(n == 0.0)) for n in self._numbers}
+        return {int(np.sum(n == 0.0)) for n in self.numbers}
 
 
 @functools.lru_cache(maxsize=256)
@@ -67,33 +69,22 @@ class Goal:
     mutants: tuple[str, ...] = ()
 
 
+def _goals(tests: Mapping[str, Callable[[View], bool]]) -> tuple[Goal, ...]:
+    """Goals from texts "name: description [planted bugs]"; description and bugs may be missing."""
+    found = [(re.fullmatch(r"(.*?)(?:: (.*?))?(?: \[(.*)\])?", text), test) for text, test in tests.items()]
+    return tuple(Goal(m[1], m[2] or "", test, tuple((m[3] or "").split())) for m, test in found if m)
+
+
 # Loops ------------------------------------------------------------------------------------------------------
 
 
-def _loop(name: str, description: str, test: Callable[[View, LoopFacts], bool], *mutants: str) -> Goal:
-    """A goal that is reached by one loop of the program."""
-    return Goal(name, description, lambda v: any(test(v, loop) for loop in v.loops), mutants)
+def _by_loop(tests: Mapping[str, Callable[[View, LoopFacts], bool]]) -> tuple[Goal, ...]:
+    """Goals that one loop of the program reaches."""
 
+    def some(test: Callable[[View, LoopFacts], bool]) -> Callable[[View], bool]:
+        return lambda v: any(test(v, loop) for loop in v.loops)
 
-def _trips(n: int) -> Goal:
-    return _loop(
-        f"trips {n}",
-        f"a loop of {n} trips, constant or an input",
-        lambda v, x: n in v.trips(x),
-        *(["M10"] if n == 0 else []),
-    )
-
-
-def _data_dependent(v: View, loop: LoopFacts) -> bool:
-    return loop.by_value
-
-
-def _constant_start(v: View, loop: LoopFacts) -> bool:
-    return any(not v.facts.active(loop.initial[c]) for c in loop.carries)
-
-
-def _parameter_start(v: View, loop: LoopFacts) -> bool:
-    return any(v.facts.active(loop.initial[c]) for c in loop.carries)
+    return _goals({text: some(test) for text, test in tests.items()})
 
 
 def _built(v: View, loop: LoopFacts) -> bool:
@@ -128,16 +119,6 @@ def _handed_on(v: View, loop: LoopFacts) -> bool:
     )
 
 
-def _only_in_condition(v: View, loop: LoopFacts) -> bool:
-    if loop.condition is None:
-        return False
-    return any(v.facts.reads.count(n) == 1 for n in names(loop.condition) & set(v.floats))
-
-
-def _dropped(v: View, loop: LoopFacts) -> bool:
-    return loop.outer is None and any(c not in loop.after for c in loop.carries)
-
-
 def _overwritten(v: View, loop: LoopFacts) -> bool:
     reads = set(loop.read) | (names(loop.condition) if loop.condition is not None else set())
     return any(c not in reads for c in loop.carries)
@@ -165,10 +146,6 @@ def _swapped(v: View, loop: LoopFacts) -> bool:
         )
         for t, a in saved.items()
     )
-
-
-def _used_twice(v: View, loop: LoopFacts) -> bool:
-    return any(loop.read[t] > 1 for t in loop.temporaries)
 
 
 def _counter_read(v: View, loop: LoopFacts) -> bool:
@@ -205,207 +182,36 @@ def _elementwise(v: View, loop: LoopFacts) -> bool:
     )
 
 
-def _matrix(v: View, loop: LoopFacts) -> bool:
-    return any(len(_shape(v, c)) == 2 for c in loop.carries) and any(c.op == "matmul" for c in loop.calls)
-
-
-def _mixed(v: View, loop: LoopFacts) -> bool:
-    return len({bool(_shape(v, c)) for c in loop.carries}) == 2
-
-
 def _sequence(v: View, loop: LoopFacts) -> bool:
     return loop.by_value and bool(set(loop.by_counter("index")) & set(v.floats))
 
 
-def _inner_reads_carry(v: View, loop: LoopFacts) -> bool:
-    return loop.outer is not None and bool(set(loop.read) & set(loop.outer.carries))
-
-
-def _triangular(v: View, loop: LoopFacts) -> bool:
-    return loop.outer is not None and isinstance(loop.count, str) and loop.count == loop.outer.counter
+def _decides(v: View, loop: LoopFacts, others: Iterable[str]) -> set[str]:
+    """The names among `others` that decide about the next trip."""
+    return set() if loop.condition is None else names(loop.condition) & set(others)
 
 
 def _branch_on(v: View, loop: LoopFacts, *, value: bool) -> bool:
     return any(v.facts.any_float(names(b.condition)) == value for b in loop.branches())
 
 
-def _body_ops(*ops: str) -> Callable[[View, LoopFacts], bool]:
-    return lambda _, loop: any(c.op in ops for c in loop.calls)
+def _fed(v: View, loop: LoopFacts) -> bool:
+    if len(v.facts.top) < 2:
+        return False
+    first, second = v.facts.top[:2]
+    return bool(set(first.carries) & (names(second.stmt) | names(*second.initial.values())))
 
 
 def _nonlinear(v: View, loop: LoopFacts) -> bool:
     return any(reads_carry_nonlinearly(e, c) for c in loop.carries for e in loop.assignments(c))
 
 
-def _inline_divisor(v: View, loop: LoopFacts) -> bool:
-    return any(c.op == "divide" and v.facts.active(c.args[1]) for c in loop.calls)
-
-
-def _repeat_with_temporary(v: View, loop: LoopFacts) -> bool:
-    return loop.form == "repeat" and any(v.facts.depends.get(t) for t in loop.temporaries)
+def _starts_constant(v: View, loop: LoopFacts) -> bool:
+    return not any(map(v.facts.active, loop.initial.values()))
 
 
 def _asked(v: View, expr: Expr) -> bool:
     return any(v.facts.depends.get(n, frozenset()) & set(v.case.wrt) for n in names(expr))
-
-
-_LOOP_GOALS = (
-    *(_trips(n) for _, n in TRIPS.rows),
-    _loop(
-        "static trips",
-        "a trip count known when the program is built",
-        lambda v, x: isinstance(x.count, int) and not x.by_value,
-    ),
-    _loop(
-        "run-time trips",
-        "a trip count that is an input",
-        lambda v, x: x.count in v.facts.ints and not x.by_value,
-    ),
-    _loop("data-dependent trips", "a loop that stops by a float value", _data_dependent),
-    _loop("for", "a counted loop", lambda v, x: x.form == "for"),
-    _loop("while", "a loop that tests first", lambda v, x: x.form == "while"),
-    _loop("repeat", "a loop whose body comes first", lambda v, x: x.form == "repeat"),
-    _loop(
-        "while by value", "test first, on a float value", lambda v, x: x.form == "while" and x.by_value, "M10"
-    ),
-    _loop(
-        "repeat by value",
-        "body first, then a test on a float value",
-        lambda v, x: x.form == "repeat" and x.by_value,
-    ),
-    _loop("constant start", "a carry that starts from a constant", _constant_start),
-    _loop("parameter start", "a carry whose initial value depends on a parameter", _parameter_start),
-    _loop(
-        "constant start, scaled",
-        "a carry that starts from a constant, multiplied by a captured value",
-        _scaled_constant,
-    ),
-    _loop("array built from scalars", "an array that starts as scalars made from parameters", _built, "M15"),
-    _loop("parameter carried", "a parameter copied into a carry that is handed on", _handed_on),
-    _loop("parameter closed over", "a parameter read in the body", lambda v, x: bool(_captured(x, v.floats))),
-    _loop(
-        "parameter in the condition",
-        "a parameter that decides about the next trip",
-        lambda v, x: x.condition is not None and bool(names(x.condition) & set(v.floats)),
-    ),
-    _loop(
-        "parameter only in the condition", "a parameter that is read nowhere else", _only_in_condition, "M22"
-    ),
-    _loop(
-        "parameter in the condition and the body",
-        "a parameter that decides about the next trip and is read in it",
-        lambda v, x: x.condition is not None and bool(names(x.condition) & _captured(x, v.floats)),
-        "M22",
-    ),
-    _loop(
-        "parameter before and after",
-        "a parameter used before the loop and after it",
-        lambda v, x: x.outer is None and bool(x.earlier & x.after & set(v.floats)),
-    ),
-    _loop(
-        "value from before, used after",
-        "computed before the loop, used after it",
-        lambda v, x: bool(_kept(v, x) & x.after),
-    ),
-    _loop(
-        "value from before, used in and after",
-        "computed before the loop, used in it and after it",
-        lambda v, x: bool(_kept(v, x) & x.after & set(x.read)),
-        "M6",
-    ),
-    _loop("dropped carry", "a carry that nobody reads after the loop", _dropped, "M21"),
-    _loop("overwritten carry", "a carry assigned without being read", _overwritten),
-    _loop("two carries together", "two carries, each updated from the other", _together),
-    _loop("swapped carries", "two carries that change places", _swapped),
-    _loop("temporary", "a value made in the body", lambda v, x: bool(x.temporaries)),
-    _loop("temporary used twice", "a value made in the body and read more than once", _used_twice),
-    _loop("counter in the body", "the loop counter as a number", _counter_read),
-    _loop("vector rebuilt", "a vector carry rebuilt from its own components", _rebuilt, "M9"),
-    _loop("vector elementwise", "a vector carry updated as a whole", _elementwise),
-    _loop("matrix carry", "a matrix carry with matmul", _matrix),
-    _loop("scalar next to array", "a scalar carry next to an array carry", _mixed, "M18"),
-    _loop("array read by the counter", "v[i] in the body", lambda v, x: bool(x.by_counter("index"))),
-    _loop(
-        "array written by the counter",
-        "v[i] = e in the body",
-        lambda v, x: bool(x.by_counter("index_update")),
-    ),
-    _loop("stops by value over a sequence", "a loop that reads v[i] and stops by value", _sequence),
-    _loop(
-        "whole sequence differentiated",
-        "the same, differentiated with respect to the sequence",
-        lambda v, x: _sequence(v, x) and bool(set(x.by_counter("index")) & set(v.case.wrt)),
-    ),
-    _loop("nested", "a loop in a loop", lambda v, x: x.outer is not None, "M7"),
-    _loop("inner reads the outer carry", "an inner loop that reads the outer carry", _inner_reads_carry),
-    _loop("triangular", "an inner loop whose trips are the outer counter", _triangular, "M10"),
-    Goal("chained", "a loop after a loop", lambda v: len(v.facts.top) > 1, ("M17",)),
-    Goal(
-        "fed by a loop",
-        "a loop that reads what an earlier one made",
-        lambda v: (
-            len(v.facts.top) > 1
-            and bool(
-                set(v.facts.top[0].carries)
-                & (names(v.facts.top[1].stmt) | names(*v.facts.top[1].initial.values()))
-            )
-        ),
-    ),
-    _loop("break", "an early exit", lambda v, x: bool(x.leaves(Break)), "M8"),
-    _loop("continue", "the rest of a trip skipped", lambda v, x: bool(x.leaves(Continue)), "M8"),
-    _loop(
-        "branch on a value",
-        "a branch in the body on a float value",
-        lambda v, x: _branch_on(v, x, value=True),
-        "M12",
-    ),
-    _loop(
-        "branch on the counter",
-        "a branch in the body on the counter",
-        lambda v, x: _branch_on(v, x, value=False),
-        "M12",
-    ),
-    _loop("tanh in the body", "", _body_ops("tanh")),
-    _loop("exp in the body", "", _body_ops("exp")),
-    _loop(
-        "selection in the body", "maximum, minimum or where", _body_ops("maximum", "minimum", "where"), "M14"
-    ),
-    _loop("division in the body", "a divisor that depends on a parameter", _inline_divisor, "M3"),
-    _loop(
-        "order of adjoints",
-        "two trips and more, the carry times a parameter",
-        lambda v, x: v.twice(x) and _times(v, x),
-        "M1",
-    ),
-    _loop(
-        "repeat with a temporary",
-        "body first, with a value made in it, two trips and more",
-        lambda v, x: v.twice(x) and _repeat_with_temporary(v, x),
-        "M2",
-    ),
-    _loop(
-        "nonlinear in the carry",
-        "two trips and more, a nonlinear body",
-        lambda v, x: v.twice(x) and _nonlinear(v, x),
-        "M3",
-    ),
-    _loop(
-        "captured, constant start",
-        "two trips and more, a constant initial carry, differentiated by a captured parameter",
-        lambda v, x: (
-            v.twice(x)
-            and all(not v.facts.active(e) for e in x.initial.values())
-            and bool(_captured(x, v.case.wrt))
-        ),
-        "M4",
-    ),
-    _loop(
-        "differentiated start",
-        "differentiated by a parameter of the initial value",
-        lambda v, x: x.outer is None and any(_asked(v, e) for e in x.initial.values()),
-        "M5",
-    ),
-)
 
 
 def _times(v: View, loop: LoopFacts) -> bool:
@@ -422,24 +228,148 @@ def _kept(v: View, loop: LoopFacts) -> set[str]:
     return {n for n in loop.before if n not in loop.carries and n not in v.floats and v.facts.depends.get(n)}
 
 
+_LOOP_GOALS = _by_loop(
+    {
+        **{
+            f"trips {n}: a loop of {n} trips, constant or an input{'' if n else ' [M10]'}": (
+                lambda v, x, n=n: n in v.trips(x)  # type: ignore[misc]
+            )
+            for _, n in TRIPS.rows
+        },
+        "static trips: a trip count known when the program is built": (
+            lambda v, x: isinstance(x.count, int) and not x.by_value
+        ),
+        "run-time trips: a trip count that is an input": (
+            lambda v, x: x.count in v.facts.ints and not x.by_value
+        ),
+        "data-dependent trips: a loop that stops by a float value": lambda v, x: x.by_value,
+        "for: a counted loop": lambda v, x: x.form == "for",
+        "while: a loop that tests first": lambda v, x: x.form == "while",
+        "repeat: a loop whose body comes first": lambda v, x: x.form == "repeat",
+        "while by value: test first, on a float value [M10]": lambda v, x: x.form == "while" and x.by_value,
+        "repeat by value: body first, then a test on a float value": (
+            lambda v, x: x.form == "repeat" and x.by_value
+        ),
+        "constant start: a carry that starts from a constant": (
+            lambda v, x: any(not v.facts.active(x.initial[c]) for c in x.carries)
+        ),
+        "parameter start: a carry whose initial value depends on a parameter": (
+            lambda v, x: any(v.facts.active(x.initial[c]) for c in x.carries)
+        ),
+        "constant start, scaled: a carry that starts from a constant, multiplied by a captured value": (
+            _scaled_constant
+        ),
+        "array built from scalars: an array that starts as scalars made from parameters [M15]": _built,
+        "parameter carried: a parameter copied into a carry that is handed on": _handed_on,
+        "parameter closed over: a parameter read in the body": lambda v, x: bool(_captured(x, v.floats)),
+        "parameter in the condition: a parameter that decides about the next trip": (
+            lambda v, x: bool(_decides(v, x, v.floats))
+        ),
+        "parameter only in the condition: a parameter that is read nowhere else [M22]": (
+            lambda v, x: any(v.facts.reads.count(n) == 1 for n in _decides(v, x, v.floats))
+        ),
+        "parameter in the condition and the body: a parameter that decides about the next trip and is read in"
+        " it [M22]": lambda v, x: bool(_decides(v, x, _captured(x, v.floats))),
+        "parameter before and after: a parameter used before the loop and after it": (
+            lambda v, x: x.outer is None and bool(x.earlier & x.after & set(v.floats))
+        ),
+        "value from before, used after: computed before the loop, used after it": (
+            lambda v, x: bool(_kept(v, x) & x.after)
+        ),
+        "value from before, used in and after: computed before the loop, used in it and after it [M6]": (
+            lambda v, x: bool(_kept(v, x) & x.after & set(x.read))
+        ),
+        "dropped carry: a carry that nobody reads after the loop [M21]": (
+            lambda v, x: x.outer is None and any(c not in x.after for c in x.carries)
+        ),
+        "overwritten carry: a carry assigned without being read": _overwritten,
+        "two carries together: two carries, each updated from the other": _together,
+        "swapped carries: two carries that change places": _swapped,
+        "temporary: a value made in the body": lambda v, x: bool(x.temporaries),
+        "temporary used twice: a value made in the body and read more than once": (
+            lambda v, x: any(x.read[t] > 1 for t in x.temporaries)
+        ),
+        "counter in the body: the loop counter as a number": _counter_read,
+        "vector rebuilt: a vector carry rebuilt from its own components [M9]": _rebuilt,
+        "vector elementwise: a vector carry updated as a whole": _elementwise,
+        "matrix carry: a matrix carry with matmul": (
+            lambda v, x: any(len(_shape(v, c)) == 2 for c in x.carries) and x.calls_any("matmul")
+        ),
+        "scalar next to array: a scalar carry next to an array carry [M18]": (
+            lambda v, x: len({bool(_shape(v, c)) for c in x.carries}) == 2
+        ),
+        "array read by the counter: v[i] in the body": lambda v, x: bool(x.by_counter("index")),
+        "array written by the counter: v[i] = e in the body": (
+            lambda v, x: bool(x.by_counter("index_update"))
+        ),
+        "stops by value over a sequence: a loop that reads v[i] and stops by value": _sequence,
+        "whole sequence differentiated: the same, differentiated with respect to the sequence": (
+            lambda v, x: _sequence(v, x) and bool(set(x.by_counter("index")) & set(v.case.wrt))
+        ),
+        "nested: a loop in a loop [M7]": lambda v, x: x.outer is not None,
+        "inner reads the outer carry: an inner loop that reads the outer carry": (
+            lambda v, x: x.outer is not None and bool(set(x.read) & set(x.outer.carries))
+        ),
+        "triangular: an inner loop whose trips are the outer counter [M10]": (
+            lambda v, x: x.outer is not None and isinstance(x.count, str) and x.count == x.outer.counter
+        ),
+        "chained: a loop after a loop [M17]": lambda v, x: len(v.facts.top) > 1,
+        "fed by a loop: a loop that reads what an earlier one made": _fed,
+        "break: an early exit [M8]": lambda v, x: bool(x.leaves(Break)),
+        "continue: the rest of a trip skipped [M8]": lambda v, x: bool(x.leaves(Continue)),
+        "branch on a value: a branch in the body on a float value [M12]": (
+            lambda v, x: _branch_on(v, x, value=True)
+        ),
+        "branch on the counter: a branch in the body on the counter [M12]": (
+            lambda v, x: _branch_on(v, x, value=False)
+        ),
+        "tanh in the body": lambda v, x: x.calls_any("tanh"),
+        "exp in the body": lambda v, x: x.calls_any("exp"),
+        "selection in the body: maximum, minimum or where [M14]": (
+            lambda v, x: x.calls_any("maximum", "minimum", "where")
+        ),
+        "division in the body: a divisor that depends on a parameter [M3]": (
+            lambda v, x: any(c.op == "divide" and v.facts.active(c.args[1]) for c in x.calls)
+        ),
+        "order of adjoints: two trips and more, the carry times a parameter [M1]": (
+            lambda v, x: v.twice(x) and _times(v, x)
+        ),
+        "repeat with a temporary: body first, with a value made in it, two trips and more [M2]": (
+            lambda v, x: v.twice(x) and x.form == "repeat" and any(map(v.facts.depends.get, x.temporaries))
+        ),
+        "nonlinear in the carry: two trips and more, a nonlinear body [M3]": (
+            lambda v, x: v.twice(x) and _nonlinear(v, x)
+        ),
+        "captured, constant start: two trips and more, a constant initial carry, differentiated by a captured"
+        " parameter [M4]": (
+            lambda v, x: (
+                v.twice(x)
+                and not any(map(v.facts.active, x.initial.values()))
+                and bool(_captured(x, v.case.wrt))
+            )
+        ),
+        "differentiated start: differentiated by a parameter of the initial value [M5]": (
+            lambda v, x: x.outer is None and any(_asked(v, e) for e in x.initial.values())
+        ),
+    }
+)
+
+
 # Outputs, questions and points ------------------------------------------------------------------------------
 
 
-def _op(name: str, description: str, test: Callable[[View, Call], bool]) -> Goal:
-    return Goal(
-        name, description, lambda v: any(test(v, n) for n in walk(v.case.program) if isinstance(n, Call))
-    )
+def _some_call(test: Callable[[View, Call], bool]) -> Callable[[View], bool]:
+    return lambda v: any(test(v, n) for n in v.calls)
 
 
-def _scale(least: float, most: float) -> Callable[[View, Call], bool]:
+def _scaled(least: float, most: float) -> Callable[[View], bool]:
     """A product with a power of ten from `least` to `most`: only outputs are scaled so."""
-
-    def test(_: View, call: Call) -> bool:
-        return call.op == "multiply" and any(
-            isinstance(a, Const) and least <= abs(a.value) <= most for a in call.args
+    return _some_call(
+        lambda _, call: (
+            call.op == "multiply"
+            and any(isinstance(a, Const) and least <= abs(a.value) <= most for a in call.args)
         )
-
-    return test
+    )
 
 
 def _slices(v: View, call: Call) -> bool:
@@ -452,8 +382,15 @@ def _slices(v: View, call: Call) -> bool:
     )
 
 
-def _differentiated(modes: Modes) -> Goal:
-    return Goal("-".join(modes), f"differentiated {', then '.join(modes)}", lambda v: v.case.modes == modes)
+def _same_input(v: View, call: Call) -> bool:
+    match call.args:
+        case (Name(a), Name(b)):
+            return a == b and a in v.floats
+    return False
+
+
+def _differentiated(modes: Modes) -> Callable[[View], bool]:
+    return lambda v: v.case.modes == modes
 
 
 def _equal_inputs(v: View) -> bool:
@@ -465,87 +402,55 @@ def _all_equal(v: View) -> bool:
     return any(p[n].size > 1 and bool(np.all(p[n] == p[n].flat[0])) for p in v.case.points for n in v.floats)
 
 
-_QUESTION_GOALS = (
-    Goal("several outputs", "more than one output", lambda v: len(v.case.program.result.values) > 1),
-    Goal(
-        "array output",
-        "an output that is an array",
-        lambda v: any(isinstance(e, Name) and bool(_shape(v, e.id)) for e in v.case.program.result.values),
-    ),
-    Goal(
-        "input returned",
-        "an input returned unchanged",
-        lambda v: any(isinstance(e, Name) and e.id in v.floats for e in v.case.program.result.values),
-    ),
-    _op(
-        "same input twice",
-        "an op with one input for both arguments",
-        lambda v, c: (
-            len(c.args) == 2
-            and c.args[0] == c.args[1]
-            and isinstance(c.args[0], Name)
-            and c.args[0].id in v.floats
+_OTHER_GOALS = _goals(
+    {
+        "several outputs: more than one output": lambda v: len(v.outputs) > 1,
+        "array output: an output that is an array": (
+            lambda v: any(isinstance(e, Name) and bool(_shape(v, e.id)) for e in v.outputs)
         ),
-    ),
-    _op("overlapping slices", "two overlapping slices of one array multiplied", _slices),
-    _op("small output", "an output scaled by 1e-6 or 1e-3", _scale(1e-6, 1e-3)),
-    _op("large output", "an output scaled by 1e3 or 1e6", _scale(1e3, 1e6)),
-    _op("scale 1e-6", "an output scaled by 1e-6", _scale(1e-6, 1e-6)),
-    _op("scale 1e6", "an output scaled by 1e6", _scale(1e6, 1e6)),
-    Goal(
-        "one input alone",
-        "one input differentiated, others constant",
-        lambda v: len(v.case.wrt) == 1 < len(v.floats),
-    ),
-    Goal(
-        "all inputs together",
-        "several inputs, all differentiated",
-        lambda v: len(v.case.wrt) == len(v.floats) > 1,
-    ),
-    *(_differentiated(modes) for _, modes in MODES.rows if len(modes) < 3),
-    Goal("third order", "three differentiations", lambda v: len(v.case.modes) == 3),
-    Goal(
-        "forward over forward",
-        "two forward differentiations",
-        lambda v: v.case.modes[-2:] == ("fwd", "fwd"),
-        ("M20",),
-    ),
-    Goal("float32", "", lambda v: v.case.precision == "float32"),
-    Goal("float64", "", lambda v: v.case.precision == "float64"),
-)
-_POINT_GOALS = (
-    Goal(
-        "near zero",
-        "an input between 1e-12 and 1e-6",
-        lambda v: v.any_number(lambda x: (np.abs(x) > 0.9e-12) & (np.abs(x) < 1.1e-6)),
-    ),
-    Goal(
-        "1e-12",
-        "an input of 1e-12",
-        lambda v: v.any_number(lambda x: np.isclose(np.abs(x), 1e-12, rtol=1e-6, atol=0.0)),
-    ),
-    Goal("one zero", "exactly one zero", lambda v: 1 in v.zeros()),
-    Goal("two zeros", "two exact zeros and more", lambda v: any(n >= 2 for n in v.zeros())),
-    Goal(
-        "power of two",
-        "an input 2^k, k not 0",
-        lambda v: v.any_number(lambda x: (np.abs(np.frexp(x)[0]) == 0.5) & (np.abs(x) != 1.0)),
-    ),
-    Goal("negative", "a negative input", lambda v: v.any_number(lambda x: x < 0)),
-    Goal(
-        "large",
-        "an input between 100 and 1000",
-        lambda v: v.any_number(lambda x: (np.abs(x) >= 100.0) & (np.abs(x) <= 1000.0)),
-    ),
-    Goal("huge", "an input from 2^24 up", lambda v: v.any_number(lambda x: np.abs(x) >= 2.0**24)),
-    Goal(
-        "tiny",
-        "an input below 1e-15",
-        lambda v: v.any_number(lambda x: (np.abs(x) > 0) & (np.abs(x) < 1e-15)),
-    ),
-    Goal("equal inputs", "two inputs with one value", _equal_inputs),
-    Goal("equal entries", "an array whose entries are all equal", _all_equal),
+        "input returned: an input returned unchanged": (
+            lambda v: any(isinstance(e, Name) and e.id in v.floats for e in v.outputs)
+        ),
+        "same input twice: an op with one input for both arguments": _some_call(_same_input),
+        "overlapping slices: two overlapping slices of one array multiplied": _some_call(_slices),
+        "small output: an output scaled by 1e-6 or 1e-3": _scaled(1e-6, 1e-3),
+        "large output: an output scaled by 1e3 or 1e6": _scaled(1e3, 1e6),
+        "scale 1e-6: an output scaled by 1e-6": _scaled(1e-6, 1e-6),
+        "scale 1e6: an output scaled by 1e6": _scaled(1e6, 1e6),
+        "one input alone: one input differentiated, others constant": (
+            lambda v: len(v.case.wrt) == 1 < len(v.floats)
+        ),
+        "all inputs together: several inputs, all differentiated": (
+            lambda v: len(v.case.wrt) == len(v.floats) > 1
+        ),
+        **{
+            f"{'-'.join(modes)}: differentiated {', then '.join(modes)}": _differentiated(modes)
+            for _, modes in MODES.rows
+            if len(modes) < 3
+        },
+        "third order: three differentiations": lambda v: len(v.case.modes) == 3,
+        "forward over forward: two forward differentiations [M20]": (
+            lambda v: v.case.modes[-2:] == ("fwd", "fwd")
+        ),
+        "float32": lambda v: v.case.precision == "float32",
+        "float64": lambda v: v.case.precision == "float64",
+        "near zero: an input between 1e-12 and 1e-6": lambda v: v.any_size(
+            lambda x: (x > 0.9e-12) & (x < 1.1e-6)
+        ),
+        "1e-12: an input of 1e-12": lambda v: v.any_size(lambda x: np.isclose(x, 1e-12, rtol=1e-6, atol=0.0)),
+        "one zero: exactly one zero": lambda v: 1 in v.zeros(),
+        "two zeros: two exact zeros and more": lambda v: any(n >= 2 for n in v.zeros()),
+        "power of two: an input 2^k, k not 0": (
+            lambda v: v.any_size(lambda x: (np.frexp(x)[0] == 0.5) & (x != 1.0))
+        ),
+        "negative: a negative input": lambda v: any(bool(np.any(n < 0)) for n in v.numbers),
+        "large: an input between 100 and 1000": lambda v: v.any_size(lambda x: (x >= 100.0) & (x <= 1000.0)),
+        "huge: an input from 2^24 up": lambda v: v.any_size(lambda x: x >= 2.0**24),
+        "tiny: an input below 1e-15": lambda v: v.any_size(lambda x: (x > 0) & (x < 1e-15)),
+        "equal inputs: two inputs with one value": _equal_inputs,
+        "equal entries: an array whose entries are all equal": _all_equal,
+    }
 )
 
-GOALS: tuple[Goal, ...] = (*_LOOP_GOALS, *_QUESTION_GOALS, *_POINT_GOALS)
+GOALS: tuple[Goal, ...] = (*_LOOP_GOALS, *_OTHER_GOALS)
 """All goals, in the order in which they are shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gradfuzz.strategies.drawing.dice import Dice, Table
+from gradfuzz.strategies.drawing.dice import Dice, Odds
 from gradfuzz.strategies.loop.body import TEMPORARIES, BodyPlan
 
 Form = Literal["for", "while", "repeat"]
@@ -14,30 +14,23 @@ Kind = Literal["scalar", "pair", "sequence", "vector", "mixed", "matrix"]
 FORMS: tuple[Form, ...] = ("for", "while", "repeat")
 """The forms of a loop: counted, test first, body first."""
 
-_WEIGHTS: Table[tuple[Form, bool]] = Table(
+_WEIGHTS: Odds[tuple[Form, bool]] = Odds(
     (42, ("for", False)), (22, ("while", False)), (29, ("repeat", False)), (7, ("while", True))
 )
 """The form, and whether a `while` counts at the top of its body, so that `continue` cannot skip the count."""
-_COUNTS = Table((64, "constant"), (14, "input"), (22, "outer"))
+_COUNTS = Odds((64, "constant"), (14, "input"), (22, "outer"))
 """The source of the trip count, where the loop allows it."""
-_TEMPORARIES_IN_REPEAT = Table((54, 0), (34, 1), (12, 2))
-_SCALARS = Table((28, 1), (46, 2), (26, 3))
-_SECOND = Table((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
+_TEMPORARIES_IN_REPEAT = Odds((54, 0), (34, 1), (12, 2))
+_SCALARS = Odds((28, 1), (46, 2), (26, 3))
+_SECOND = Odds((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
 """Whether there is a second loop, and where. "only" replaces the first: shrinking can drop either."""
-_BEFORE = Table((80, "nothing"), (17, "value"), (3, "alias"))
-_BOUNDS: Table[float | str] = Table(
-    (20, 2.0),
-    (20, 4.0),
-    (15, 10.0),
-    (5, 100.0),
-    (5, 0.75),
-    (8, "parameter"),
-    (8, "parameter + 2"),
-    (14, "parameter alone"),
-    (5, "carried"),
+_BEFORE = Odds((80, "nothing"), (17, "value"), (3, "alias"))
+_BOUNDS: Odds[float | str] = Odds(
+    *((20, 2.0), (20, 4.0), (15, 10.0), (5, 100.0), (5, 0.75)),
+    *((8, "parameter"), (8, "parameter + 2"), (14, "parameter alone"), (5, "carried")),
 )
 """The bounds at which a loop stops by value."""
-_KINDS: Table[Kind] = Table(
+_KINDS: Odds[Kind] = Odds(
     (62, "scalar"), (13, "pair"), (9, "sequence"), (8, "vector"), (4, "mixed"), (4, "matrix")
 )
 
@@ -80,25 +73,14 @@ class LoopPlan:
     def drawn(cls, dice: Dice, options: Options) -> LoopPlan:
         """A plan. It always takes the same number of draws."""
         form, early = dice.weighted(_WEIGHTS.where(lambda f: f[0] in options.forms))
-        place, count, by_value, bound = (
-            dice.below(100),
-            dice.weighted(_COUNTS),
-            dice.below(100),
-            dice.weighted(_BOUNDS),
-        )
+        place, count = dice.below(100), dice.weighted(_COUNTS)
+        by_value, bound = dice.below(100), dice.weighted(_BOUNDS)
         exits: tuple[str, ...] = ()
         if options.exits and options.min_trips == 0:
             exits = ("break", "continue") if form == "for" or early else ("break",)
         table = _TEMPORARIES_IN_REPEAT if form == "repeat" else TEMPORARIES
-        return cls(
-            form,
-            early,
-            place,
-            count,
-            by_value,
-            bound,
-            BodyPlan.drawn(dice, temporaries=table, branches=options.branches, exits=exits),
-        )
+        body = BodyPlan.drawn(dice, temporaries=table, branches=options.branches, exits=exits)
+        return cls(form, early, place, count, by_value, bound, body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
 from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.op_set import JOINS, SCALARS
-from gradfuzz.strategies.drawing.validation import check_choices, check_int
+from gradfuzz.strategies.drawing.validation import check_choices, check_int, reject
 from gradfuzz.strategies.loop.patterns import check_carried
 from gradfuzz.strategies.loop.plan import FORMS, Form, Options
 from gradfuzz.strategies.loop.writer import Writer
@@ -55,20 +54,18 @@ def loops(
         check_int("max_trips", max_trips, 0)
     most = max(_MAX_TRIPS, min_trips) if max_trips is None else max_trips
     if min_trips > most:
-        raise InvalidArgument(
-            f"min_trips={min_trips!r}, max_trips={max_trips!r}: 0 <= min_trips <= max_trips must hold"
-        )
+        reject(f"min_trips={min_trips!r}, max_trips={max_trips!r}: 0 <= min_trips <= max_trips must hold")
     check_choices("forms", forms, FORMS)
     if most == 0 and "repeat" in forms:
         forms = tuple(f for f in forms if f != "repeat")
         if not forms:
-            raise InvalidArgument(
+            reject(
                 f"forms=('repeat',) with max_trips={max_trips!r}: a body-first loop takes at least one trip"
             )
     allowed = check_carried(ops)
     if allowed is not None and not allowed.issuperset(("add", "less")):
         if "for" not in forms:
-            raise InvalidArgument(
+            reject(
                 f"ops={ops!r} with forms={forms!r}: these loops need 'add' and 'less' for their counter; add"
                 " both"
             )

@@ -7,7 +7,6 @@ features occur.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from gradfuzz.programs import (
     FLOAT,
@@ -35,17 +34,15 @@ from gradfuzz.strategies.drawing.algebra import (
     at,
     both,
     compare,
-    divide,
     integer,
     multiply,
     number,
-    sine,
-    square,
+    numbers,
+    patterns,
     stack,
-    subtract,
     total,
 )
-from gradfuzz.strategies.drawing.dice import TRIPS, Dice, Draw, Table
+from gradfuzz.strategies.drawing.dice import TRIPS, Dice, Draw
 from gradfuzz.strategies.drawing.op_set import JOINS, chosen, offers
 from gradfuzz.strategies.loop.body import Body, Fresh, scalar_from, scalar_of
 from gradfuzz.strategies.loop.expression import Scope, operand, reduced, update
@@ -160,11 +157,9 @@ class Writer:
         if not shape:
             if constant or not scope.names(()):
                 return dice.weighted(_STARTS)
-            return (
-                Name(dice.pick(scope.names(())))
-                if dice.chance(50)
-                else update(dice, scope, operand(dice, scope), (), depth=1)
-            )
+            if dice.chance(50):
+                return Name(dice.pick(scope.names(())))
+            return update(dice, scope, operand(dice, scope), (), depth=1)
         same = [n for n in scope.names(shape) if n in self.params]
         stacks = dice.has("stack") if len(shape) == 1 else dice.has("stack", "reshape")
         if constant or not (same or stacks or dice.has("broadcast_to")):
@@ -245,11 +240,9 @@ class Writer:
             return Name("n")
         least = min(max(self.options.min_trips, 1 if plan.form == "repeat" else 0), most)
         table = TRIPS.where(lambda n: least <= n <= most)
-        return integer(
-            table.at(plan.place * table.total // 100)
-            if table.rows
-            else least + plan.place % (most - least + 1)
-        )
+        if table.rows:
+            return integer(table.at(plan.place * table.total // 100))
+        return integer(least + plan.place % (most - least + 1))
 
     def _stops_by_value(self, plan: LoopPlan, most: int) -> bool:
         if (
@@ -341,9 +334,9 @@ class Writer:
         scalars = scope.names(())
         ends = offers(dice, _ENDS)
         if ends and values_before and dice.chance(60):
-            result = chosen(dice, _ENDS)(result, Name(values_before[0]))
+            result = chosen(dice, _ENDS).filled(r=result, p=Name(values_before[0]))
         elif ends and scalars and dice.chance(22):
-            result = chosen(dice, _ENDS)(result, Name(dice.pick(scalars)))
+            result = chosen(dice, _ENDS).filled(r=result, p=Name(dice.pick(scalars)))
         after: list[Stmt] = []
         if dice.has("multiply") and dice.chance(12):
             result = multiply(result, dice.weighted(_SCALES))
@@ -398,13 +391,7 @@ def _read(body: tuple[Stmt, ...]) -> set[str]:
 
 _CEILINGS = (8, 5, 17)
 """The most iterations of a loop that stops by value."""
-_STARTS = Table((8, number(1.0)), (2, number(0.0)), (3, number(0.5)), (2, number(2.0)), (1, number(-1.0)))
-_ENDS: Table[Callable[[Expr, Expr], Expr]] = Table(
-    (4, multiply),
-    (3, add),
-    (2, lambda r, p: add(sine(r), p)),
-    (1, lambda r, p: multiply(square(r), p)),
-    (1, lambda r, p: divide(p, add(number(2.0), sine(r)))),
-)
-_TOGETHER: Table[Callable[[Expr, Expr], Expr]] = Table((1, add), (1, multiply), (1, subtract))
-_SCALES = Table(*((w, number(v)) for w, v in ((2, 1e3), (2, 1e-3), (3, 1e6), (3, 1e-6))))
+_STARTS = numbers((8, 1.0), (2, 0.0), (3, 0.5), (2, 2.0), (1, -1.0))
+_ENDS = patterns((4, "r * p"), (3, "r + p"), (2, "sin(r) + p"), (1, "r * r * p"), (1, "p / (2.0 + sin(r))"))
+_TOGETHER = patterns((1, "a + b"), (1, "a * b"), (1, "a - b"))
+_SCALES = numbers((2, 1e3), (2, 1e-3), (3, 1e6), (3, 1e-6))

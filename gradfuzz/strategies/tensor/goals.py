@@ -13,18 +13,16 @@ import numpy as np
 
 from gradfuzz.programs import ArrayConst, Assign, Call, Const, Expr, For, Name, Type, While, typecheck, walk
 from gradfuzz.programs.language.typecheck import expression_type
-from gradfuzz.strategies.loop.case import GeneratedCase
+from gradfuzz.strategies.loop.case import CaseView, GeneratedCase
 from gradfuzz.strategies.loop.facts import names
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS
 
 
-class _View:
+class _View(CaseView):
     """A case, its calls with the types of their arguments, and the numbers of its points."""
 
     def __init__(self, case: GeneratedCase) -> None:
-        self.case = case
-        self.nodes = list(walk(case.program))
-        self.calls = [n for n in self.nodes if isinstance(n, Call)]
+        super().__init__(case)
         self.params = {p.name: p.type for p in case.program.params}
 
     @functools.cached_property
@@ -70,25 +68,12 @@ class _View:
                 yield other.value
             elif isinstance(other, While):
                 yield other.condition
-        yield from self.case.program.result.values
+        yield from self.outputs
 
 
-_BROADCASTING = frozenset(
-    (
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "pow",
-        "maximum",
-        "minimum",
-        "clip",
-        "where",
-        "less",
-        "less_equal",
-        "greater",
-    )
-)
+_BROADCASTING = {"add", "subtract", "multiply", "divide", "pow", "maximum", "minimum"} | {
+    *("clip", "where", "less", "less_equal", "greater")
+}
 
 
 def _ranks(view: _View, rank: int) -> bool:
@@ -168,7 +153,7 @@ TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
     "place by loop counter": _by_counter,
     "loop that stops by value": lambda v: any(isinstance(n, While) for n in v.loops()),
     "loop of no trips": lambda v: any(isinstance(n, For) and n.count == Const(0) for n in v.loops()),
-    "several outputs": lambda v: len(v.case.program.result.values) > 1,
+    "several outputs": lambda v: len(v.outputs) > 1,
     "value dropped": lambda v: v.dropped(),
     "constant input": lambda v: len(v.case.wrt) < sum(t.is_float for t in v.params.values()),
     "entries that tie": _ties,

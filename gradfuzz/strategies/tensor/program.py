@@ -14,30 +14,26 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.programs import Program, parse, typecheck
+from gradfuzz.programs import Program, Type, typecheck
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
-from gradfuzz.programs.language.precision import Precision, is_float
-from gradfuzz.strategies.drawing.dice import Dice, Draw, Plain, Table
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.strategies.drawing.algebra import written
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds, Plain
 from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.drawing.validation import check_choices
-from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
-from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
+from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, arguments_of
+from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 from gradfuzz.strategies.tensor.blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
-_BEFORE = Table(
-    (52, "{}"),
-    (10, "0.5 * {}"),
-    (8, "-{}"),
-    (10, "{} * {}"),
-    (8, "sin({})"),
-    (6, "log1p({} * {})"),
-    (6, "expm1(0.25 * {})"),
+_BEFORE = Odds(
+    *((52, "{}"), (10, "0.5 * {}"), (8, "-{}"), (10, "{} * {}"), (8, "sin({})")),
+    *((6, "log1p({} * {})"), (6, "expm1(0.25 * {})")),
 )
-_AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (10, "tanh({})"), (12, "sum({})"))
-_STAGES = Table((45, 1), (35, 2), (20, 3))
-_REPEATED = Table((40, "sin({})"), (30, "0.5 * {}"), (30, "tanh({})"))
+_AFTER = Odds((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (10, "tanh({})"), (12, "sum({})"))
+_STAGES = Odds((45, 1), (35, 2), (20, 3))
+_REPEATED = Odds((40, "sin({})"), (30, "0.5 * {}"), (30, "tanh({})"))
 """An op around a recipe in a loop, so that the carry stays small."""
 _TRIPS = (2, 1, 3, 0)
 ByOp = Mapping[str, tuple[TensorRecipe, ...]]
@@ -90,7 +86,7 @@ class _Draft:
         lines = text.splitlines()
         known = {**self.arguments, **{value: Argument(shape) for value, shape in self.shapes.items()}}
         read = {word: known[word] for word in _WORD.findall(text) if word in known}
-        self.shapes[name] = typecheck(parse(_text(read, lines, name))).outputs[0].sizes
+        self.shapes[name] = typecheck(_program(read, lines, name)).outputs[0].sizes
         self.lines += lines
 
     def stage(self, x: str, y: str, recipe: TensorRecipe, *, trips: int | None = None) -> None:
@@ -106,17 +102,13 @@ class _Draft:
         self.assign(y, filled)
 
     def finished(self, outputs: str) -> TensorProgram:
-        return TensorProgram(
-            parse(_text(self.arguments, self.lines, outputs)), tuple(self.recipes), self.arguments
-        )
+        program = _program(self.arguments, self.lines, outputs)
+        return TensorProgram(program, tuple(self.recipes), self.arguments)
 
 
-def _text(arguments: Mapping[str, Argument], lines: Sequence[str], outputs: str) -> str:
-    header: str = ", ".join(
-        f'{name}: "{"float" if a.below is None else "int"}{list(a.shape) if a.shape else ""}"'
-        for name, a in arguments.items()
-    )
-    return f"def f({header}):\n" + "".join(f"    {line}\n" for line in (*lines, f"return {outputs}"))
+def _program(arguments: Mapping[str, Argument], lines: Sequence[str], outputs: str) -> Program:
+    types = {name: Type("float" if a.below is None else "int", a.shape) for name, a in arguments.items()}
+    return written(types, lines, outputs)
 
 
 def compose_tensor(
@@ -158,9 +150,8 @@ def _drawn(dice: Dice, recipes: ByOp, *, empty: bool) -> TensorProgram:
     names = [x]
     for name in ("t", "u", "v")[: dice.weighted(_STAGES)]:
         recipe = first if name == "t" else _next(dice, draft.shapes[names[-1]])
-        draft.stage(
-            names[-1], name, recipe, trips=dice.pick(_TRIPS) if recipe.keeps and dice.chance(22) else None
-        )
+        trips = dice.pick(_TRIPS) if recipe.keeps and dice.chance(22) else None
+        draft.stage(names[-1], name, recipe, trips=trips)
         names.append(name)
     outputs = [dice.weighted(_AFTER).format(*[names[-1]] * 2)]
     if dice.chance(30):  # a further value from the first one, returned or not
@@ -211,7 +202,7 @@ _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
 # Points -----------------------------------------------------------------------------------------------------
 
 Kind = Literal["steps", "fractions", "ties", "equal", "zeros", "large", "small"]
-_KINDS: Table[Kind] = Table(
+_KINDS: Odds[Kind] = Odds(
     (34, "steps"), (22, "fractions"), (18, "ties"), (6, "equal"), (12, "zeros"), (4, "large"), (4, "small")
 )
 """steps: distinct multiples of 1/8; fractions: any numbers; ties: few values, many times; equal: one value;
@@ -278,10 +269,7 @@ def is_constant(program: TensorProgram, wrt: tuple[str, ...] | None = None) -> b
 
 
 def _values(program: Program, inputs: Inputs) -> tuple[Any, ...]:
-    arguments = {
-        name: v[()] if is_float(v.dtype) else v if v.shape else v.item() for name, v in inputs.items()
-    }
-    return tuple(interpret(program, arguments, _FLOAT64))
+    return tuple(interpret(program, arguments_of(inputs), _FLOAT64))
 
 
 # Strategies -------------------------------------------------------------------------------------------------
@@ -322,10 +310,10 @@ def tensor_cases(
     check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _draw(dice, _beginnings(ops), empty=empty)
-    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    precision = draw_precision(dice, precisions, 30)
     names = program.floats
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
     wrt = names if wrt != names and is_constant(program, wrt) else wrt
-    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    modes = draw_modes(dice, max_order)
     drawn = [tensor_point(dice, program, precision) for _ in range(points or 1 + dice.chance(50))]
     return GeneratedCase(program.program, tuple(drawn), wrt, precision, modes)

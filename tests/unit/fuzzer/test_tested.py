@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn, run
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import Trips, interpret
+from gradfuzz.programs.evaluation.interpret import TripCount, interpret
 from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.programs.text.parse import parse
 
@@ -64,7 +64,7 @@ def test_trips_are_told_from_decisions() -> None:
     trace: list[int] = []
     interpret(parse(text), {"x": np.float64(0.5)}, NumpyNamespace(), trace=trace)
     assert trace == [1, 0, 1, 1, 1, 2, 3]
-    assert [isinstance(entry, Trips) for entry in trace] == [False, True, False, True, False, True, True]
+    assert [isinstance(entry, TripCount) for entry in trace] == [False, True, False, True, False, True, True]
 
 
 def test_sizes_by_decade() -> None:
