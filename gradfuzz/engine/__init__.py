@@ -88,83 +88,16 @@ from gradfuzz.engine.rules.value import Value
 from gradfuzz.engine.rules.value import apply as _apply
 from gradfuzz.programs.language.functions import FUNCTIONS as _FUNCTIONS
 
-__all__ = [
-    "Compiled",
-    "Rules",
-    "Value",
-    "Vectorized",
-    "abs",
-    "all",
-    "amax",
-    "amin",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
-    "broadcast_to",
-    "check_vectorized",
-    "clip",
-    "compile",
-    "complex",
-    "concat",
-    "cond",
-    "conj",
-    "conv",
-    "cos",
-    "cumulative_max",
-    "cumulative_prod",
-    "cumulative_sum",
-    "derivative",
-    "devectorize",
-    "exp",
-    "expm1",
-    "flip",
-    "fori_loop",
-    "grad",
-    "hessian",
-    "imag",
-    "index_update",
-    "jacobian",
-    "jvp",
-    "linalg",
-    "log",
-    "log1p",
-    "log_softmax",
-    "logsumexp",
-    "matmul",
-    "maximum",
-    "mean",
-    "minimum",
-    "permute_dims",
-    "pow",
-    "prod",
-    "real",
-    "rename",
-    "repeat_while",
-    "reshape",
-    "scan",
-    "scatter_add",
-    "sign",
-    "sin",
-    "softmax",
-    "sort",
-    "sqrt",
-    "stack",
-    "sum",
-    "take",
-    "take_along_axis",
-    "tan",
-    "tanh",
-    "to_source",
-    "trace",
-    "value_and_grad",
-    "vectorize",
-    "vjp",
-    "vmap",
-    "where",
-    "while_loop",
-    "window_sum",
-]
+__all__ = ["Compiled", "Rules", "Value", "compile", "derivative", "linalg", "to_source", "trace"]
+__all__ += ["grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"]
+__all__ += ["Vectorized", "check_vectorized", "devectorize", "rename", "vectorize", "vmap"]
+__all__ += ["cond", "fori_loop", "repeat_while", "scan", "while_loop"]
+__all__ += ["abs", "clip", "cos", "exp", "expm1", "log", "log1p", "maximum", "minimum", "pow"]
+__all__ += ["complex", "conj", "imag", "real", "sign", "sin", "sqrt", "tan", "tanh", "where"]
+__all__ += ["all", "amax", "amin", "any", "argmax", "argmin", "logsumexp", "mean", "prod", "sum"]
+__all__ += ["cumulative_max", "cumulative_prod", "cumulative_sum", "log_softmax", "softmax"]
+__all__ += ["broadcast_to", "concat", "flip", "index_update", "permute_dims", "reshape", "stack"]
+__all__ += ["argsort", "conv", "matmul", "scatter_add", "sort", "take", "take_along_axis", "window_sum"]
 
 
 def __getattr__(name: str) -> _typing.Any:

@@ -33,10 +33,10 @@ from gradfuzz.oracles.mutants.vectorize import VECTORIZE_MUTANTS
 
 FAMILIES = (
     dict.fromkeys((row.alias for row in MUTANTS), "loops")
-    | dict.fromkeys((row[1] for row in LINALG_MUTANTS), "linalg")
-    | dict.fromkeys((row[1] for row in TENSOR_MUTANTS), "tensor")
-    | dict.fromkeys((row[1] for row in COMPLEX_MUTANTS), "complex")
-    | dict.fromkeys((row[1] for row in VECTORIZE_MUTANTS), "vectorize")
+    | dict.fromkeys((row.alias for row in LINALG_MUTANTS), "linalg")
+    | dict.fromkeys((row.alias for row in TENSOR_MUTANTS), "tensor")
+    | dict.fromkeys((row.alias for row in COMPLEX_MUTANTS), "complex")
+    | dict.fromkeys((row.alias for row in VECTORIZE_MUTANTS), "vectorize")
     | {"broadcast-mean": "linalg", "dropped-tangent": "tensor"}
 )
 """Where each planted bug shows most."""

@@ -36,7 +36,7 @@ from gradfuzz.engine.modes.forward import pushforward
 from gradfuzz.engine.modes.inline import or_zeros
 from gradfuzz.engine.modes.reverse import ReverseMode, checked
 from gradfuzz.engine.rules.functions import permute_dims, reshape, stack
-from gradfuzz.engine.rules.value import Operand, Value
+from gradfuzz.engine.rules.value import Operand, shape_of
 from gradfuzz.errors import NotDifferentiableError, UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Checkpoint, Graph
@@ -176,17 +176,17 @@ def jacobian(
 
     def function(*args: Operand) -> Any:
         args = tuple(_floated(a) if k == argnum else a for k, a in enumerate(args))
-        shape = _shape(args[argnum])
+        shape = shape_of(args[argnum])
         _refuse_complex(args[argnum], "an argument")
         precision = precision_of([devectorize(a) for a in args])
         if mode == "rev":
             value, pullback = vjp(f, *args, checkpoint=checkpoint)
             _refuse_complex(value, "a result")
-            rows = [pullback(unit)[argnum] for unit in _units(_shape(value), precision)]
+            rows = [pullback(unit)[argnum] for unit in _units(shape_of(value), precision)]
             return (
-                _assemble(rows, _shape(value), shape)
+                _assemble(rows, shape_of(value), shape)
                 if rows
-                else np.zeros((*_shape(value), *shape), precision)
+                else np.zeros((*shape_of(value), *shape), precision)
             )
         columns = []
         value = None
@@ -196,8 +196,8 @@ def jacobian(
         value = vjp(f, *args)[0] if value is None else value
         _refuse_complex(value, "a result")
         if not columns:
-            return np.zeros((*_shape(value), *shape), precision)
-        result = _assemble(columns, shape, _shape(value))
+            return np.zeros((*shape_of(value), *shape), precision)
+        result = _assemble(columns, shape, shape_of(value))
         return _swap(result, len(shape))
 
     return function
@@ -289,10 +289,6 @@ def _reverse(graph: Graph, active: Sequence[bool], checkpoint: Checkpoint) -> Gr
     )
 
 
-def _shape(value: Operand) -> tuple[int, ...]:
-    return value.shape if isinstance(value, Value) else np.shape(value)
-
-
 def _units(shape: tuple[int, ...], precision: Precision) -> list[Any]:
     size = int(np.prod(shape, dtype=int))
     return [row.reshape(shape)[()] for row in np.eye(size, dtype=precision)]
@@ -309,7 +305,7 @@ def _assemble(parts: Sequence[Any], outer: tuple[int, ...], inner: tuple[int, ..
 
 def _swap(array: Any, first: int) -> Any:
     """The first axes moved to the end."""
-    rank = len(_shape(array))
+    rank = len(shape_of(array))
     order = (*range(first, rank), *range(first))
     if order == tuple(range(rank)):
         return array

@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradfuzz.engine.api.tracing import active_builder, build, by_instance
 from gradfuzz.engine.api.vectorize import Trace, is_vectorized, settled
 from gradfuzz.engine.rules.functions import stack
-from gradfuzz.engine.rules.value import Operand, Value, as_atom
+from gradfuzz.engine.rules.value import Operand, Value, as_atom, shape_of
 from gradfuzz.errors import ProgramTypeError, UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Graph, LoopForm, Var
@@ -90,7 +88,7 @@ def scan(
 
         *carries, ys = by_instance(flat, *initial, xs)
         return tuple(carries), ys
-    shape = xs.shape if isinstance(xs, Value) else np.shape(xs)
+    shape = shape_of(xs)
     if not shape or shape[0] == 0:
         raise UsageError(f"scan over an array of shape {shape}; it needs at least one row")
     if active_builder() is None:

@@ -14,18 +14,16 @@ from gradfuzz.engine.batching.batch import batch
 from gradfuzz.engine.compiling.compile import compile
 from gradfuzz.engine.modes.inline import inline
 from gradfuzz.engine.modes.prune import prune
-from gradfuzz.engine.rules.value import ACTIVE, Operand, Value, as_atom
+from gradfuzz.engine.rules.value import ACTIVE, DTYPES, Operand, Value, as_atom
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Graph, Var
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import Const, Program
-from gradfuzz.programs.language.types import DType, Type, promote
+from gradfuzz.programs.language.types import Type, promote
 
 Function = Callable[..., Any] | Program | Graph
-
-_KINDS: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
 
 
 def active_builder() -> GraphBuilder | None:
@@ -60,7 +58,7 @@ def type_of(value: Operand) -> Type:
             f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, complex numbers, ints,"
             " bools or arrays of them"
         )
-    return Type("float" if is_float(array.dtype) else _KINDS[array.dtype.kind], array.shape)
+    return Type(DTYPES.get(array.dtype.kind, "float"), array.shape)
 
 
 @dataclass(frozen=True, slots=True)

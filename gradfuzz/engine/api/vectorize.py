@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.batching.lanes import Lanes, dtype_of, shape_of
+from gradfuzz.engine.batching.lanes import Lanes, dtype_of
 from gradfuzz.engine.batching.rules import batch_op
 from gradfuzz.engine.rules.functions import broadcast_to, permute_dims, reshape
-from gradfuzz.engine.rules.value import ACTIVE, Operand, Operators, Value, apply
+from gradfuzz.engine.rules.value import ACTIVE, Operand, Operators, Value, apply, shape_of
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Var

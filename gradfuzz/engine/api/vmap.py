@@ -8,9 +8,8 @@ from typing import Any
 
 from gradfuzz.engine.api.tracing import Function, by_instance
 from gradfuzz.engine.api.vectorize import Vectorized, align, vectorize
-from gradfuzz.engine.batching.lanes import shape_of
 from gradfuzz.engine.rules.functions import broadcast_to, permute_dims
-from gradfuzz.engine.rules.value import Operand
+from gradfuzz.engine.rules.value import Operand, shape_of
 from gradfuzz.errors import UsageError
 
 _numbers = itertools.count()

@@ -42,16 +42,11 @@ def batch(
     instance. A mutant passes its own `rules`. Raises `NotDifferentiableError` for an op without a batching
     rule.
     """
-    batching = (rules or Batching)(
-        GraphBuilder(simplify=True), Lanes((shape,) if isinstance(shape, int) else shape)
-    )
-    inputs = [batching.input(v.type, v.name, b) for v, b in zip(graph.inputs, batched, strict=True)]
+    lanes = Lanes((shape,) if isinstance(shape, int) else shape)
+    batching = (rules or Batching)(GraphBuilder(simplify=True), lanes)
+    inputs = batching.inputs(graph.inputs, batched)
     outputs = batching.run(graph, inputs)
-    variables = [i.value.atom for i in inputs]
-    result = batching.builder.finish(
-        [v for v in variables if isinstance(v, Var)], [o.value.atom for o in outputs], f"batched_{graph.name}"
-    )
-    return result, tuple(o.batched for o in outputs)
+    return batching.finish(inputs, outputs, f"batched_{graph.name}"), tuple(o.batched for o in outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +83,15 @@ class Batching:
         full = Type(type.dtype, (None, *shape, *type.shape[1:]) if type.is_stack else (*shape, *type.shape))
         return Lane(self.value(self.builder.input(full, name)), batched)
 
+    def inputs(self, variables: Sequence[Var], batched: Sequence[bool]) -> list[Lane]:
+        """New inputs for those of a graph."""
+        return [self.input(v.type, v.name, b) for v, b in zip(variables, batched, strict=True)]
+
+    def finish(self, inputs: Sequence[Lane], outputs: Sequence[Lane], name: str = "f") -> Graph:
+        """The graph of what was built."""
+        variables = [a for a in _atoms(inputs) if isinstance(a, Var)]
+        return self.builder.finish(variables, _atoms(outputs), name)
+
     def spread(self, lane: Lane) -> Lane:
         """`lane` with the batch axes."""
         return lane if lane.batched else Lane(self.traced(self.lanes.spread(lane.value, False)), True)
@@ -112,14 +116,10 @@ class Batching:
     def node(self, node: Node, args: Sequence[Lane]) -> list[Lane]:
         """The outputs of one node."""
         if not any(a.batched or a.trips is not None for a in args):
-            return [
-                Lane(self.value(v), False)
-                for v in copy_node(self.builder, node, [a.value.atom for a in args])
-            ]
+            return [Lane(self.value(v), False) for v in copy_node(self.builder, node, _atoms(args))]
         if isinstance(node, Equation):
-            result = batch_op(
-                self.lanes, node.op, [a.value for a in args], [a.batched for a in args], dict(node.params)
-            )
+            values, batched = [a.value for a in args], [a.batched for a in args]
+            result = batch_op(self.lanes, node.op, values, batched, dict(node.params))
             return [Lane(self.traced(result), True)]
         if isinstance(node, Branch):
             return self.branch(node, args) if args[0].batched else self.common_branch(node, args)
@@ -134,9 +134,8 @@ class Batching:
     def select(self, live: Value, then: Value, otherwise: Value) -> Value:
         """`then` where an instance is live, else `otherwise`; both are batched."""
         ones = [1] * (then.ndim - self.lanes.rank)
-        return self.traced(
-            where(reshape(live, (*self.lanes.shape, *ones)) if ones else live, then, otherwise)
-        )
+        mask = reshape(live, (*self.lanes.shape, *ones)) if ones else live
+        return self.traced(where(mask, then, otherwise))
 
     def guard(self, live: Value, lanes: Sequence[Lane]) -> list[Lane]:
         """`lanes` with the values of dead instances replaced by those of the first live one."""
@@ -160,22 +159,16 @@ class Batching:
         sides = []
         for graph in (node.then, node.otherwise):
             side = self.nested()
-            inputs = [
-                side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, args[1:], strict=True)
-            ]
+            inputs = side.inputs(graph.inputs, [a.batched for a in args[1:]])
             sides.append((side, inputs, side.run(graph, inputs)))
         batched = [a.batched or b.batched for a, b in zip(sides[0][2], sides[1][2], strict=True)]
         graphs = []
         for side, inputs, outputs in sides:
             full = [side.spread(o) if b else o for o, b in zip(outputs, batched, strict=True)]
-            graphs.append(side.builder.finish(_variables(inputs), [o.value.atom for o in full]))
-        results = self.builder.branch(
-            args[0].value.atom,
-            [a.value.atom for a in args[1:]],
-            graphs[0],
-            graphs[1],
-            [v.name for v in node.outputs],
-        )
+            graphs.append(side.finish(inputs, full))
+        predicate, *operands = _atoms(args)
+        names = [v.name for v in node.outputs]
+        results = self.builder.branch(predicate, operands, graphs[0], graphs[1], names)
         return [Lane(self.value(r), b) for r, b in zip(results, batched, strict=True)]
 
     def branch(self, node: Branch, args: Sequence[Lane]) -> list[Lane]:
@@ -189,18 +182,13 @@ class Batching:
         """One side's outputs where it is live, computed if it is live anywhere; elsewhere anything finite."""
         side, skipped = self.nested(), GraphBuilder()
         mask = side.input(Type("bool"), "live", True)
-        inputs = [side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, operands, strict=True)]
-        outputs = [side.spread(o).value.atom for o in side.run(graph, side.guard(mask.value, inputs))]
-        computed = side.builder.finish(_variables([mask, *inputs]), outputs)
+        inputs = side.inputs(graph.inputs, [a.batched for a in operands])
+        outputs = [side.spread(o) for o in side.run(graph, side.guard(mask.value, inputs))]
+        computed = side.finish([mask, *inputs], outputs)
         copies = [skipped.input(v.type, v.name) for v in computed.inputs]
-        zeros = skipped.finish(copies, [skipped.zeros(a.type) for a in outputs])
-        results = self.builder.branch(
-            self.any(live).atom,
-            [live.atom, *(a.value.atom for a in operands)],
-            computed,
-            zeros,
-            ["side"] * len(outputs),
-        )
+        zeros = skipped.finish(copies, [skipped.zeros(a.type) for a in computed.outputs])
+        given, names = [live.atom, *_atoms(operands)], ["side"] * len(outputs)
+        results = self.builder.branch(self.any(live).atom, given, computed, zeros, names)
         return [self.value(r) for r in results]
 
     # Loops --------------------------------------------------------------------------------------------------
@@ -208,9 +196,8 @@ class Batching:
     def loop(self, node: Loop, args: Sequence[Lane]) -> list[Lane]:
         """A loop: without masks if all instances have the same trip count."""
         parts = _Parts.of(node, args)
-        if any(s.trips is not None for s in parts.stacks) or (
-            parts.count is not None and parts.count.batched
-        ):
+        counted = parts.count is not None and parts.count.batched
+        if counted or any(s.trips is not None for s in parts.stacks):
             return self.masked_for(node, parts)
         return self.common_loop(node, parts)
 
@@ -218,8 +205,9 @@ class Batching:
         """A loop with the same iterations for all instances. Which carries are batched is a fixpoint."""
         carried = [a.batched for a in parts.initial]
         while True:
-            inner, copies = self.nested(), parts.copies(node, carried)
-            inputs = [inner.input(t, name, b) for t, name, b in copies]
+            inner = self.nested()
+            flags = parts.flags(node, carried)
+            inputs = inner.inputs(node.body.inputs, flags)
             outputs = inner.run(node.body, inputs)
             reached = [a or o.batched for a, o in zip(carried, outputs, strict=False)]
             if reached == carried:
@@ -228,34 +216,29 @@ class Batching:
         condition = node.condition
         if condition is not None:
             test = self.nested()
-            seen = [test.input(t, name, b) for t, name, b in copies[: len(condition.inputs)]]
+            n = len(condition.inputs)
+            seen = test.inputs(node.body.inputs[:n], flags[:n])
             (verdict,) = test.run(condition, seen)
             if verdict.batched:
                 return self.masked_while(node, parts)
-            condition = test.builder.finish(_variables(seen), [verdict.value.atom], condition.name)
-        full = [inner.spread(o) if b else o for o, b in zip(outputs, carried, strict=False)] + outputs[
-            len(carried) :
-        ]
+            condition = test.finish(seen, [verdict], condition.name)
+        ni = len(carried)
+        full = [inner.spread(o) if b else o for o, b in zip(outputs, carried, strict=False)] + outputs[ni:]
+        initial = [self.spread(a) if b else a for a, b in zip(parts.initial, carried, strict=True)]
         results = self.builder.loop(
             node.form,
-            constants=[a.value.atom for a in parts.constants],
-            initial=[
-                (self.spread(a) if b else a).value.atom for a, b in zip(parts.initial, carried, strict=True)
-            ],
+            constants=_atoms(parts.constants),
+            initial=_atoms(initial),
             stacks=[self.by_trip(a) for a in parts.stacks],
-            body=inner.builder.finish(_variables(inputs), [o.value.atom for o in full], node.body.name),
+            body=inner.finish(inputs, full, node.body.name),
             condition=condition,
             count=None if parts.count is None else parts.count.value.atom,
             reverse=node.reverse,
             checkpoint=node.checkpoint,
             lengths=node.lengths,
         )
-        ni = len(carried)
         lanes = [Lane(self.value(r), o.batched) for r, o in zip(results, full, strict=True)]
-        return [
-            *lanes[:ni],
-            *(self.from_trips(lane, n) for lane, n in zip(lanes[ni:], node.lengths, strict=True)),
-        ]
+        return [*lanes[:ni], *map(self.from_trips, lanes[ni:], node.lengths)]
 
     def by_trip(self, lane: Lane) -> Atom:
         """What a loop reads: a stack unchanged, an array with its axis of rows in front of the batch axes."""
@@ -282,30 +265,23 @@ class Batching:
             (live,) = self.run(node.condition, [*parts.constants, *initial])
         else:
             live = Lane(self.value(constant(True)), False)
-        inner, copies = self.nested(), parts.copies(node, [True] * ni)
-        inputs = [inner.input(t, name, b) for t, name, b in copies]
+        inner, flags = self.nested(), parts.flags(node, [True] * ni)
+        inputs = inner.inputs(node.body.inputs, flags)
         mask = inner.input(Type("bool"), "live", True)
         after, written = inner.trip(node, parts, mask.value, inputs)
         (goes_on,) = inner.run(node.condition, [*inputs[:nc], *after])
-        live_after = apply("logical_and", mask.value, inner.spread(goes_on).value)
+        live_after = Lane(apply("logical_and", mask.value, inner.spread(goes_on).value), True)
         places = [*inputs[:nc], mask, *inputs[nc:]]
         test = self.nested()
-        seen = [test.input(t, name, b) for t, name, b in copies]
+        seen = test.inputs(node.body.inputs, flags)
         tested = test.input(Type("bool"), "live", True)
+        anyone = Lane(test.any(tested.value), False)
         results = self.builder.loop(
             "while",
-            constants=[a.value.atom for a in parts.constants],
-            initial=[self.spread(live).value.atom, *(a.value.atom for a in initial)],
-            body=inner.builder.finish(
-                _variables(places),
-                [live_after.atom, *(o.value.atom for o in (*after, *written)), mask.value.atom],
-                node.body.name,
-            ),
-            condition=test.builder.finish(
-                _variables([*seen[:nc], tested, *seen[nc:]]),
-                [test.any(tested.value).atom],
-                node.condition.name,
-            ),
+            constants=_atoms(parts.constants),
+            initial=_atoms([self.spread(live), *initial]),
+            body=inner.finish(places, [live_after, *after, *written, mask], node.body.name),
+            condition=test.finish([*seen[:nc], tested, *seen[nc:]], [anyone], node.condition.name),
             checkpoint=node.checkpoint,
         )
         return self._masked_results([self.value(r) for r in results[1:]], ni, written)
@@ -313,31 +289,29 @@ class Batching:
     def masked_for(self, node: Loop, parts: _Parts) -> list[Lane]:
         """A counted loop, or one over stacks, with a trip count per instance."""
         nc, ni = len(parts.constants), len(parts.initial)
-        inner, copies = self.nested(), parts.copies(node, [True] * ni)
-        inputs = [inner.input(t, name, b) for t, name, b in copies]
-        extra_constants, extra_stacks, extra_written, count = [], [], [], None
+        inner = self.nested()
+        inputs = inner.inputs(node.body.inputs, parts.flags(node, [True] * ni))
+        constants, stacks, extra_written, count = [*parts.constants], [*parts.stacks], [], None
         trips = next((s.trips for s in parts.stacks if s.trips is not None), None)
         if trips is not None:
             mask = inner.input(Type("bool"), "live", True)
-            extra_stacks.append(trips)
+            stacks.append(Lane(trips, True))
             places = [*inputs[:-1], mask, inputs[-1]]
         else:
             assert parts.count is not None, "the caller has found that it is batched"
             count = self.greatest(parts.count.value)
             counts = inner.input(INT, "counts", True)
-            extra_constants.append(parts.count.value)
+            constants.append(parts.count)
             places = [*inputs[:nc], counts, *inputs[nc:]]
             mask = Lane(inner.traced(counts.value > inputs[-1].value), True)
             extra_written.append(mask)
         after, written = inner.trip(node, parts, mask.value, inputs)
         results = self.builder.loop(
             "for",
-            constants=[*(a.value.atom for a in parts.constants), *(v.atom for v in extra_constants)],
-            initial=[self.spread(a).value.atom for a in parts.initial],
-            stacks=[self.by_trip(a) for a in (*parts.stacks, *(Lane(v, True) for v in extra_stacks))],
-            body=inner.builder.finish(
-                _variables(places), [o.value.atom for o in (*after, *written, *extra_written)], node.body.name
-            ),
+            constants=_atoms(constants),
+            initial=_atoms([self.spread(a) for a in parts.initial]),
+            stacks=[self.by_trip(a) for a in stacks],
+            body=inner.finish(places, [*after, *written, *extra_written], node.body.name),
             count=None if count is None else count.atom,
             reverse=node.reverse,
             checkpoint=node.checkpoint,
@@ -349,22 +323,16 @@ class Batching:
         self, node: Loop, parts: _Parts, live: Value, inputs: Sequence[Lane]
     ) -> tuple[list[Lane], list[Lane]]:
         """One iteration of the live instances: all carries after it, and what is written to stacks."""
-        nc, ni = len(parts.constants), len(parts.initial)
         outputs = self.run(node.body, self.guard(live, inputs))
-        old = inputs[nc : nc + ni]
-        new = [
-            Lane(self.select(live, self.spread(o).value, a.value), True)
-            for o, a in zip(outputs, old, strict=False)
-        ]
-        return new, outputs[ni:]
+        pairs = zip(outputs, node.split(inputs)[1], strict=False)
+        new = [Lane(self.select(live, self.spread(o).value, old.value), True) for o, old in pairs]
+        return new, outputs[len(new) :]
 
     def greatest(self, counts: Value) -> Value:
         """The largest of a batch of counts, at least 0."""
         inner = self.nested()
-        flat, best, index = (
-            inner.builder.input(t, n)
-            for t, n in ((Type("int", (self.lanes.count,)), "counts"), (INT, "n"), (INT, "k"))
-        )
+        flat = inner.builder.input(Type("int", (self.lanes.count,)), "counts")
+        best, index = inner.builder.input(INT, "n"), inner.builder.input(INT, "k")
         larger = maximum(inner.value(best), inner.value(flat)[inner.value(index)])
         (result,) = self.builder.loop(
             "for",
@@ -393,19 +361,14 @@ class _Parts:
 
     @classmethod
     def of(cls, node: Loop, args: Sequence[Lane]) -> _Parts:
-        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-        return cls(
-            args[:nc],
-            args[nc : nc + ni],
-            args[nc + ni : nc + ni + ns],
-            args[-1] if node.count is not None else None,
-        )
+        constants, initial, stacks, count = node.split(args)
+        return cls(constants, initial, stacks, count[0] if count else None)
 
-    def copies(self, node: Loop, carried: Sequence[bool]) -> list[tuple[Type, str, bool]]:
-        """Type, name and batched flag of each input of the body."""
-        flags = [*(a.batched for a in self.constants), *carried, *(a.batched for a in self.stacks), False]
-        return [(v.type, v.name, b) for v, b in zip(node.body.inputs, flags, strict=False)]
+    def flags(self, node: Loop, carried: Sequence[bool]) -> list[bool]:
+        """Which inputs of the body are batched."""
+        counter = [False] if node.form == "for" else []
+        return [*(a.batched for a in self.constants), *carried, *(a.batched for a in self.stacks), *counter]
 
 
-def _variables(lanes: Sequence[Lane]) -> list[Var]:
-    return [a.value.atom for a in lanes if isinstance(a.value.atom, Var)]
+def _atoms(lanes: Sequence[Lane]) -> list[Atom]:
+    return [a.value.atom for a in lanes]

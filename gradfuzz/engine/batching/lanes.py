@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.rules.functions import broadcast_to, reshape, stack, sum, where
-from gradfuzz.engine.rules.value import Operand, Value, apply, innermost
+from gradfuzz.engine.rules.value import CASTS, DTYPES, Operand, Value, apply, innermost, shape_of
 from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.syntax import ParamValue
 from gradfuzz.programs.language.types import DType, Type
@@ -18,17 +18,9 @@ from gradfuzz.programs.language.types import DType, Type
 Params = Mapping[str, ParamValue]
 
 
-def shape_of(x: Operand) -> tuple[int, ...]:
-    """The shape of a value, a number or an array."""
-    return x.shape if isinstance(x, Value) else np.shape(x)
-
-
 def dtype_of(x: Operand) -> DType:
     """The dtype: "complex", "float", "int" or "bool"."""
-    if isinstance(x, Value):
-        return x.type.dtype
-    dtypes: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
-    return dtypes.get(np.asarray(x).dtype.kind, "float")
+    return x.type.dtype if isinstance(x, Value) else DTYPES.get(np.asarray(x).dtype.kind, "float")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +87,19 @@ def sizes_of(value: ParamValue) -> tuple[int, ...]:
     return tuple(n for n in value if isinstance(n, int))
 
 
+def axis_of(params: Params, rank: int) -> int:
+    """The parameter `axis`, counted from the front of arrays of `rank` axes."""
+    axis = params["axis"]
+    assert isinstance(axis, int), "the type rule lets nothing else through"
+    return axis % rank
+
+
 def zeros(like: Sequence[Operand], dtype: DType, shape: tuple[int, ...]) -> Operand:
     """Zeros, traced if one of `like` is."""
     home = innermost(like)
     if home is not None:
         return Value(home.builder, home.builder.zeros(Type(dtype, shape)), home.level)
-    return np.zeros(shape, {"complex": complex, "float": float, "int": int, "bool": bool}[dtype])
+    return np.zeros(shape, CASTS[dtype])
 
 
 def from_front(i: Operand, n: int) -> Operand:

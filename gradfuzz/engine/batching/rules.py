@@ -21,15 +21,15 @@ from gradfuzz.engine.batching.lanes import (
     BatchRule,
     Lanes,
     Params,
+    axis_of,
     checked,
     dtype_of,
     from_front,
-    shape_of,
     sizes_of,
     zeros,
 )
-from gradfuzz.engine.rules.functions import broadcast_to, matmul, reshape, sum, where
-from gradfuzz.engine.rules.value import Operand, apply, axes_of
+from gradfuzz.engine.rules.functions import broadcast_to, reshape, sum, where
+from gradfuzz.engine.rules.value import Operand, apply, axes_of, shape_of
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.language.functions import Function, for_each
 from gradfuzz.programs.language.syntax import ParamValue
@@ -81,14 +81,25 @@ def _reducing(op: str) -> BatchRule:
 def _along_axis(op: str) -> BatchRule:
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         (x,) = args
-        return apply(op, x, **{**params, "axis": _axis(lanes, params["axis"], len(lanes.instance(x, True)))})
+        axis = axis_of(params, len(lanes.instance(x, True))) + lanes.rank
+        return apply(op, x, **{**params, "axis": axis})
 
     return rule
 
 
-def _axis(lanes: Lanes, axis: ParamValue, rank: int) -> int:
-    assert isinstance(axis, int), "the type rule lets nothing else through"
-    return axis % rank + lanes.rank
+def _along_axis_or_all(op: str) -> BatchRule:
+    """The same; without an axis the op takes all entries of each instance."""
+
+    def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
+        (x,) = args
+        if params["axis"] is not None:
+            return _along_axis(op)(lanes, args, batched, params)
+        shape = lanes.instance(x, True)
+        flat = reshape(x, (*lanes.shape, math.prod(shape)))
+        found = apply(op, flat, **{**params, "axis": lanes.rank, "keepdims": False})
+        return reshape(found, (*lanes.shape, *[1] * len(shape))) if params["keepdims"] else found
+
+    return rule
 
 
 def _reshape(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
@@ -108,8 +119,7 @@ def _permute_dims(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool]
 def _joining(op: str, new_axes: int) -> BatchRule:
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         rank = len(lanes.instance(args[0], batched[0])) + new_axes
-        parts = [lanes.spread(x, b) for x, b in zip(args, batched, strict=True)]
-        return apply(op, *parts, axis=_axis(lanes, params["axis"], rank))
+        return apply(op, *map(lanes.spread, args, batched), axis=axis_of(params, rank) + lanes.rank)
 
     return rule
 
@@ -122,17 +132,10 @@ def _matmul(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], para
         x = reshape(x, (*shape_of(x)[:-1], 1, shape_of(x)[-1]))
     if column:
         y = reshape(y, (*shape_of(y), 1))
-    rank = max(len(lanes.instance(x, x_batched)), len(lanes.instance(y, y_batched)))
-    product = matmul(
-        lanes.padded(x, rank, 2) if x_batched else x,
-        lanes.padded(y, rank, 2) if y_batched else y,
-    )
+    product = leading("matmul", 2, 2)(lanes, (x, y), batched, {})
     *outer, m, n = shape_of(product)
-    return (
-        reshape(product, (*outer, *([] if row else [m]), *([] if column else [n])))
-        if row or column
-        else product
-    )
+    kept = (*outer, *([] if row else [m]), *([] if column else [n]))
+    return reshape(product, kept) if row or column else product
 
 
 def _solving(op: str) -> BatchRule:
@@ -164,22 +167,13 @@ def _einsum(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], para
     return apply("einsum", *args, subscripts=f"{','.join(terms)}->{letters}{out}")
 
 
-def _vector_norm(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    (x,) = args
-    shape = lanes.instance(x, True)
-    if params["axis"] is not None:
-        return _along_axis("vector_norm")(lanes, args, batched, params)
-    flat = reshape(x, (*lanes.shape, math.prod(shape)))
-    norms = apply("vector_norm", flat, ord=params["ord"], axis=lanes.rank)
-    return reshape(norms, (*lanes.shape, *[1] * len(shape))) if params["keepdims"] else norms
-
-
 # Indices ----------------------------------------------------------------------------------------------------
 
 
-def _one_hot(lanes: Lanes, i: Operand, n: int) -> Operand:
-    """Where entry i of an axis of size n is, of shape (*batch, n); a negative index counts from the end."""
-    return reshape(from_front(i, n), (*lanes.shape, 1)) == np.arange(n)
+def _one_hot(lanes: Lanes, i: Operand, n: int, axis: int, rank: int) -> Operand:
+    """Where entry i of an axis of size n is, with `rank` axes; a negative index counts from the end."""
+    mask = reshape(from_front(i, n), (*lanes.shape, 1)) == np.arange(n)
+    return reshape(mask, (*lanes.shape, *[1] * axis, n, *[1] * (rank - axis - 1)))
 
 
 def _index(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
@@ -205,8 +199,7 @@ def _index(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], param
         rank += 1
     result = apply("index", x, *common, pattern=(*(lanes.slices() if x_batched else ()), *kept))
     for axis, n, i in reversed(picked):
-        mask = reshape(_one_hot(lanes, i, n), (*lanes.shape, *[1] * axis, n, *[1] * (rank - axis - 1)))
-        result = _pick(mask, result, lanes.rank + axis)
+        result = _pick(_one_hot(lanes, i, n, axis, rank), result, lanes.rank + axis)
         rank -= 1
     return checked(result, [(i, -n, n) for _, n, i in picked]) if picked else result
 
@@ -232,13 +225,9 @@ def _index_update(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool]
     for axis, (entry, n) in enumerate(zip(pattern, sizes, strict=True)):
         if entry == "at":
             i, own = next(supply)
-            checks.append((lanes.spread(i, own), -n, n))
-            masks.append(
-                reshape(
-                    _one_hot(lanes, checks[-1][0], n),
-                    (*lanes.shape, *[1] * axis, n, *[1] * (rank - axis - 1)),
-                )
-            )
+            i = lanes.spread(i, own)
+            checks.append((i, -n, n))
+            masks.append(_one_hot(lanes, i, n, axis, rank))
     mask = functools.reduce(lambda a, b: apply("logical_and", a, b), masks)
     place = apply("logical_and", mask, _within(pattern, sizes))
     return checked(where(place, _placed(lanes, value, pattern, sizes), x), checks)
@@ -263,28 +252,24 @@ def _placed(lanes: Lanes, value: Operand, pattern: tuple[ParamValue, ...], sizes
     return apply("index_update", empty, value, pattern=(*lanes.slices(), *places))
 
 
-# One line per op.
+_ELEMENTWISE = (
+    *("add", "subtract", "multiply", "divide", "negative", "remainder", "integer_pow", "pow", "abs", "sign"),
+    *("maximum", "minimum", "where", "clip", "astype", "complex", "conj", "real", "imag"),
+    *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
+    *("logical_and", "logical_or", "logical_not"),
+)
+_OF_MATRICES = (
+    *("trace", "diagonal", "tril", "triu", "qr", "lu", "svd", "eigh", "eig", "slogdet", "cholesky"),
+    *("svdvals", "eigvalsh", "eigvals", "inv", "det", "pinv", "matrix_norm", "matrix_power", "expm"),
+)
+
+# One line per op or kind of ops.
 BATCH: dict[str, BatchRule] = {
-    **{
-        op: leading(op)
-        for op in (
-            *("add", "subtract", "multiply", "divide", "negative", "remainder", "integer_pow", "pow"),
-            *(
-                "abs",
-                "sign",
-                "maximum",
-                "minimum",
-                "where",
-            ),
-            *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
-            *("logical_and", "logical_or", "logical_not", "astype", "clip"),
-            *("complex", "conj", "real", "imag"),
-        )
-    },
+    **{op: leading(op) for op in _ELEMENTWISE},
     **{op: _reducing(op) for op in ("sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any")},
     **{op: _along_axis(op) for op in ("cumulative_sum", "cumulative_prod", "cumulative_max", "flip")},
     **{op: _along_axis(op) for op in ("softmax", "log_softmax", "sort", "argsort")},
-    **{op: tensor.argextreme(op) for op in ("argmax", "argmin")},
+    **{op: _along_axis_or_all(op) for op in ("argmax", "argmin", "vector_norm")},
     "reshape": _reshape,
     "broadcast_to": _broadcast_to,
     "permute_dims": _permute_dims,
@@ -299,43 +284,11 @@ BATCH: dict[str, BatchRule] = {
     "conv": tensor.conv,
     "matmul": _matmul,
     "outer": _outer,
-    "kron": leading("kron", 2, 2),
     "einsum": _einsum,
-    **{
-        op: leading(op, 2)
-        for op in (
-            "trace",
-            "diagonal",
-            "tril",
-            "triu",
-            "qr",
-            "lu",
-            "svd",
-            "eigh",
-            "eig",
-            "slogdet",
-            "cholesky",
-        )
-    },
-    **{
-        op: leading(op, 2)
-        for op in (
-            "svdvals",
-            "eigvalsh",
-            "eigvals",
-            "inv",
-            "det",
-            "pinv",
-            "matrix_norm",
-            "matrix_power",
-            "expm",
-        )
-    },
-    "triangular_solve": leading("triangular_solve", 2, 2),
+    **{op: leading(op, 2) for op in _OF_MATRICES},
+    **{op: leading(op, 2, 2) for op in ("kron", "triangular_solve")},
     **{op: _same_leading(op) for op in ("cofactor", "divide_by_gaps")},
-    "solve": _solving("solve"),
-    "lstsq": _solving("lstsq"),
-    "vector_norm": _vector_norm,
+    **{op: _solving(op) for op in ("solve", "lstsq")},
 }
 
 

@@ -1,4 +1,4 @@
-"""Batching rules of gathering, scattering, windows, convolution, argmax and argmin."""
+"""Batching rules of gathering, scattering, windows and convolution."""
 
 from __future__ import annotations
 
@@ -8,29 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.batching.lanes import Lanes, Params, checked, one_by_one, shape_of
+from gradfuzz.engine.batching.lanes import Lanes, Params, axis_of, checked, one_by_one
 from gradfuzz.engine.rules.functions import permute_dims, reshape
-from gradfuzz.engine.rules.value import Operand, apply
-
-
-def _axis(params: Params, rank: int) -> int:
-    axis = params["axis"]
-    assert isinstance(axis, int), "the type rule lets nothing else through"
-    return axis % rank
-
-
-def argextreme(op: str) -> Any:
-    """argmax and argmin; without an axis they flatten the entries of each instance."""
-
-    def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-        (x,) = args
-        shape = lanes.instance(x, True)
-        if params["axis"] is not None:
-            return apply(op, x, **{**params, "axis": _axis(params, len(shape)) + lanes.rank})
-        places = apply(op, reshape(x, (*lanes.shape, math.prod(shape))), axis=lanes.rank)
-        return reshape(places, (*lanes.shape, *[1] * len(shape))) if params["keepdims"] else places
-
-    return rule
+from gradfuzz.engine.rules.value import Operand, apply, shape_of
 
 
 def window_sum(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
@@ -63,7 +43,7 @@ def conv(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params:
 def take(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
     x, indices = args
     rank = len(lanes.instance(x, batched[0]))
-    axis = _axis(params, rank)
+    axis = axis_of(params, rank)
     if not batched[1]:
         return apply("take", x, indices, axis=axis + lanes.rank)
     own = lanes.instance(indices, True)
@@ -80,7 +60,7 @@ def take_along_axis(lanes: Lanes, args: Sequence[Operand], batched: Sequence[boo
     aligned = [
         x if b else reshape(x, (*[1] * lanes.rank, *shape_of(x))) for x, b in zip(args, batched, strict=True)
     ]
-    return apply("take_along_axis", *aligned, axis=_axis(params, rank) + lanes.rank)
+    return apply("take_along_axis", *aligned, axis=axis_of(params, rank) + lanes.rank)
 
 
 def scatter_add(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
@@ -88,7 +68,7 @@ def scatter_add(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], 
     x, indices, updates = args
     x, updates = lanes.spread(x, batched[0]), lanes.spread(updates, batched[2])
     shape = lanes.instance(x, True)
-    axis, rank, k = _axis(params, len(shape)), len(shape), lanes.rank
+    axis, rank, k = axis_of(params, len(shape)), len(shape), lanes.rank
     if not batched[1]:
         return apply("scatter_add", x, indices, updates, axis=axis + k)
     n, others = shape[axis], tuple(m for a, m in enumerate(shape) if a != axis)
@@ -98,18 +78,9 @@ def scatter_add(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], 
     rows = reshape(permute_dims(x, order), (lanes.count * n, *others))
     first = np.arange(lanes.count).reshape(*lanes.shape, *[1] * len(own)) * n
     places = reshape(indices + first, (lanes.count * count,))
-    moved = (
-        *range(k),
-        *range(k + axis, k + axis + len(own)),
-        *range(k, k + axis),
-        *range(k + axis + len(own), k + rank - 1 + len(own)),
-    )
-    added = apply(
-        "scatter_add",
-        rows,
-        places,
-        reshape(permute_dims(updates, moved), (lanes.count * count, *others)),
-        axis=0,
-    )
+    first_own, last_own = k + axis, k + axis + len(own)
+    moved = (*range(k), *range(first_own, last_own), *range(k, first_own), *range(last_own, updates.ndim))
+    changes = reshape(permute_dims(updates, moved), (lanes.count * count, *others))
+    added = apply("scatter_add", rows, places, changes, axis=0)
     back = permute_dims(reshape(added, (*lanes.shape, n, *others)), tuple(int(a) for a in np.argsort(order)))
     return checked(back, [(indices, 0, n)])

@@ -12,6 +12,7 @@ import builtins
 import functools
 import keyword
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.compiling.loop_source import RUNTIME, LoopSource, bare
+from gradfuzz.engine.rules.value import CASTS
 from gradfuzz.errors import DomainError
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.graphs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
@@ -26,7 +28,7 @@ from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.language.syntax import ArrayConst
-from gradfuzz.programs.language.types import DType, Type
+from gradfuzz.programs.language.types import Type
 
 _WIDEST = 120
 """Longer expressions get a name of their own: Python's parser has a limit, and so have readers."""
@@ -37,36 +39,23 @@ _INFIX = {
     "multiply": "*",
     "divide": "/",
     "remainder": "%",
+    "matmul": "@",
     "less": "<",
     "less_equal": "<=",
     "greater": ">",
     "greater_equal": ">=",
     "equal": "==",
     "not_equal": "!=",
-    "matmul": "@",
 }
 _FUNCTIONS = frozenset(
     name for name, row in FUNCTIONS.items() if hasattr(math, name) and not (row.step or row.composition)
 )
 _CALLS = frozenset({"abs", "sign", "maximum", "minimum", "clip", "pow"}) | _FUNCTIONS
 """Ops of scalars that both dialects call by name. Other elementwise functions are the namespace's."""
-_IDENTITY_ON_SCALARS = frozenset(
-    {
-        "sum",
-        "mean",
-        "prod",
-        "amax",
-        "amin",
-        "logsumexp",
-        "all",
-        "any",
-        "reshape",
-        "broadcast_to",
-        "permute_dims",
-        "index",
-    }
-    | {"flip", "cumulative_sum"}
-)
+_IDENTITY_ON_SCALARS = {
+    *("sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any", "cumulative_sum"),
+    *("reshape", "broadcast_to", "permute_dims", "index", "flip"),
+}
 
 
 def compile(graph: Graph, *, precision: Precision = "float64", trip_limit: int | None = None) -> Compiled:
@@ -83,9 +72,6 @@ def to_source(graph: Graph) -> str:
     return _Writer(graph, scalar=True, trip_limit=None).source
 
 
-_CASTS: dict[DType, Callable[[Any], Any]] = {"complex": complex, "float": float, "int": int, "bool": bool}
-
-
 class Compiled:
     """A compiled graph. `source` is the text that runs."""
 
@@ -94,18 +80,13 @@ class Compiled:
         self._types = [v.type for v in graph.inputs]
         self._numpy: Callable[..., tuple[Any, ...]] | None = None
         self._fast: Callable[..., tuple[Any, ...]] | None = None
-        self._casts = [_CASTS[t.dtype] for t in self._types]
+        self._casts = [CASTS[t.dtype] for t in self._types]
         self._dtype: Any = FORMATS[precision].dtype.type
-        writer = (
-            _Writer(graph, scalar=True, trip_limit=trip_limit)
-            if precision == "float64" and _all_scalar(graph)
-            else None
-        )
-        if writer is not None and not writer.needs_numpy:
-            self.source = writer.source
-            self._fast = _load(writer, _MATH)
-        else:
-            self.source = self._careful().__doc__ or ""
+        if precision == "float64" and _all_scalar(graph):
+            writer = _Writer(graph, scalar=True, trip_limit=trip_limit)
+            if not writer.needs_numpy:
+                self._fast = _load(writer, _MATH)
+        self.source = (self._fast or self._careful()).__doc__ or ""
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         if len(inputs) != len(self._types):
@@ -220,29 +201,15 @@ class _Writer(LoopSource):
     def __init__(
         self, graph: Graph, *, scalar: bool, trip_limit: int | None, infix_matmul: bool = True
     ) -> None:
-        reserved = {
-            *_CALLS,
-            *keyword.kwlist,
-            "ns",
-            "real",
-            "cplx",
-            "run",
-            "inf",
-            "nan",
-            "range",
-            "zip",
-            "reversed",
-            "len",
-        }
-        super().__init__(graph, trip_limit=trip_limit, taken=reserved)
+        names = ("ns", "real", "cplx", "run", "inf", "nan", "range", "zip", "reversed", "len")
+        super().__init__(graph, trip_limit=trip_limit, taken={*_CALLS, *keyword.kwlist, *names})
         self.graph, self.scalar = graph, scalar
         self._infix = _INFIX if infix_matmul else {op: sign for op, sign in _INFIX.items() if op != "matmul"}
         self.constants: dict[str, Any] = {}
         self.needs_numpy = not scalar
         """Whether an op has no form for Python's floats: the norm of a scalar."""
         self._constant_names: dict[Constant, str] = {}
-        names = [self._bind(v) for v in graph.inputs]
-        self._write(f"def run({', '.join(names)}):", 0)
+        self._write(f"def run({', '.join(map(self._bind, graph.inputs))}):", 0)
         self._block(graph, 1)
         outputs = [self._entry(a) for a in graph.outputs]
         self._write(f"return ({''.join(bare(o) + ', ' for o in outputs)})", 1)
@@ -266,23 +233,16 @@ class _Writer(LoopSource):
 
     def _block(self, graph: Graph, depth: int) -> None:
         """Writes the nodes of `graph`; then every output has a text."""
-        uses: dict[Var, int] = {}
+        uses = Counter[Atom](graph.outputs)
         for node in graph.nodes:
             for atom in node.inputs:
-                if isinstance(atom, Var):
-                    uses[atom] = uses.get(atom, 0) + (1 if isinstance(node, Equation) else 2)
-        for atom in graph.outputs:
-            if isinstance(atom, Var):
-                uses[atom] = uses.get(atom, 0) + 1
+                uses[atom] += 1 if isinstance(node, Equation) else 2
         computed: dict[tuple[Any, ...], str] = {}
         for node in graph.nodes:
             if isinstance(node, Equation):
-                text = (
-                    self._one_of_several(node, computed, depth)
-                    if OPS[node.op].parts
-                    else self._expression(node)
-                )
-                if text.isidentifier() or (uses.get(node.output, 0) == 1 and len(text) <= _WIDEST):
+                several = OPS[node.op].parts
+                text = self._one_of_several(node, computed, depth) if several else self._expression(node)
+                if text.isidentifier() or (uses[node.output] == 1 and len(text) <= _WIDEST):
                     self._text[node.output] = text
                 else:
                     name = self._bind(node.output)
@@ -324,13 +284,8 @@ class _Writer(LoopSource):
         if node.op == "astype" and scalar:
             if params["dtype"] == node.inputs[0].type.dtype:
                 return args[0]
-            casts = {
-                "float": "float" if self.scalar else "real",
-                "complex": "cplx",
-                "int": "int",
-                "bool": "bool",
-            }
-            cast = casts[str(params["dtype"])]
+            dtype = str(params["dtype"])
+            cast = {"float": "float" if self.scalar else "real", "complex": "cplx"}.get(dtype, dtype)
             return f"{cast}({bare(args[0])})"
         if node.op in _CALLS and (node.output.type.is_inexact or node.op in ("abs", "maximum", "minimum")):
             return f"{node.op}({', '.join(map(bare, args))})"
@@ -348,11 +303,9 @@ class _Writer(LoopSource):
 
     def _branch(self, node: Branch, depth: int) -> None:
         names = [self._bind(v) for v in node.outputs]
-        for head, graph in (
-            (f"if {bare(self._atom(node.predicate))}:", node.then),
-            ("else:", node.otherwise),
-        ):
-            self._write(head, depth)
+        head = f"if {bare(self._atom(node.predicate))}:"
+        for line, graph in ((head, node.then), ("else:", node.otherwise)):
+            self._write(line, depth)
             for var, operand in zip(graph.inputs, node.operands, strict=True):
                 self._text[var] = self._atom(operand)
             self._block(graph, depth + 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gradfuzz.engine.modes.prune import prune
@@ -131,9 +132,7 @@ class LoopSource:
         if self._replays and node.stacks:
             self._reading_head(node, entries, depth)
             return
-        counted = (
-            any(a is index for inner in node.body.nodes for a in inner.inputs) or index in node.body.outputs
-        )
+        counted = index in _read(node.body)
         sources = [f"reversed({self._atom(s)})" if node.reverse else self._atom(s) for s in node.stacks]
         targets = [self._bind(v) for v in entries]
         if counted or not sources:
@@ -149,10 +148,8 @@ class LoopSource:
 
     def _reading_head(self, node: Loop, entries: Sequence[Var], depth: int) -> None:
         """A loop over stacks, some of which may be computed as they are read: unused ones are not read."""
-        used = {a for inner in node.body.nodes for a in inner.inputs} | {*node.body.outputs}
-        read = [
-            (self._bind(v), self._atom(s)) for v, s in zip(entries, node.stacks, strict=True) if v in used
-        ]
+        used, pairs = _read(node.body), zip(entries, node.stacks, strict=True)
+        read = [(self._bind(v), self._atom(s)) for v, s in pairs if v in used]
         targets = [*(name for name, _ in read), self._bind(node.body.inputs[-1])]
         span = f"range(len({self._atom(node.stacks[0])})){'[::-1]' if node.reverse else ''}"
         source = f"zip(*columns({_tuple(s for _, s in read)}, {span}), {span})" if read else span
@@ -176,13 +173,9 @@ class LoopSource:
 
     def _replayed(self, node: Loop, depth: int) -> None:
         """Functions of the loop's iterations, and the call that runs them."""
-        rest = prune(
-            Graph(node.body.inputs, node.body.nodes, node.body.outputs[: len(node.initial)], node.body.name)
-        )
-        functions = [
-            self._stretch("advance", node, rest, []),
-            self._stretch("record", node, node.body, node.written),
-        ]
+        rest = prune(replace(node.body, outputs=node.body.outputs[: len(node.initial)]))
+        functions = [self._stretch("advance", node, rest, [])]
+        functions.append(self._stretch("record", node, node.body, node.written))
         if node.form != "for":
             functions.append(self._explore(node, rest))
         shared = "".join(f", {bare(self._atom(a))}" for a in node.constants)
@@ -198,11 +191,8 @@ class LoopSource:
         if self.trip_limit is not None:
             options.append(f"trip_limit={self.trip_limit}")
         results = f"{_tuple(map(self._bind, node.carries))}, {_tuple(map(self._bind, node.written))}"
-        self._write(
-            f"{results} = replay({node.form!r}, {node.checkpoint!r}, Trips({trips}), {initial},"
-            f" {', '.join(options)})",
-            depth,
-        )
+        given = f"{node.form!r}, {node.checkpoint!r}, Trips({trips}), {initial}, {', '.join(options)}"
+        self._write(f"{results} = replay({given})", depth)
         self._arrays(node, depth)
 
     def _function(self, hint: str, node: Loop, first: str, write: Callable[[list[str], str], None]) -> str:
@@ -280,6 +270,11 @@ class LoopSource:
 
 def _is_replayed(node: Loop) -> bool:
     return node.checkpoint != "none" and len(node.outputs) > len(node.initial)
+
+
+def _read(graph: Graph) -> set[Atom]:
+    """What the nodes and outputs of a graph read."""
+    return {a for node in graph.nodes for a in node.inputs} | {*graph.outputs}
 
 
 def _tuple(texts: Iterable[str]) -> str:

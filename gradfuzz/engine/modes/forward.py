@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradfuzz.engine.modes.inline import apply_rule, emit_loop, or_zeros, primal, values
+from gradfuzz.engine.modes.inline import apply_rule, copy_node, emit_loop, or_zeros, primal
 from gradfuzz.engine.rules.functions import broadcast_to
 from gradfuzz.engine.rules.jvp import JVP
 from gradfuzz.engine.rules.value import Value
@@ -23,6 +23,10 @@ class ForwardMode:
     def __init__(self, builder: GraphBuilder, level: int = 0) -> None:
         self.builder = builder
         self.level = level
+
+    def nested(self) -> ForwardMode:
+        """The same rules for an inner graph."""
+        return type(self)(GraphBuilder(simplify=True), self.level + 1)
 
     def run(
         self, graph: Graph, inputs: Sequence[Atom], tangents: Sequence[Tangent]
@@ -56,13 +60,10 @@ class ForwardMode:
         self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
     ) -> tuple[list[Atom], list[Tangent]]:
         active = [k for k, t in enumerate(tangents) if t is not None]
-        if active:
-            ans = self.value(primal(self, node, arguments))
-        else:
-            ans = self.value(self.builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params)))
-        if not active or not node.output.type.is_inexact:
-            return [ans.atom], [None]
-        if not OPS[node.op].smooth:
+        if not active:
+            return list(copy_node(self.builder, node, arguments)), [None]
+        ans = self.value(primal(self, node, arguments))
+        if not node.output.type.is_inexact or not OPS[node.op].smooth:
             return [ans.atom], [None]
         if node.op not in JVP:
             raise NotDifferentiableError(
@@ -72,11 +73,9 @@ class ForwardMode:
         total: Tangent = None
         for k in active:
             part = self.rule(node, k, tangents[k], ans, args)
-            if part is None:
-                continue
-            if part.shape != ans.shape:
-                part = broadcast_to(part, ans.shape)
-            total = part if total is None else total + part
+            if part is not None:
+                part = part if part.shape == ans.shape else broadcast_to(part, ans.shape)
+                total = part if total is None else total + part
         return [ans.atom], [total]
 
     def rule(self, node: Equation, k: int, t: Tangent, ans: Value, args: Sequence[Value]) -> Tangent:
@@ -87,74 +86,41 @@ class ForwardMode:
         self, node: Loop, arguments: list[Atom], tangents: list[Tangent]
     ) -> tuple[list[Atom], list[Tangent]]:
         """A loop with more carries: the tangents of the carries that can be nonzero, found as a fixpoint."""
-        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-        constants, initial, stacks = (
-            arguments[:nc],
-            arguments[nc : nc + ni],
-            arguments[nc + ni : nc + ni + ns],
-        )
-        t_constants, t_initial, t_stacks = (
-            tangents[:nc],
-            tangents[nc : nc + ni],
-            tangents[nc + ni : nc + ni + ns],
-        )
-        moving = {k for k, t in enumerate(t_initial) if t is not None}
+        nc, ni = len(node.constants), len(node.initial)
+        moving = {k for k, t in enumerate(tangents) if t is not None}
         while True:
-            body = type(self)(GraphBuilder(simplify=True), self.level + 1)
+            body = self.nested()
             copies = [body.builder.input(v.type, v.name) for v in node.body.inputs]
-            dots = {
-                k: body.builder.input(copies[k].type, f"{copies[k].name}_dot")
-                for k in range(nc + ni + ns)
-                if (k < nc and t_constants[k] is not None)
-                or (nc <= k < nc + ni and k - nc in moving)
-                or (k >= nc + ni and t_stacks[k - nc - ni] is not None)
-            }
-            outputs, slopes = body.run(
-                node.body, copies, [body.value(dots[k]) if k in dots else None for k in range(len(copies))]
-            )
-            now = {k for k in range(ni) if slopes[k] is not None}
+            dots = {k: body.builder.input(copies[k].type, f"{copies[k].name}_dot") for k in sorted(moving)}
+            seeds = [body.value(dots[k]) if k in dots else None for k in range(len(copies))]
+            outputs, slopes = body.run(node.body, copies, seeds)
+            now = {nc + k for k in range(ni) if slopes[k] is not None}
             if now <= moving:
                 break
             moving |= now
-        order = sorted(moving)
-        new_carries = [or_zeros(body, slopes[k], copies[nc + k]) for k in order]
-        new_written = [(k, s) for k, s in enumerate(slopes[ni:]) if s is not None]
-        dot_constants = [k for k in dots if k < nc]
-        dot_stacks = [k for k in dots if k >= nc + ni]
+        extra = [
+            [(or_zeros(self, tangents[k], arguments[k]).atom, dots[k]) for k in part if k in dots]
+            for part in node.split(range(len(copies)))[:3]
+        ]
+        carried = [k for k in range(ni) if nc + k in dots]
+        written = [k for k in range(ni, len(slopes)) if slopes[k] is not None]
+        more = [or_zeros(body, slopes[k], outputs[k]).atom for k in [*carried, *written]]
+        n = len(carried)
         results = emit_loop(
             self.builder,
             node,
-            constants=[*constants, *(t_constants[k].atom for k in dot_constants)],  # type: ignore[union-attr]
-            initial=[*initial, *(or_zeros(self, t_initial[k], initial[k]).atom for k in order)],
-            stacks=[*stacks, *(t_stacks[k - nc - ni].atom for k in dot_stacks)],  # type: ignore[union-attr]
-            count=arguments[-1] if node.count is not None else None,
-            body=body.builder,
-            inputs=[
-                *copies[:nc],
-                *(dots[k] for k in dot_constants),
-                *copies[nc : nc + ni],
-                *(dots[nc + k] for k in order),
-                *copies[nc + ni : nc + ni + ns],
-                *(dots[k] for k in dot_stacks),
-                *copies[nc + ni + ns :],
-            ],
-            outputs=[
-                *outputs[:ni],
-                *(v.atom for v in new_carries),
-                *outputs[ni:],
-                *(s.atom for _, s in new_written),
-            ],
-            extra_constants=len(dot_constants),
-            extra_carries=len(order),
-            lengths=[*node.lengths, *(node.lengths[k] for k, _ in new_written)],
+            arguments,
+            body.builder,
+            copies,
+            [*outputs[:ni], *more[:n], *outputs[ni:], *more[n:]],
+            extra=(extra[0], extra[1], extra[2]),
+            lengths=[*node.lengths, *(node.lengths[k - ni] for k in written)],
         )
-        total, written = len(initial) + len(order), len(outputs) - ni
-        out_slopes: list[Tangent] = [None] * len(node.outputs)
-        for position, k in enumerate(order):
-            out_slopes[k] = self.value(results[ni + position])
-        for position, (k, _) in enumerate(new_written):
-            out_slopes[ni + k] = self.value(results[total + written + position])
-        return [*results[:ni], *results[total : total + written]], out_slopes
+        end = n + len(outputs)
+        out: list[Tangent] = [None] * len(outputs)
+        for k, dot in zip([*carried, *written], [*results[ni : ni + n], *results[end:]], strict=True):
+            out[k] = self.value(dot)
+        return [*results[:ni], *results[ni + n : end]], out
 
     def branch(
         self, node: Branch, arguments: list[Atom], tangents: list[Tangent]
@@ -162,7 +128,7 @@ class ForwardMode:
         operands, dots = arguments[1:], [t for t in tangents[1:] if t is not None]
         sides = []
         for graph in (node.then, node.otherwise):
-            side = type(self)(GraphBuilder(simplify=True), self.level + 1)
+            side = self.nested()
             copies = [side.builder.input(v.type, v.name) for v in graph.inputs]
             seeds = [side.builder.input(t.type, "t_dot") for t in dots]
             supply = iter(seeds)
@@ -182,7 +148,7 @@ class ForwardMode:
         )
         out_slopes: list[Tangent] = [None] * len(names)
         for position, k in enumerate(needed):
-            out_slopes[k] = values(self, results)[len(names) + position]
+            out_slopes[k] = self.value(results[len(names) + position])
         return list(results[: len(names)]), out_slopes
 
 

@@ -41,11 +41,6 @@ class _Mode(Protocol):
     def value(self, atom: Atom) -> Value: ...
 
 
-def values(mode: _Mode, atoms: Sequence[Atom]) -> list[Value]:
-    """`atoms` as values of a mode's builder."""
-    return [mode.value(a) for a in atoms]
-
-
 def or_zeros(mode: _Mode, value: Value | None, like: Atom) -> Value:
     """`value`, or if it is None a zero of the type of `like`."""
     return mode.value(mode.builder.zeros(like.type.tangent())) if value is None else value
@@ -66,10 +61,8 @@ def inline(builder: GraphBuilder, graph: Graph, inputs: Sequence[Atom]) -> list[
 def primal(mode: _Mode, node: Equation, arguments: Sequence[Atom]) -> Atom:
     """The value of an op whose derivative is also needed."""
     params = dict(node.params)
-    value = FORTH[node.op](*values(mode, arguments), **params) if node.op in FORTH else None
-    return (
-        mode.builder.emit_as(node.output.name, node.op, *arguments, **params) if value is None else value.atom
-    )
+    value = FORTH[node.op](*map(mode.value, arguments), **params) if node.op in FORTH else None
+    return copy_node(mode.builder, node, arguments)[0] if value is None else value.atom
 
 
 def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> Sequence[Atom]:
@@ -80,61 +73,62 @@ def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> S
         return builder.branch(
             arguments[0], arguments[1:], node.then, node.otherwise, [v.name for v in node.outputs]
         )
-    nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
+    constants, initial, stacks, count = node.split(arguments)
     return builder.loop(
         node.form,
-        constants=arguments[:nc],
-        initial=arguments[nc : nc + ni],
-        stacks=arguments[nc + ni : nc + ni + ns],
+        constants=constants,
+        initial=initial,
+        stacks=stacks,
         body=node.body,
         condition=node.condition,
-        count=arguments[-1] if node.count is not None else None,
+        count=count[0] if count else None,
         reverse=node.reverse,
         checkpoint=node.checkpoint,
         lengths=node.lengths,
     )
 
 
+Extra = Sequence[tuple[Atom, Var]]
+"""Further arguments of a loop: each outside, and as an input of the body."""
+
+
 def emit_loop(
     builder: GraphBuilder,
     node: Loop,
-    *,
-    constants: Sequence[Atom],
-    initial: Sequence[Atom],
-    stacks: Sequence[Atom],
-    count: Atom | None,
+    arguments: Sequence[Atom],
     body: GraphBuilder,
     inputs: Sequence[Var],
     outputs: Sequence[Atom],
-    extra_constants: int = 0,
-    extra_carries: int = 0,
+    *,
+    extra: tuple[Extra, Extra, Extra] = ((), (), ()),
     checkpoint: Checkpoint | None = None,
     lengths: Sequence[int | None] | None = None,
 ) -> tuple[Var, ...]:
-    """`node` with another body and more constants and carries after its own, unseen by its condition.
+    """`node` with another body, which takes `inputs` in place of its own, and with `extra` constants, carries
+    and stacks after its own, unseen by its condition.
 
     `lengths` are those of all it writes (see `GraphBuilder.loop`), if they differ from `node`'s.
     """
+    more = [[inside for _, inside in part] for part in extra]
+    constants, initial, stacks = (
+        [*own, *(outside for outside, _ in part)]
+        for own, part in zip(node.split(arguments), extra, strict=False)
+    )
     condition = node.condition
     if condition is not None:
+        spare, last = ([Var(v.type, v.name) for v in part] for part in more[:2])
         nc = len(node.constants)
-        spare = [Var(v.type, v.name) for v in inputs[nc : nc + extra_constants]]
-        first = nc + extra_constants + len(node.initial)
-        more = [Var(v.type, v.name) for v in inputs[first : first + extra_carries]]
-        condition = Graph(
-            (*condition.inputs[:nc], *spare, *condition.inputs[nc:], *more),
-            condition.nodes,
-            condition.outputs,
-            condition.name,
-        )
+        seen = (*condition.inputs[:nc], *spare, *condition.inputs[nc:], *last)
+        condition = Graph(seen, condition.nodes, condition.outputs, condition.name)
+    taken = [v for own, part in zip(node.split(inputs), [*more, []], strict=True) for v in (*own, *part)]
     return builder.loop(
         node.form,
         constants=constants,
         initial=initial,
         stacks=stacks,
-        body=body.finish(inputs, outputs, node.body.name),
+        body=body.finish(taken, outputs, node.body.name),
         condition=condition,
-        count=count,
+        count=arguments[-1] if node.count is not None else None,
         reverse=node.reverse,
         checkpoint=node.checkpoint if checkpoint is None else checkpoint,
         lengths=node.lengths if lengths is None else lengths,

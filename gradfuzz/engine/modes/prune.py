@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.graphs.graph import Branch, Equation, Graph, Loop, Node, Var
+
+_T = TypeVar("_T")
 
 
 def prune(graph: Graph) -> Graph:
@@ -40,20 +44,10 @@ def _smaller(node: Node, live: set[Var]) -> Node:
     if isinstance(node, Branch):
         places = [k for k, v in enumerate(node.outputs) if v in live]
         sides = [_restrict(g, places) for g in (node.then, node.otherwise)]
-        used = [_reads(g) for g in sides]
-        keep = [
-            k
-            for k in range(len(node.operands))
-            if any(g.inputs[k] in u for g, u in zip(sides, used, strict=True))
-        ]
-        then, otherwise = (Graph(tuple(g.inputs[k] for k in keep), g.nodes, g.outputs, g.name) for g in sides)
-        return Branch(
-            node.predicate,
-            tuple(node.operands[k] for k in keep),
-            then,
-            otherwise,
-            tuple(node.outputs[k] for k in places),
-        )
+        keep = sorted({g.inputs.index(v) for g in sides for v in _reads(g)})
+        then, otherwise = (replace(g, inputs=_at(g.inputs, keep)) for g in sides)
+        operands, outputs = _at(node.operands, keep), _at(node.outputs, places)
+        return Branch(node.predicate, operands, then, otherwise, outputs)
     return _smaller_loop(node, live)
 
 
@@ -72,38 +66,26 @@ def _smaller_loop(node: Loop, live: set[Var]) -> Loop:
         if more <= carries:
             break
         carries |= more
-    used = read | (_reads(node.condition) if node.condition is not None else set())
-    keep_constants = [
-        k
-        for k in range(nc)
-        if inputs[k] in used or (node.condition is not None and node.condition.inputs[k] in used)
-    ]
-    keep_stacks = [k for k in range(ns) if inputs[nc + ni + k] in read]
-    if ns and not keep_stacks and node.count is None:
-        keep_stacks = [0]  # its length is the trip count
-    keep_carries = sorted(carries)
-
-    def pick(values: Sequence[Var], *, body: bool) -> tuple[Var, ...]:
-        chosen = [values[k] for k in keep_constants] + [values[nc + k] for k in keep_carries]
-        if body:
-            chosen += [values[nc + ni + k] for k in keep_stacks] + list(values[nc + ni + ns :])
-        return tuple(chosen)
-
     condition = node.condition
     if condition is not None:
-        condition = Graph(
-            pick(condition.inputs, body=False), condition.nodes, condition.outputs, condition.name
-        )
-    constants: tuple[Atom, ...] = tuple(node.constants[k] for k in keep_constants)
-    return Loop(
-        node.form,
-        constants,
-        tuple(node.initial[k] for k in keep_carries),
-        tuple(node.stacks[k] for k in keep_stacks),
-        Graph(pick(inputs, body=True), body.nodes, body.outputs, body.name),
-        condition,
-        node.count,
-        tuple(node.outputs[k] for k in [*keep_carries, *written]),
-        node.reverse,
-        node.checkpoint,
+        read |= {inputs[condition.inputs.index(v)] for v in _reads(condition)}
+    kept_constants = [k for k in range(nc) if inputs[k] in read]
+    kept_carries = sorted(carries)
+    kept_stacks = [k for k in range(ns) if inputs[nc + ni + k] in read]
+    if ns and not kept_stacks and node.count is None:
+        kept_stacks = [0]  # its length is the trip count
+    seen = [*kept_constants, *(nc + k for k in kept_carries)]
+    taken = [*seen, *(nc + ni + k for k in kept_stacks), *range(nc + ni + ns, len(inputs))]
+    return replace(
+        node,
+        constants=_at(node.constants, kept_constants),
+        initial=_at(node.initial, kept_carries),
+        stacks=_at(node.stacks, kept_stacks),
+        body=replace(body, inputs=_at(inputs, taken)),
+        condition=None if condition is None else replace(condition, inputs=_at(condition.inputs, seen)),
+        outputs=_at(node.outputs, [*kept_carries, *written]),
     )
+
+
+def _at(values: Sequence[_T], places: Sequence[int]) -> tuple[_T, ...]:
+    return tuple(values[k] for k in places)

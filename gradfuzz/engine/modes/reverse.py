@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradfuzz.engine.modes.inline import apply_rule, copy_node, emit_loop, or_zeros, primal
+from gradfuzz.engine.modes.inline import apply_rule, copy_node, emit_loop, inline, or_zeros, primal
 from gradfuzz.engine.rules.functions import real, unbroadcast
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
@@ -120,11 +120,7 @@ class ReverseMode:
                 parts.append(None)
                 continue
             part = self.rule(node, k, g, ans, args)
-            if part is not None:
-                part = _like(part, args[k])
-            parts.append(
-                part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape)
-            )
+            parts.append(None if part is None else unbroadcast(_like(part, args[k]), args[k].shape))
         return parts
 
     def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
@@ -178,58 +174,49 @@ class ReverseMode:
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         """`node` in the forward pass: its outputs, and a stack of each of its carries."""
-        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-        body = GraphBuilder()
+        body, count = GraphBuilder(), len(node.outputs)
         kept = self.stacked() if node.stacks else self.checkpoint
         copies = [body.input(v.type, v.name) for v in node.body.inputs]
-        known: dict[Var, Atom] = dict(zip(node.body.inputs, copies, strict=True))
-        for inner in node.body.nodes:
-            inputs = [a if isinstance(a, Constant) else known[a] for a in inner.inputs]
-            known.update(zip(inner.outputs, copy_node(body, inner, inputs), strict=True))
-        outputs = [a if isinstance(a, Constant) else known[a] for a in node.body.outputs]
+        carries = node.split(copies)[1]
         results = emit_loop(
             self.builder,
             node,
-            constants=arguments[:nc],
-            initial=arguments[nc : nc + ni],
-            stacks=arguments[nc + ni : nc + ni + ns],
-            count=arguments[-1] if node.count is not None else None,
-            body=body,
-            inputs=copies,
-            outputs=[*outputs, *copies[nc : nc + ni]],
+            arguments,
+            body,
+            copies,
+            [*inline(body, node.body, copies), *carries],
             checkpoint=None if kept == "none" else kept,
-            lengths=[*node.lengths, *[None] * ni],
+            lengths=[*node.lengths, *[None] * len(carries)],
         )
-        return list(results[: len(node.outputs)]), list(results[len(node.outputs) :])
+        return list(results[:count]), list(results[count:])
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         """The loop in the backward pass."""
-        arguments, saved = [tape.read(a) for a in node.inputs], tape.saved[node]
-        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
         pull = self.pullback(node, gs, tape)
-        index = pull.copies[-1] if node.form == "for" else pull.mode.builder.input(INT, "k")
-        entries = [*pull.copies[nc : nc + ni + ns], *pull.bars_written.values()]
-        body_inputs = [*pull.copies[:nc], *pull.sums.values(), *pull.bars.values(), *entries, index]
-        written_stacks = [gs[ni + k] for k in pull.bars_written]
-        stacks = [
-            *saved,
-            *arguments[nc + ni : nc + ni + ns],
-            *(g.atom for g in written_stacks if g is not None),
+        constants, _, stacks, _ = node.split([tape.read(a) for a in node.inputs])
+        own, carries, entries, index = node.split(pull.copies)
+        written = [g.atom for g in gs[len(node.initial) :] if g is not None]
+        inputs = [
+            *(*own, *pull.sums.values(), *pull.bars.values()),
+            *(*carries, *entries, *pull.bars_written.values()),
+            *(index or [pull.mode.builder.input(INT, "k")]),
         ]
         results = self.builder.loop(
             "for",
-            constants=arguments[:nc],
-            initial=[
-                *(or_zeros(self, None, arguments[k]).atom for k in pull.constants),
-                *(or_zeros(self, gs[k], arguments[nc + k]).atom for k in pull.moving),
-            ],
-            stacks=stacks,
-            body=pull.mode.builder.finish(body_inputs, [v.atom for v in pull.outputs], "pullback"),
+            constants=constants,
+            initial=self.starts(node, gs, pull, tape),
+            stacks=[*tape.saved[node], *stacks, *written],
+            body=pull.mode.builder.finish(inputs, [v.atom for v in pull.outputs], "pullback"),
             reverse=not node.reverse,
             checkpoint=self.stacked(),
             lengths=[node.stacks[k].type.shape[0] for k in pull.active_stacks],
         )
         return self.to_inputs(node, pull, results, tape)
+
+    def starts(self, node: Loop, gs: Sequence[Cotangent], pull: Pullback, tape: Tape) -> list[Atom]:
+        """What the sums of cotangents, and the cotangents of the carries, are before a backward loop."""
+        sums = [or_zeros(self, None, node.constants[k]) for k in pull.constants]
+        return [v.atom for v in (*sums, *(or_zeros(self, gs[k], node.initial[k]) for k in pull.moving))]
 
     def to_inputs(self, node: Loop, pull: Pullback, results: Sequence[Var], tape: Tape) -> list[Cotangent]:
         """The results of a backward loop, as cotangents of the forward loop's inputs."""
@@ -260,14 +247,8 @@ class ReverseMode:
 def _like(part: Value, argument: Value) -> Value:
     """A cotangent of `argument` in its dtype: for a real one, the real part."""
     if argument.type.is_complex:
-        return (
-            part
-            if part.type.is_complex
-            else Value(part.builder, part.builder.to(part.atom, "complex"), part.level)
-        )
-    if part.type.is_float:
-        return part
-    result: Value = real(part)
+        return Value(part.builder, part.builder.to(part.atom, "complex"), part.level)
+    result: Value = part if part.type.is_float else real(part)
     return result
 
 
@@ -286,22 +267,17 @@ class Pullback:
         new = mode.builder.input
         self.copies = [new(v.type, v.name) for v in node.body.inputs]
         self.bars = {k: new(self.copies[nc + k].type, f"{self.copies[nc + k].name}_bar") for k in moving}
-        self.bars_written = {
-            k: new(g.type.element(), "written_bar") for k, g in enumerate(gs[ni:]) if g is not None
-        }
-        carried = tape.active_carries[node]
+        written = {k: g.type.element() for k, g in enumerate(gs) if k >= ni and g is not None}
+        self.bars_written = {k: new(entry, "written_bar") for k, entry in written.items()}
         active = [
             *(tape.is_active(a) for a in node.constants),
-            *carried,
+            *tape.active_carries[node],
             *(tape.is_active(a) for a in node.stacks),
             *([False] if node.form == "for" else []),
         ]
-        inner = mode.forward(node.body, self.copies, active)
-        seeds = [mode.value(self.bars[k]) if k in self.bars else None for k in range(ni)]
-        seeds += [
-            mode.value(self.bars_written[k]) if k in self.bars_written else None for k in range(len(gs) - ni)
-        ]
-        parts = inner.backward(seeds)
+        bars = {**self.bars, **self.bars_written}
+        seeds = [mode.value(bars[k]) if k in bars else None for k in range(len(gs))]
+        parts = mode.forward(node.body, self.copies, active).backward(seeds)
         self.reached = {k for k in range(ni) if parts[nc + k] is not None}
         self.constants = [k for k in range(nc) if parts[k] is not None]
         self.sums = {k: new(self.copies[k].type, f"{self.copies[k].name}_bar") for k in self.constants}
@@ -328,15 +304,15 @@ class Tape:
         for node in graph.nodes:
             arguments = [self.read(a) for a in node.inputs]
             outputs: Sequence[Atom]
-            if isinstance(node, Loop) and any(self.is_active(a) for a in node.inputs):
-                self.active_carries[node], moved = self._loop_activity(node)
+            given = [self.is_active(a) for a in node.inputs]
+            moved = active_outputs(node, given)
+            if isinstance(node, Loop) and any(given):
+                self.active_carries[node] = moved[: len(node.initial)]
                 outputs, self.saved[node] = mode.saving_loop(node, arguments)
+            elif isinstance(node, Equation) and moved[0]:
+                outputs = [primal(mode, node, arguments)]
             else:
-                moved = active_outputs(node, [self.is_active(a) for a in node.inputs])
-                if isinstance(node, Equation) and moved[0]:
-                    outputs = [primal(mode, node, arguments)]
-                else:
-                    outputs = copy_node(mode.builder, node, arguments)
+                outputs = copy_node(mode.builder, node, arguments)
             self.known.update(zip(node.outputs, outputs, strict=True))
             self.active.update(v for v, a in zip(node.outputs, moved, strict=True) if a)
         self.outputs = [self.read(a) for a in graph.outputs]
@@ -348,10 +324,6 @@ class Tape:
     def is_active(self, atom: Atom) -> bool:
         """Whether `atom` depends differentiably on a differentiated input."""
         return isinstance(atom, Var) and atom in self.active
-
-    def _loop_activity(self, node: Loop) -> tuple[list[bool], list[bool]]:
-        outputs = active_outputs(node, [self.is_active(a) for a in node.inputs])
-        return outputs[: len(node.initial)], outputs
 
     def backward(self, gs: Sequence[Cotangent]) -> list[Cotangent]:
         """The cotangents of the graph's inputs, given those of its outputs."""
@@ -419,16 +391,14 @@ def active_outputs(node: Node, active: Sequence[bool]) -> list[bool]:
     if isinstance(node, Branch):
         sides = [graph_activity(g, active[1:]) for g in (node.then, node.otherwise)]
         return [a or b for a, b in zip(*sides, strict=True)]
-    nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-    carried = [a and t.type.is_inexact for a, t in zip(active[nc : nc + ni], node.initial, strict=True)]
+    constants, initial, stacks, _ = node.split(active)
+    carried = [a and t.type.is_inexact for a, t in zip(initial, node.initial, strict=True)]
     counter = [False] if node.form == "for" else []
     while True:
-        outputs = graph_activity(
-            node.body, [*active[:nc], *carried, *active[nc + ni : nc + ni + ns], *counter]
-        )
+        outputs = graph_activity(node.body, [*constants, *carried, *stacks, *counter])
         after = [a or b for a, b in zip(carried, outputs, strict=False)]
         if after == carried:
-            return [*carried, *outputs[ni:]]
+            return [*carried, *outputs[len(carried) :]]
         carried = after
 
 

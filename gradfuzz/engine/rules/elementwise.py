@@ -7,12 +7,13 @@ forward, op by op by the rules of those ops.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradfuzz.engine.rules.functions import conj
 from gradfuzz.engine.rules.value import apply
-from gradfuzz.programs.arithmetic.elementwise import expression
+from gradfuzz.programs.arithmetic.elementwise import computed, expression
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.syntax import Call, Const, Expr, Name
 
@@ -20,21 +21,29 @@ Rule = Callable[..., Any]
 Rules = Mapping[str, Any]
 
 
+class _Recorded:
+    """The arithmetic of expressions that are recorded."""
+
+    def __getattr__(self, op: str) -> Rule:
+        return functools.partial(apply, op)
+
+    def constant(self, value: float) -> float:
+        return value
+
+
+_RECORDED = _Recorded()
+
+
 def vjp_rules(row: Function, table: Rules) -> tuple[Rule, ...]:
     """The cotangent of each argument."""
-    count = range(len(row.arguments))
-    if not row.slopes:
-        return tuple(_pulled(row, table, k) for k in count)
     turn = conj if row.complex else None
-    return tuple(_scaled(row, row.slopes[k], turn) for k in count)
+    return tuple(_scaled(row, s, turn) for s in row.slopes) or _walked(row, table, forward=False)
 
 
 def jvp_rules(row: Function, table: Rules) -> tuple[Rule, ...]:
     """The tangent of the result along the tangent of each argument."""
-    count = range(len(row.arguments))
-    if not row.slopes:
-        return tuple(_pushed(row, table, k) for k in count)
-    return tuple(_scaled(row, (row.forward or row.slopes)[k], None) for k in count)
+    slopes = row.forward or row.slopes
+    return tuple(_scaled(row, s, None) for s in slopes) or _walked(row, table, forward=True)
 
 
 def _scaled(row: Function, slope: str, turn: Rule | None) -> Rule:
@@ -52,69 +61,45 @@ def _times(g: Any, slope: Expr, names: Mapping[str, Any], turn: Rule | None) -> 
     if isinstance(slope, Call) and slope.op == "divide":
         above, below = slope.args
         over = g if above == Const(1.0) else _times(g, above, names, turn)
-        factor = _value(below, names)
-        return over / (turn(factor) if turn else factor)
-    factor = _value(slope, names)
-    return g * (turn(factor) if turn else factor)
+        return over / _turned(below, names, turn)
+    return g * _turned(slope, names, turn)
 
 
-def _value(expr: Expr, names: Mapping[str, Any]) -> Any:
-    """An expression, recorded."""
-    if isinstance(expr, Name):
-        return names[expr.id]
-    if isinstance(expr, Const):
-        return expr.value
-    assert isinstance(expr, Call), "the expressions of rows have no arrays"
-    return apply(expr.op, *(_value(a, names) for a in expr.args), **dict(expr.params))
+def _turned(expr: Expr, names: Mapping[str, Any], turn: Rule | None) -> Any:
+    value = computed(expr, _RECORDED, names)
+    return turn(value) if turn else value
 
 
-def _pulled(row: Function, table: Rules, place: int) -> Rule:
+def _walked(row: Function, table: Rules, *, forward: bool) -> tuple[Rule, ...]:
+    """The rule of each argument, by the rules of the ops of the composition."""
     body = expression(row.composition)
 
-    def rule(g: Any, ans: Any, *args: Any) -> Any:
-        names = dict(zip(row.arguments, args, strict=True))
+    def by(argument: str) -> Rule:
+        def rule(seed: Any, ans: Any, *args: Any) -> Any:
+            names = dict(zip(row.arguments, args, strict=True))
 
-        def pull(expr: Expr, g: Any) -> Any:
-            """What `expr`, with the cotangent g, contributes to the argument."""
-            if isinstance(expr, Name):
-                return g if expr.id == row.arguments[place] else None
-            if not isinstance(expr, Call) or expr.op not in table:
-                return None
-            values = [_value(a, names) for a in expr.args]
-            result = apply(expr.op, *values, **dict(expr.params))
-            total = None
-            for arg, one in zip(expr.args, table[expr.op], strict=True):
-                part = None if isinstance(arg, Const) else one(g, result, *values, **dict(expr.params))
-                part = None if part is None else pull(arg, part)
-                total = part if total is None else total if part is None else total + part
-            return total
+            def walk(expr: Expr, seed: Any) -> Any:
+                """The tangent of `expr`, or what it contributes with the cotangent `seed`; None where that
+                is 0.
+                """
+                if isinstance(expr, Name):
+                    return seed if expr.id == argument else None
+                if not isinstance(expr, Call) or expr.op not in table:
+                    return None
+                params = dict(expr.params)
+                values = [computed(a, _RECORDED, names) for a in expr.args]
+                known = (apply(expr.op, *values, **params), *values)
+                total = None
+                for arg, one in zip(expr.args, table[expr.op], strict=True):
+                    part = walk(arg, seed) if forward else None if isinstance(arg, Const) else seed
+                    part = None if part is None else one(part, *known, **params)
+                    if not forward and part is not None:
+                        part = walk(arg, part)
+                    total = part if total is None else total if part is None else total + part
+                return total
 
-        return pull(body, g)
+            return walk(body, seed)
 
-    return rule
+        return rule
 
-
-def _pushed(row: Function, table: Rules, place: int) -> Rule:
-    body = expression(row.composition)
-
-    def rule(t: Any, ans: Any, *args: Any) -> Any:
-        names = dict(zip(row.arguments, args, strict=True))
-
-        def push(expr: Expr) -> Any:
-            """The tangent of `expr`; None where it is 0."""
-            if isinstance(expr, Name):
-                return t if expr.id == row.arguments[place] else None
-            if not isinstance(expr, Call) or expr.op not in table:
-                return None
-            values = [_value(a, names) for a in expr.args]
-            result = apply(expr.op, *values, **dict(expr.params))
-            total = None
-            for arg, one in zip(expr.args, table[expr.op], strict=True):
-                tangent = push(arg)
-                part = None if tangent is None else one(tangent, result, *values, **dict(expr.params))
-                total = part if total is None else total if part is None else total + part
-            return total
-
-        return push(body)
-
-    return rule
+    return tuple(map(by, row.arguments))

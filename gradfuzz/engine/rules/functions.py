@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.rules.value import Operand, Operators, Value, apply, axes_of, index_pattern
+from gradfuzz.engine.rules.value import Operand, Operators, Value, apply, axes_of, index_pattern, shape_of
 
 Axis = int | tuple[int, ...] | None
 
@@ -158,10 +158,9 @@ def index_update(x: Operand, key: Any, value: Operand) -> Any:
     """x with x[key] replaced by `value`; x itself stays as it is."""
     indices = list(key) if isinstance(key, tuple) else [key]
     traced = any(isinstance(o, Operators) for o in (x, value, *indices))
-    shape = x.shape if isinstance(x, Value) else np.shape(x)
-    pattern, found = index_pattern(key, shape)
+    pattern, found = index_pattern(key, shape_of(x))
     region = tuple(e[2] - e[1] for e in pattern if isinstance(e, tuple))  # type: ignore[operator]
-    if traced and (value.shape if isinstance(value, Value) else np.shape(value)) != region:
+    if traced and shape_of(value) != region:
         value = broadcast_to(value, region)
     return apply("index_update", x, value, *found, pattern=pattern)
 

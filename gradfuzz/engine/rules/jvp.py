@@ -15,14 +15,7 @@ import numpy as np
 from gradfuzz.engine.rules import linalg as linalg_rules
 from gradfuzz.engine.rules import tensor_jvp as tensor
 from gradfuzz.engine.rules.elementwise import jvp_rules
-from gradfuzz.engine.rules.functions import (
-    conj,
-    log,
-    pow,
-    prod,
-    sum,
-    where,
-)
+from gradfuzz.engine.rules.functions import conj, log, pow, prod, sum, where
 from gradfuzz.engine.rules.value import Value, apply, axes_of
 from gradfuzz.programs.language.functions import Function, for_each
 

@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.rules.functions import exp, reshape, sign, sum, where
-from gradfuzz.engine.rules.value import Value, apply
-from gradfuzz.programs.language.types import Type
-
-
-def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
-    return Value(like.builder, like.builder.zeros(Type(like.type.dtype, shape)), like.level)
+from gradfuzz.engine.rules.linalg.matrices import zeros
+from gradfuzz.engine.rules.value import apply
 
 
 def _here(shape: tuple[int, ...], axis: int, k: int | slice) -> Any:
@@ -34,7 +30,7 @@ def extreme(t: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
 def cumulative_max(t: Any, ans: Any, x: Any, *, axis: int) -> Any:
     """The mean of the tangents of those entries so far that equal the result: one entry after the other."""
     axis %= x.ndim
-    total = count = _zeros(t, x.shape)
+    total = count = zeros(t, x.shape)
     for k in range(x.shape[axis]):
         place = tuple(slice(k, k + 1) if a == axis else slice(None) for a in range(x.ndim))
         hit = (x[place] == ans) & _here(x.shape, axis, slice(k, None))
@@ -67,7 +63,7 @@ def sort(t: Any, ans: Any, x: Any, *, axis: int) -> Any:
 def cumulative_prod(t: Any, ans: Any, x: Any, *, axis: int) -> Any:
     """Leibniz: the sum over k of the running product with entry k replaced by its tangent, from k on."""
     axis %= x.ndim
-    total = _zeros(t, x.shape)
+    total = zeros(t, x.shape)
     for k in range(x.shape[axis]):
         replaced = apply("cumulative_prod", where(_here(x.shape, axis, k), t, x), axis=axis)
         total = total + where(_here(x.shape, axis, slice(k, None)), replaced, 0.0)
@@ -91,4 +87,4 @@ def logsumexp(t: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
 
 
 def scatter_update(t: Any, ans: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any:
-    return apply("scatter_add", _zeros(t, x.shape), indices, t, axis=axis)
+    return apply("scatter_add", zeros(t, x.shape), indices, t, axis=axis)

@@ -22,15 +22,11 @@ from gradfuzz.engine.rules.functions import (
     sum,
     where,
 )
+from gradfuzz.engine.rules.linalg.matrices import column, row, zeros
 from gradfuzz.engine.rules.tensor_functions import argsort
 from gradfuzz.engine.rules.tensor_functions import cumulative_prod as running_product
-from gradfuzz.engine.rules.value import Value, apply
-from gradfuzz.programs.language.types import Type
+from gradfuzz.engine.rules.value import apply
 from gradfuzz.programs.language.windows import padding_of, strides_of
-
-
-def _zeros(like: Any, shape: Sequence[int]) -> Any:
-    return Value(like.builder, like.builder.zeros(Type(like.type.dtype, tuple(shape))), like.level)
 
 
 def _to_last(x: Any, axis: int) -> Any:
@@ -40,22 +36,9 @@ def _to_last(x: Any, axis: int) -> Any:
 
 
 def _from_last(x: Any, axis: int) -> Any:
-    rest = iter(range(x.ndim - 1))
-    return (
-        permute_dims(x, tuple(x.ndim - 1 if a == axis else next(rest) for a in range(x.ndim)))
-        if axis != x.ndim - 1
-        else x
-    )
-
-
-def _row(x: Any) -> Any:
-    """`x` with an axis of one before the last."""
-    return reshape(x, (*x.shape[:-1], 1, x.shape[-1]))
-
-
-def _column(x: Any) -> Any:
-    """`x` with an axis of one after the last."""
-    return reshape(x, (*x.shape, 1))
+    """The other way round."""
+    order = (*range(axis), x.ndim - 1, *range(axis, x.ndim - 1))
+    return permute_dims(x, order) if axis != x.ndim - 1 else x
 
 
 # Extremes and choices
@@ -74,10 +57,10 @@ def cumulative_max(g: Any, ans: Any, x: Any, *, axis: int) -> Any:
     """
     axis %= x.ndim
     n = x.shape[axis]
-    entries, results = _column(_to_last(x, axis)), _row(_to_last(ans, axis))
+    entries, results = column(_to_last(x, axis)), row(_to_last(ans, axis))
     chosen = (entries == results) & np.triu(np.ones((n, n), bool))
     ties = sum(where(chosen, 1.0, 0.0), axis=-2, keepdims=True)
-    return _from_last(sum(where(chosen, _row(_to_last(g, axis)) / ties, 0.0), axis=-1), axis)
+    return _from_last(sum(where(chosen, row(_to_last(g, axis)) / ties, 0.0), axis=-1), axis)
 
 
 def _kept(g: Any, a: Any, b: Any) -> Any:
@@ -114,8 +97,8 @@ def cumulative_prod(g: Any, ans: Any, x: Any, *, axis: int) -> Any:
     n = x.shape[axis]
     if n == 0:
         return g
-    others = running_product(where(np.eye(n, dtype=bool), 1.0, _row(_to_last(x, axis))), axis=-1)
-    parts = where(np.triu(np.ones((n, n), bool)), conj(others) * _row(_to_last(g, axis)), 0.0)
+    others = running_product(where(np.eye(n, dtype=bool), 1.0, row(_to_last(x, axis))), axis=-1)
+    parts = where(np.triu(np.ones((n, n), bool)), conj(others) * row(_to_last(g, axis)), 0.0)
     return _from_last(sum(parts, axis=-1), axis)
 
 
@@ -138,7 +121,7 @@ def logsumexp(g: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
 
 
 def take(g: Any, ans: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    return apply("scatter_add", _zeros(g, x.shape), indices, g, axis=axis)
+    return apply("scatter_add", zeros(g, x.shape), indices, g, axis=axis)
 
 
 def take_along_axis(g: Any, ans: Any, x: Any, indices: Any, *, axis: int) -> Any:
@@ -152,13 +135,8 @@ def take_along_axis(g: Any, ans: Any, x: Any, indices: Any, *, axis: int) -> Any
     start = np.asarray(np.sum([grid[a] * steps[a] for a in range(len(shape)) if a != axis], axis=0), np.int64)
     places = indices * steps[axis] + np.broadcast_to(start, g.shape)
     size = int(np.prod(g.shape, dtype=int))
-    flat = apply(
-        "scatter_add",
-        _zeros(g, (int(np.prod(shape, dtype=int)),)),
-        reshape(places, (size,)),
-        reshape(g, (size,)),
-        axis=0,
-    )
+    empty = zeros(g, (int(np.prod(shape, dtype=int)),))
+    flat = apply("scatter_add", empty, reshape(places, (size,)), reshape(g, (size,)), axis=0)
     return reshape(flat, shape)
 
 
@@ -169,16 +147,15 @@ def _spread(g: Any, first: int, strides: Sequence[int]) -> Any:
     """`g` with stride - 1 zeros after each entry, along the axes from `first` on."""
     for axis, stride in enumerate(strides, first):
         if stride > 1:
-            stacked = stack([g, *[_zeros(g, g.shape)] * (stride - 1)], axis=axis + 1)
+            stacked = stack([g, *[zeros(g, g.shape)] * (stride - 1)], axis=axis + 1)
             g = reshape(stacked, (*g.shape[:axis], g.shape[axis] * stride, *g.shape[axis + 1 :]))
     return g
 
 
 def _part(x: Any, first: int, starts: Sequence[int], sizes: Sequence[int]) -> Any:
     """The entries from `starts`, along the axes from `first` on."""
-    return x[
-        (*[slice(None)] * first, *(slice(start, start + n) for start, n in zip(starts, sizes, strict=True)))
-    ]
+    parts = [slice(start, start + n) for start, n in zip(starts, sizes, strict=True)]
+    return x[(*[slice(None)] * first, *parts)]
 
 
 def _margins(

@@ -23,12 +23,11 @@ from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.language.types import DType, Type
 
-_PYTHON: dict[str, tuple[DType, Callable[[Any], Any]]] = {
-    "b": ("bool", bool),
-    "i": ("int", int),
-    "u": ("int", int),
-    "c": ("complex", complex),
-}
+DTYPES: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
+"""The dtypes by the kinds of NumPy's; all other numbers are floats."""
+
+CASTS: dict[DType, Callable[[Any], Any]] = {"complex": complex, "float": float, "int": int, "bool": bool}
+"""Python's type of a dtype."""
 
 Operand = Any
 """A `Value`, a number or an array."""
@@ -37,38 +36,32 @@ ACTIVE: ContextVar[tuple[GraphBuilder, ...]] = ContextVar("active", default=())
 """The graphs that are being traced just now, the innermost last."""
 
 _UFUNCS = {"power": "pow", "absolute": "abs", "true_divide": "divide", "conjugate": "conj"}
-_SAME_NAME = frozenset(
-    [
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "negative",
-        "conj",
-        "sign",
-        "maximum",
-        "minimum",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "equal",
-        "not_equal",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "matmul",
-        "pow",
-    ]
-)
+_KNOWN = {
+    *("add", "subtract", "multiply", "divide", "negative", "pow", "matmul"),
+    *("abs", "conj", "sign", "maximum", "minimum"),
+    *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
+    *("logical_and", "logical_or", "logical_not"),
+}
 
 
 def _op_of(ufunc: str) -> str | None:
     """The op that a function of NumPy's is."""
     op = _UFUNCS.get(ufunc, ufunc)
-    if op in _SAME_NAME or op == "abs":
+    if op in _KNOWN:
         return op
     return next((row.name for row in FUNCTIONS.values() if ufunc in row.spelled("ufunc")), None)
+
+
+def _of_two(op: str) -> Callable[[Any, Operand], Any]:
+    return lambda self, other: apply(op, self, other)
+
+
+def _turned(op: str) -> Callable[[Any, Operand], Any]:
+    return lambda self, other: apply(op, other, self)
+
+
+def _of_one(op: str) -> Callable[[Any], Any]:
+    return lambda self: apply(op, self)
 
 
 class Operators:
@@ -93,79 +86,21 @@ class Operators:
             )
         return apply(op, *inputs)
 
-    def __add__(self, other: Operand) -> Any:
-        return apply("add", self, other)
-
-    def __radd__(self, other: Operand) -> Any:
-        return apply("add", other, self)
-
-    def __sub__(self, other: Operand) -> Any:
-        return apply("subtract", self, other)
-
-    def __rsub__(self, other: Operand) -> Any:
-        return apply("subtract", other, self)
-
-    def __mul__(self, other: Operand) -> Any:
-        return apply("multiply", self, other)
-
-    def __rmul__(self, other: Operand) -> Any:
-        return apply("multiply", other, self)
-
-    def __truediv__(self, other: Operand) -> Any:
-        return apply("divide", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Any:
-        return apply("divide", other, self)
-
-    def __mod__(self, other: Operand) -> Any:
-        return apply("remainder", self, other)
-
-    def __matmul__(self, other: Operand) -> Any:
-        return apply("matmul", self, other)
-
-    def __rmatmul__(self, other: Operand) -> Any:
-        return apply("matmul", other, self)
+    __add__, __radd__ = _of_two("add"), _turned("add")
+    __sub__, __rsub__ = _of_two("subtract"), _turned("subtract")
+    __mul__, __rmul__ = _of_two("multiply"), _turned("multiply")
+    __truediv__, __rtruediv__ = _of_two("divide"), _turned("divide")
+    __matmul__, __rmatmul__ = _of_two("matmul"), _turned("matmul")
+    __mod__, __rpow__ = _of_two("remainder"), _turned("pow")
+    __lt__, __le__, __eq__ = _of_two("less"), _of_two("less_equal"), _of_two("equal")
+    __gt__, __ge__, __ne__ = _of_two("greater"), _of_two("greater_equal"), _of_two("not_equal")
+    __and__, __or__ = _of_two("logical_and"), _of_two("logical_or")
+    __neg__, __abs__, __invert__ = _of_one("negative"), _of_one("abs"), _of_one("logical_not")
 
     def __pow__(self, other: Operand) -> Any:
         if isinstance(other, int) and not isinstance(other, bool):
             return apply("integer_pow", self, n=other)
         return apply("pow", self, other)
-
-    def __rpow__(self, other: Operand) -> Any:
-        return apply("pow", other, self)
-
-    def __neg__(self) -> Any:
-        return apply("negative", self)
-
-    def __abs__(self) -> Any:
-        return apply("abs", self)
-
-    def __lt__(self, other: Operand) -> Any:
-        return apply("less", self, other)
-
-    def __le__(self, other: Operand) -> Any:
-        return apply("less_equal", self, other)
-
-    def __gt__(self, other: Operand) -> Any:
-        return apply("greater", self, other)
-
-    def __ge__(self, other: Operand) -> Any:
-        return apply("greater_equal", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return apply("equal", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return apply("not_equal", self, other)
-
-    def __and__(self, other: Operand) -> Any:
-        return apply("logical_and", self, other)
-
-    def __or__(self, other: Operand) -> Any:
-        return apply("logical_or", self, other)
-
-    def __invert__(self) -> Any:
-        return apply("logical_not", self)
 
     def __getitem__(self, key: Any) -> Any:
         pattern, indices = index_pattern(key, self.shape)
@@ -249,9 +184,14 @@ def as_atom(value: Operand) -> Constant:
             f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, complex, int or"
             " bool"
         )
-    dtype, python = _PYTHON.get(array.dtype.kind, ("float", float))
-    entries = tuple(Const(python(x)) for x in array.ravel())
+    dtype = DTYPES.get(array.dtype.kind, "float")
+    entries = tuple(Const(CASTS[dtype](x)) for x in array.ravel())
     return Constant(entries[0]) if array.ndim == 0 else Constant(ArrayConst(dtype, array.shape, entries))
+
+
+def shape_of(x: Operand) -> tuple[int, ...]:
+    """The shape of a value, a number or an array."""
+    return x.shape if isinstance(x, Value) else np.shape(x)
 
 
 def innermost(operands: Sequence[Operand]) -> Value | None:
@@ -289,17 +229,12 @@ def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]
     if isinstance(out, Constant):
         return operands[0]
     full: dict[str, Any] = dict(builder.nodes[-1].params)  # type: ignore[union-attr]
-    wanted = out.type.is_inexact
+    wanted = out.type.is_inexact and op not in ("index", "index_update", "where")
     with np.errstate(all="ignore"):
         ready = [
-            (
-                np.asarray(o, np.float64)[()]
-                if wanted
-                and isinstance(o, (int, float))
-                and op not in ("index", "index_update", "where")
-                and k not in OPS[op].indices
-                else o
-            )
+            np.asarray(o, np.float64)[()]
+            if wanted and isinstance(o, (int, float)) and k not in OPS[op].indices
+            else o
             for k, o in enumerate(operands)
         ]
         if OPS[op].parts:
@@ -311,6 +246,5 @@ def axes_of(axis: ParamValue, rank: int) -> tuple[int, ...]:
     """Reduction axes as a sorted tuple counted from the front."""
     if axis is None:
         return tuple(range(rank))
-    return tuple(
-        sorted(a % rank for a in (axis if isinstance(axis, tuple) else (axis,)) if isinstance(a, int))
-    )
+    given = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(sorted(a % rank for a in given if isinstance(a, int)))

@@ -34,6 +34,7 @@ from gradfuzz.engine.rules.functions import (
     unbroadcast,
     where,
 )
+from gradfuzz.engine.rules.linalg.matrices import adjoint
 from gradfuzz.engine.rules.value import Value, apply, axes_of
 from gradfuzz.programs.language.functions import Function, for_each
 
@@ -74,8 +75,8 @@ def _matmul_left(g: Any, ans: Any, x: Any, y: Any) -> Any:
     if y.ndim == 1:
         return reshape(g, (*g.shape, 1)) * conj(y) if x.ndim > 1 else g * conj(y)
     if x.ndim > 1:
-        return apply("matmul", g, _adjoint(y))
-    row = apply("matmul", reshape(g, (*g.shape[:-1], 1, g.shape[-1])), _adjoint(y))
+        return apply("matmul", g, adjoint(y))
+    row = apply("matmul", reshape(g, (*g.shape[:-1], 1, g.shape[-1])), adjoint(y))
     return reshape(row, (*row.shape[:-2], row.shape[-1]))
 
 
@@ -86,12 +87,8 @@ def _matmul_right(g: Any, ans: Any, x: Any, y: Any) -> Any:
             return g * conj(x)
         return reshape(conj(x), (x.shape[0], 1)) * reshape(g, (*g.shape[:-1], 1, g.shape[-1]))
     column = reshape(g, (*g.shape, 1)) if y.ndim == 1 else g
-    result = apply("matmul", _adjoint(x), column)
+    result = apply("matmul", adjoint(x), column)
     return reshape(result, result.shape[:-1]) if y.ndim == 1 else result
-
-
-def _adjoint(x: Any) -> Any:
-    return permute_dims(conj(x), (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def _concat(k: int, g: Any, ans: Any, *xs: Any, axis: Any) -> Any:

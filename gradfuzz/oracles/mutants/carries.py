@@ -7,11 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
-from gradfuzz.engine.rules.value import Value
 from gradfuzz.oracles.mutants.flow import InLoops
-from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import Atom, Equation, Graph, Loop, Var
 from gradfuzz.programs.language.types import INT
@@ -19,6 +17,8 @@ from gradfuzz.programs.language.types import INT
 
 class MixedComponents(InLoops):
     """M9. The sweep treats a vector carry rebuilt from its components as assigned in place, one by one."""
+
+    summary = "components of a rebuilt vector swept as if assigned one after the other"
 
     def forward(self, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> Tape:
         kind = _InPlace if self.around and graph is self.around[-1].body else Tape
@@ -56,6 +56,8 @@ class _InPlace(Tape):
 class SharedBuffer(ReverseMode):
     """M17. A loop that continues with an earlier loop's carry overwrites the first state that one saved."""
 
+    summary = "the first saved state of a loop overwritten by the loop that goes on with its carry"
+
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         for k, carry in enumerate(node.carries):
             later = next((n for n in tape.graph.nodes if isinstance(n, Loop) and carry in n.initial), None)
@@ -68,11 +70,8 @@ class SharedBuffer(ReverseMode):
         """A stack with `value` in place of its first entry."""
         assert isinstance(stack, Var), "a saved stack is a value"
         body = GraphBuilder()
-        other, entry, index = (
-            body.input(value.type, "other"),
-            body.input(value.type, "entry"),
-            body.input(INT, "k"),
-        )
+        other, entry = body.input(value.type, "other"), body.input(value.type, "entry")
+        index = body.input(INT, "k")
         chosen = body.emit("where", body.emit("equal", index, constant(0)), other, entry)
         (result,) = self.builder.loop(
             "for",
@@ -90,18 +89,21 @@ class WideScalar(ReverseMode):
     Dr.Jit stops with an error there. Summed over the width, the adjoint counts once for every entry.
     """
 
+    summary = "adjoint of a scalar carry counted once per entry of the array carry next to it"
+
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         widths = [math.prod(v.type.sizes) for v in node.carries if v.type.is_inexact and v.type.shape]
         if widths and not _is_a_way_back(node):
-            gs = [
-                _times(g, widths[0]) if k < len(node.initial) and node.carries[k].type.rank == 0 else g
-                for k, g in enumerate(gs)
-            ]
+            scalars = {k for k, v in enumerate(node.carries) if v.type.rank == 0}
+            wide = float(widths[0])
+            gs = [recorded(g * wide) if g is not None and k in scalars else g for k, g in enumerate(gs)]
         return super().loop(node, gs, tape)
 
 
 class UnusedOutput(ReverseMode):
     """M21. A carry of the program that is not read after the loop has no adjoint inside it either."""
+
+    summary = "a carry that is not read after the loop has no adjoint inside it"
 
     def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
         read = {a for n in tape.graph.nodes for a in n.inputs} | set(tape.graph.outputs)
@@ -121,41 +123,9 @@ def _is_a_way_back(node: Loop) -> bool:
     return node.body.name == "pullback"
 
 
-def _times(g: Cotangent, n: int) -> Cotangent:
-    if g is None:
-        return None
-    scaled = g * float(n)
-    assert isinstance(scaled, Value), "a product of a value is a value"
-    return scaled
-
-
 CARRY_MUTANTS: tuple[Mutant, ...] = (
-    Mutant(
-        "M9",
-        "vector-components",
-        "components of a rebuilt vector swept as if assigned one after the other",
-        "Quadrants #797",
-        Rules(reverse=MixedComponents),
-    ),
-    Mutant(
-        "M17",
-        "shared-buffer",
-        "the first saved state of a loop overwritten by the loop that goes on with its carry",
-        "torch #153679",
-        Rules(reverse=SharedBuffer),
-    ),
-    Mutant(
-        "M18",
-        "wide-scalar",
-        "adjoint of a scalar carry counted once per entry of the array carry next to it",
-        "drjit #536",
-        Rules(reverse=WideScalar),
-    ),
-    Mutant(
-        "M21",
-        "unused-output",
-        "a carry that is not read after the loop has no adjoint inside it",
-        "torch #172568",
-        Rules(reverse=UnusedOutput),
-    ),
+    planted(MixedComponents, "M9", "vector-components", "Quadrants #797"),
+    planted(SharedBuffer, "M17", "shared-buffer", "torch #153679"),
+    planted(WideScalar, "M18", "wide-scalar", "drjit #536"),
+    planted(UnusedOutput, "M21", "unused-output", "torch #172568"),
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gradfuzz.engine import Rules, conj
+from gradfuzz.engine import conj
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
+from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
 from gradfuzz.programs.graphs.graph import Equation
 
 
@@ -24,15 +25,19 @@ class _Unconjugated(ReverseMode):
 
 
 class _Products(_Unconjugated):
+    summary = "products pull back by the factor, not its conjugate"
     op = "multiply"
 
 
 class _MatrixProducts(_Unconjugated):
+    summary = "matrix products pull back by the transpose"
     op = "matmul"
 
 
 class _Modulus(ReverseMode):
     """The modulus grows along conj(z) / |z|, which is right for real z."""
+
+    summary = "the gradient of the modulus conjugated"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         (part, *rest) = super().equation(node, g, tape)
@@ -42,26 +47,11 @@ class _Modulus(ReverseMode):
 
 
 def _conj(z: Value) -> Value:
-    result = conj(z)
-    assert isinstance(result, Value), "made of a value"
-    return result
+    return recorded(conj(z))
 
 
-COMPLEX_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
-    (
-        "C1",
-        "conjugate-forgotten",
-        "products pull back by the factor, not its conjugate",
-        "common",
-        Rules(reverse=_Products),
-    ),
-    (
-        "C2",
-        "adjoint-transposed",
-        "matrix products pull back by the transpose",
-        "common",
-        Rules(reverse=_MatrixProducts),
-    ),
-    ("C3", "modulus-conjugate", "the gradient of the modulus conjugated", "common", Rules(reverse=_Modulus)),
+COMPLEX_MUTANTS: tuple[Mutant, ...] = (
+    planted(_Products, "C1", "conjugate-forgotten", "common"),
+    planted(_MatrixProducts, "C2", "adjoint-transposed", "common"),
+    planted(_Modulus, "C3", "modulus-conjugate", "common"),
 )
-"""Id, alias, what is wrong, the report it comes from, rules."""

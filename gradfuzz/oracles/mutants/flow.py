@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
-from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.mutant import Mutant, planted
 from gradfuzz.programs.graphs.builder import constant
 from gradfuzz.programs.graphs.graph import Atom, Branch, Graph, Loop, Var
 from gradfuzz.programs.graphs.lower import LIVE
@@ -36,6 +35,8 @@ class InLoops(ReverseMode):
 class CountedTwice(InLoops):
     """M7. What an inner loop reads from the loop around it gets the inner loop's adjoint twice."""
 
+    summary = "an inner loop's share of an outer value's adjoint counted twice"
+
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
         if not self.around:
@@ -49,6 +50,8 @@ class SweptToTheEnd(ReverseMode):
     A break at the top of the body adds one iteration.
     """
 
+    summary = "a trip that break or continue leaves swept to its end"
+
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         if isinstance(node.predicate, Var) and node.predicate.name == LIVE:
             node = replace(node, predicate=constant(True))
@@ -60,6 +63,8 @@ class NeverEntered(ReverseMode):
 
     Popping its empty tape gives that state.
     """
+
+    summary = "a loop that is never entered swept once"
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         outputs, saved = super().saving_loop(node, arguments)
@@ -74,6 +79,8 @@ class NeverEntered(ReverseMode):
 
 class FalseBranch(ReverseMode):
     """M12. Only the true side of a branch is differentiated; the false side has no gradient."""
+
+    summary = "the false side of a branch not differentiated"
 
     ignored: Graph | None = None
 
@@ -108,6 +115,8 @@ class _Ignored(Tape):
 class OnlySteers(ReverseMode):
     """M22. What a loop's condition reads counts as steering only: its use in the body is lost."""
 
+    summary = "a value that the loop's condition reads loses its use in the body"
+
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
         if node.condition is None:
@@ -118,39 +127,9 @@ class OnlySteers(ReverseMode):
 
 
 FLOW_MUTANTS: tuple[Mutant, ...] = (
-    Mutant(
-        "M7",
-        "nested-twice",
-        "an inner loop's share of an outer value's adjoint counted twice",
-        "Warp #1293",
-        Rules(reverse=CountedTwice),
-    ),
-    Mutant(
-        "M8",
-        "early-exit",
-        "a trip that break or continue leaves swept to its end",
-        "Warp #1552",
-        Rules(reverse=SweptToTheEnd),
-    ),
-    Mutant(
-        "M10",
-        "never-entered",
-        "a loop that is never entered swept once",
-        "clad #1958",
-        Rules(reverse=NeverEntered),
-    ),
-    Mutant(
-        "M12",
-        "false-branch",
-        "the false side of a branch not differentiated",
-        "clad e4f1925b",
-        Rules(reverse=FalseBranch),
-    ),
-    Mutant(
-        "M22",
-        "condition-read",
-        "a value that the loop's condition reads loses its use in the body",
-        "clad #746",
-        Rules(reverse=OnlySteers),
-    ),
+    planted(CountedTwice, "M7", "nested-twice", "Warp #1293"),
+    planted(SweptToTheEnd, "M8", "early-exit", "Warp #1552"),
+    planted(NeverEntered, "M10", "never-entered", "clad #1958"),
+    planted(FalseBranch, "M12", "false-branch", "clad e4f1925b"),
+    planted(OnlySteers, "M22", "condition-read", "clad #746"),
 )

@@ -10,15 +10,17 @@ lose a part of the gradient.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from gradfuzz.engine import Rules, broadcast_to, permute_dims
+from gradfuzz.engine import broadcast_to
 from gradfuzz.engine import sum as total
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.linalg.matrices import transpose
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import ProgramTypeError
+from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
 from gradfuzz.programs.graphs.graph import Equation
 
 
@@ -46,13 +48,18 @@ class _OneOp(ReverseMode):
 class _Mixed(_OneOp):
     """Every instance of the batch gets the sum over all of them."""
 
+    summary = "batch axes contracted in {op}"
+
     def wrong(self, part: Value) -> Value:
         batch = tuple(range(part.ndim - 2))
-        return _spread(total(part, axis=batch, keepdims=True), part) if batch else part
+        summed = total(part, axis=batch, keepdims=True)
+        return recorded(broadcast_to(summed, part.shape)) if batch else part
 
 
 class _MixedLarge(_Mixed):
     """The same, only for matrices with four or more rows."""
+
+    summary = "batch axes contracted in {op}, from 4x4 on"
 
     def wrong(self, part: Value) -> Value:
         return super().wrong(part) if part.shape[-1] >= 4 else part
@@ -61,12 +68,16 @@ class _MixedLarge(_Mixed):
 class _DiagonalOnly(_OneOp):
     """Entries off the diagonal are lost."""
 
+    summary = "gradient of {op} off the diagonal lost"
+
     def wrong(self, part: Value) -> Value:
-        return _value(apply("tril", apply("triu", part, k=0), k=0))
+        return recorded(apply("tril", apply("triu", part, k=0), k=0))
 
 
 class _Flat(_OneOp):
     """The shape of the input is unpacked into two axes."""
+
+    summary = "the shape of {op}'s input matched with two axes"
 
     def _changed(self, node: Equation, parts: list[Cotangent], tape: Tape) -> list[Cotangent]:
         (x,) = node.inputs
@@ -78,25 +89,30 @@ class _Flat(_OneOp):
 class _WrongEye(_OneOp):
     """The diagonal is removed and put back with identities; the latter has the first two axes' sizes."""
 
+    summary = "identity of the wrong shape in {op}"
+
     def wrong(self, part: Value) -> Value:
         n = part.shape[-1]
-        return _value(part * (1.0 - np.eye(n)) + part * np.eye(part.shape[0], part.shape[1]))
+        return recorded(part * (1.0 - np.eye(n)) + part * np.eye(part.shape[0], part.shape[1]))
 
 
 class _Unreduced(ReverseMode):
     """The cotangent of a right side is not summed over the batch axes that the right side lacks."""
+
+    summary = "cotangents keep the batch axes that an operand lacks"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
         if node.op not in ("matmul", "solve") or parts[1] is None or not 2 <= parts[1].ndim < g.ndim:
             return parts
         a = self.value(tape.read(node.inputs[0]))
-        transposed = permute_dims(a, (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2))
-        return [parts[0], _value(apply(node.op, transposed, g))]
+        return [parts[0], recorded(apply(node.op, transpose(a), g))]
 
 
 class _Regular(_OneOp):
     """The gradient of the determinant as det(a) a^-T, which does not exist for singular matrices."""
+
+    summary = "det differentiated through the inverse"
 
     op = "det"
 
@@ -109,11 +125,13 @@ class _Regular(_OneOp):
         solved = apply(
             "solve", a, apply("matmul", a, part)
         )  # part itself at regular matrices, NaN at singular ones
-        return [_value(solved if n else part)]
+        return [recorded(solved if n else part)]
 
 
 class _LostInLoops(ReverseMode):
     """M16. Linear systems solved in the body of a loop have no derivative."""
+
+    summary = "solve and inv in a loop's body without derivative"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if self.level and node.op in ("solve", "inv", "triangular_solve"):
@@ -121,65 +139,31 @@ class _LostInLoops(ReverseMode):
         return super().equation(node, g, tape)
 
 
-def _spread(part: Any, like: Value) -> Value:
-    return _value(broadcast_to(part, like.shape))
+def _of(op: str, base: type[_OneOp] = _Mixed) -> type[_OneOp]:
+    return type(f"{base.__name__}_{op}", (base,), {"op": op})
 
 
-def _value(x: Any) -> Value:
-    assert isinstance(x, Value), "made of values"
-    return x
-
-
-def _of(op: str, base: type[_OneOp] = _Mixed) -> Rules:
-    return Rules(reverse=type(f"{base.__name__}_{op}", (base,), {"op": op}))
-
-
-LINALG_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
-    ("M13a", "qr-batch", "batch axes contracted in qr", "Nx #1748 A", _of("qr")),
-    ("M13b", "cholesky-batch", "batch axes contracted in cholesky", "Nx #1748 B", _of("cholesky")),
-    ("M13c", "lu-batch", "batch axes contracted in lu", "Nx #1748 C", _of("lu")),
-    ("M13d", "svd-batch", "batch axes contracted in svd", "Nx #1748 D", _of("svd")),
-    (
-        "M13e",
-        "eigh-diagonal",
-        "gradient of eigh off the diagonal lost",
-        "Nx #1748 E",
-        _of("eigh", _DiagonalOnly),
-    ),
-    (
+LINALG_MUTANTS: tuple[Mutant, ...] = (
+    planted(_of("qr"), "M13a", "qr-batch", "Nx #1748 A"),
+    planted(_of("cholesky"), "M13b", "cholesky-batch", "Nx #1748 B"),
+    planted(_of("lu"), "M13c", "lu-batch", "Nx #1748 C"),
+    planted(_of("svd"), "M13d", "svd-batch", "Nx #1748 D"),
+    planted(_of("eigh", _DiagonalOnly), "M13e", "eigh-diagonal", "Nx #1748 E"),
+    planted(
+        _of("triangular_solve"),
         "M13f",
         "triangular-solve-batch",
-        "batch instances of triangular_solve mixed",
         "Nx #1748 F",
-        _of("triangular_solve"),
+        "batch instances of triangular_solve mixed",
     ),
-    ("M13g", "inv-batch", "batch axes contracted in inv", "Nx #1748 G", _of("inv")),
-    ("M13h", "solve-batch", "batch axes contracted in solve", "Nx #1748 H", _of("solve")),
-    ("M13i", "det-batch", "batch axes contracted in det, from 4x4 on", "Nx #1748 I", _of("det", _MixedLarge)),
-    ("M13j", "pinv-batch", "batch axes contracted in pinv", "Nx #1748", _of("pinv")),
-    ("M13k", "norm-batch", "batch axes contracted in matrix_norm", "Nx #1748", _of("matrix_norm")),
-    ("M13l", "svd-shape", "the shape of svd's input matched with two axes", "Nx #1748 D", _of("svd", _Flat)),
-    (
-        "M13m",
-        "cholesky-eye",
-        "identity of the wrong shape in cholesky",
-        "Nx #1748 B",
-        _of("cholesky", _WrongEye),
-    ),
-    (
-        "B2",
-        "unbroadcast-forgotten",
-        "cotangents keep the batch axes that an operand lacks",
-        "common",
-        Rules(reverse=_Unreduced),
-    ),
-    (
-        "M16",
-        "solve-in-loop",
-        "solve and inv in a loop's body without derivative",
-        "Enzyme.jl #3004",
-        Rules(reverse=_LostInLoops),
-    ),
-    ("M19", "singular-det", "det differentiated through the inverse", "several", Rules(reverse=_Regular)),
+    planted(_of("inv"), "M13g", "inv-batch", "Nx #1748 G"),
+    planted(_of("solve"), "M13h", "solve-batch", "Nx #1748 H"),
+    planted(_of("det", _MixedLarge), "M13i", "det-batch", "Nx #1748 I"),
+    planted(_of("pinv"), "M13j", "pinv-batch", "Nx #1748"),
+    planted(_of("matrix_norm"), "M13k", "norm-batch", "Nx #1748"),
+    planted(_of("svd", _Flat), "M13l", "svd-shape", "Nx #1748 D"),
+    planted(_of("cholesky", _WrongEye), "M13m", "cholesky-eye", "Nx #1748 B"),
+    planted(_Unreduced, "B2", "unbroadcast-forgotten", "common"),
+    planted(_LostInLoops, "M16", "solve-in-loop", "Enzyme.jl #3004"),
+    planted(_Regular, "M19", "singular-det", "several"),
 )
-"""Id, alias, what is wrong, the report it comes from, rules."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.inline import emit_loop, inline, or_zeros
 from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
-from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.mutant import Mutant, planted
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Checkpoint, Equation, Loop, Var
 from gradfuzz.programs.language.types import INT
@@ -20,35 +19,33 @@ class ForwardSweep(ReverseMode):
     Each iteration applies the body's pullback at the current state before it advances the state.
     """
 
+    summary = "adjoints swept in forward order"
+
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
-        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-        arguments = [tape.read(a) for a in node.inputs]
         pull = self.pullback(node, gs, tape)
         if pull.bars_written or pull.active_stacks:
             return super().loop(node, gs, tape)  # Nx has no stacks; only the engine's own derivative loops do
         body = pull.mode.builder
+        ni = len(node.initial)
         state = inline(body, node.body, pull.copies)
         bars = [*pull.sums.values(), *pull.bars.values()]
-        starts = [or_zeros(self, None, arguments[k]).atom for k in pull.constants]
-        starts += [or_zeros(self, gs[k], arguments[nc + k]).atom for k in pull.moving]
         results = emit_loop(
             self.builder,
             node,
-            constants=arguments[:nc],
-            initial=[*arguments[nc : nc + ni], *starts],
-            stacks=arguments[nc + ni : nc + ni + ns],
-            count=arguments[-1] if node.count is not None else None,
-            body=body,
-            inputs=[*pull.copies[: nc + ni], *bars, *pull.copies[nc + ni :]],
-            outputs=[*state[:ni], *(v.atom for v in pull.outputs)],
-            extra_carries=len(bars),
-            lengths=[node.stacks[k].type.shape[0] for k in pull.active_stacks],
-        )[ni:]
-        return self.to_inputs(node, pull, results, tape)
+            [tape.read(a) for a in node.inputs],
+            body,
+            pull.copies,
+            [*state[:ni], *(v.atom for v in pull.outputs)],
+            extra=((), list(zip(self.starts(node, gs, pull, tape), bars, strict=True)), ()),
+            lengths=[],
+        )
+        return self.to_inputs(node, pull, results[ni:], tape)
 
 
 class ReusedAdjoint(ReverseMode):
     """M2. In a body-first loop, adjoints of values made in the body are not reset between iterations back."""
+
+    summary = "adjoint of a value made in the body not reset per trip"
 
     def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
         super().__init__(builder, level, checkpoint)
@@ -66,8 +63,6 @@ class ReusedAdjoint(ReverseMode):
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         if node.form != "repeat":
             return super().loop(node, gs, tape)
-        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-        arguments = [tape.read(a) for a in node.inputs]
         made = [n.output for n in node.body.nodes if isinstance(n, Equation) and n.output.type.is_float]
         first = super().pullback(node, gs, tape)
         kept = [v for v in made if isinstance(first.mode, ReusedAdjoint) and v in first.mode.left]
@@ -81,43 +76,31 @@ class ReusedAdjoint(ReverseMode):
             if pull.reached <= moving:
                 break
             moving |= pull.reached
-        entries = [*pull.copies[nc : nc + ni + ns], *pull.bars_written.values()]
-        index = mode.builder.input(INT, "k")
-        carried = [*pull.sums.values(), *pull.bars.values(), *old.values()]
-        after = [mode.left[v].atom for v in kept]
-        n_sums, n_bars = len(pull.sums), len(pull.bars)
-        outs = [v.atom for v in pull.outputs]
+        constants, _, stacks, _ = node.split([tape.read(a) for a in node.inputs])
+        own, carries, entries, _ = node.split(pull.copies)
+        bars = [*pull.sums.values(), *pull.bars.values()]
+        outs, n = [v.atom for v in pull.outputs], len(bars)
+        written = [g.atom for g in gs[len(node.initial) :] if g is not None]
+        inputs = [
+            *(*own, *bars, *old.values()),
+            *(*carries, *entries, *pull.bars_written.values(), mode.builder.input(INT, "k")),
+        ]
+        after = [*outs[:n], *(mode.left[v].atom for v in kept), *outs[n:]]
         results = self.builder.loop(
             "for",
-            constants=arguments[:nc],
-            initial=[
-                *(or_zeros(self, None, arguments[k]).atom for k in pull.constants),
-                *(or_zeros(self, gs[k], arguments[nc + k]).atom for k in pull.moving),
-                *(self.builder.zeros(v.type) for v in kept),
-            ],
-            stacks=[
-                s
-                for s in [
-                    *tape.saved[node],
-                    *arguments[nc + ni : nc + ni + ns],
-                    *(gs[ni + k].atom for k in pull.bars_written),  # type: ignore[union-attr]
-                ]
-                if isinstance(s, Var)
-            ],
-            body=mode.builder.finish(
-                [*pull.copies[:nc], *carried, *entries, index],
-                [*outs[: n_sums + n_bars], *after, *outs[n_sums + n_bars :]],
-                "pullback",
-            ),
+            constants=constants,
+            initial=[*self.starts(node, gs, pull, tape), *(self.builder.zeros(v.type) for v in kept)],
+            stacks=[*tape.saved[node], *stacks, *written],
+            body=mode.builder.finish(inputs, after, "pullback"),
             reverse=True,
         )
-        return self.to_inputs(
-            node, pull, [*results[: n_sums + n_bars], *results[n_sums + n_bars + len(kept) :]], tape
-        )
+        return self.to_inputs(node, pull, [*results[:n], *results[n + len(kept) :]], tape)
 
 
 class StalePrimal(ReverseMode):
     """M3. Every step back reads the carries as the last iteration found them."""
+
+    summary = "the last trip's values used in every step back"
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         outputs, saved = super().saving_loop(node, arguments)
@@ -151,6 +134,8 @@ class StalePrimal(ReverseMode):
 class LastTripOnly(ReverseMode):
     """M4. If the initial carry is not differentiated, the carry's cotangent ends with the iteration."""
 
+    summary = "carry cotangent dropped, only the last trip counts"
+
     def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
         pull = super().pullback(node, gs, tape)
         first = len(pull.constants)
@@ -163,6 +148,8 @@ class LastTripOnly(ReverseMode):
 class NoInitialValue(ReverseMode):
     """M5. The carries' cotangents are dropped when the sweep reaches the initial values."""
 
+    summary = "adjoint of the loop's initial value missing"
+
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
         first = len(node.constants)
@@ -172,6 +159,8 @@ class NoInitialValue(ReverseMode):
 class ForgottenUse(ReverseMode):
     """M6. Cotangents from uses after the loop are lost for values made before it."""
 
+    summary = "use after the loop of a value from before it loses its adjoint"
+
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
         self.cotangents.clear()
@@ -179,40 +168,10 @@ class ForgottenUse(ReverseMode):
 
 
 LOOP_MUTANTS: tuple[Mutant, ...] = (
-    Mutant("M1", "nx-1747", "adjoints swept in forward order", "Nx #1747", Rules(reverse=ForwardSweep)),
-    Mutant(
-        "M2",
-        "swift-78264",
-        "adjoint of a value made in the body not reset per trip",
-        "Swift #78264",
-        Rules(reverse=ReusedAdjoint),
-    ),
-    Mutant(
-        "M3",
-        "stale-primal",
-        "the last trip's values used in every step back",
-        "Paddle #27814",
-        Rules(reverse=StalePrimal),
-    ),
-    Mutant(
-        "M4",
-        "last-trip-only",
-        "carry cotangent dropped, only the last trip counts",
-        "torch #184528",
-        Rules(reverse=LastTripOnly),
-    ),
-    Mutant(
-        "M5",
-        "initial-value",
-        "adjoint of the loop's initial value missing",
-        "clad #474",
-        Rules(reverse=NoInitialValue),
-    ),
-    Mutant(
-        "M6",
-        "used-after",
-        "use after the loop of a value from before it loses its adjoint",
-        "Warp #1694",
-        Rules(reverse=ForgottenUse),
-    ),
+    planted(ForwardSweep, "M1", "nx-1747", "Nx #1747"),
+    planted(ReusedAdjoint, "M2", "swift-78264", "Swift #78264"),
+    planted(StalePrimal, "M3", "stale-primal", "Paddle #27814"),
+    planted(LastTripOnly, "M4", "last-trip-only", "torch #184528"),
+    planted(NoInitialValue, "M5", "initial-value", "clad #474"),
+    planted(ForgottenUse, "M6", "used-after", "Warp #1694"),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.forward import ForwardMode
 from gradfuzz.engine.modes.reverse import ReverseMode
+from gradfuzz.engine.rules.value import Value
 from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.oracles.engine.oracle import EngineOracle
 
@@ -46,3 +47,19 @@ class Mutant:
         """The mutant as a target, named `mutant:ALIAS` or by the name it was requested with."""
         name = name or f"mutant:{self.alias}"
         return self.batched(name) if self.batched else EngineOracle(name, self.rules)
+
+
+def recorded(x: Any) -> Value:
+    """`x`, the result of an op on values."""
+    assert isinstance(x, Value), "an op of a value is a value"
+    return x
+
+
+def planted(
+    kind: type[ForwardMode] | type[ReverseMode], id: str, alias: str, reported: str, summary: str = ""
+) -> Mutant:
+    """A bug in one mode. `kind` says what is wrong where `summary` does not, and may name the op."""
+    rules = Rules(reverse=kind) if issubclass(kind, ReverseMode) else Rules(forward=kind)
+    op: str = getattr(kind, "op", "")
+    words: str = summary or getattr(kind, "summary", "").format(op=op)
+    return Mutant(id, alias, words, reported, rules, ops=frozenset({op} if op else ()))

@@ -19,10 +19,11 @@ from gradfuzz.engine import sum as total
 from gradfuzz.engine.modes.inline import apply_rule
 from gradfuzz.engine.rules.functions import flip, reshape, unbroadcast
 from gradfuzz.engine.rules.jvp import JVP
+from gradfuzz.engine.rules.linalg.matrices import transpose
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.engine.rules.vjp import VJP
 from gradfuzz.oracles.base import Mode
-from gradfuzz.oracles.mutants.mutant import Need
+from gradfuzz.oracles.mutants.mutant import Need, recorded
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.types import broadcast_shapes
 
@@ -107,7 +108,7 @@ def _dropped(at: Applied) -> Result:
 def _scaled(factor: float) -> Function:
     def wrong(at: Applied) -> Result:
         part = at.right()
-        return None if part is None else _value(part * factor)
+        return None if part is None else recorded(part * factor)
 
     return wrong
 
@@ -147,8 +148,8 @@ def _at_operand(at: Applied) -> Result:
 def _conjugated(at: Applied) -> Result:
     if not (at.seed.type.is_complex or at.like.type.is_complex):
         return at.right()
-    part = at.right(seed=_value(conj(at.seed)))
-    return None if part is None else _value(conj(part))
+    part = at.right(seed=recorded(conj(at.seed)))
+    return None if part is None else recorded(conj(part))
 
 
 def _first(at: Applied) -> Result:
@@ -161,7 +162,7 @@ def _first(at: Applied) -> Result:
     rest = part[
         tuple(0 if k < extra else slice(0, 1) if grown[k - extra] else slice(None) for k in range(part.ndim))
     ]
-    return _value(rest)
+    return recorded(rest)
 
 
 def _mean(at: Applied) -> Result:
@@ -169,13 +170,13 @@ def _mean(at: Applied) -> Result:
     shape = at.argument.shape
     if whole is None or 0 in whole.shape or 0 in at.seed.shape:
         return at.right()
-    part = _value(unbroadcast(whole, shape))
+    part = recorded(unbroadcast(whole, shape))
     share = math.prod(shape) / math.prod(whole.shape)
     if (
         at.op in MATRIX_OPS and whole.shape == shape and min(part.ndim, at.seed.ndim) > 1
     ):  # the rule itself has summed
         share = math.prod(shape[:-2]) / math.prod(at.seed.shape[:-2])
-    return _value(part * share) if share < 1.0 else part
+    return recorded(part * share) if share < 1.0 else part
 
 
 MATRIX_OPS = ("matmul", "kron", "solve", "triangular_solve", "lstsq")
@@ -187,8 +188,8 @@ def _uninverted(at: Applied) -> Result:
     axes = dict(at.node.params)["axes"]
     assert isinstance(axes, tuple), "the type rule lets nothing else through"
     order = axes if at.mode == "rev" else tuple(int(k) for k in np.argsort(axes))  # type: ignore[arg-type]
-    moved = _value(permute_dims(at.seed, order))  # type: ignore[arg-type]
-    return moved if moved.shape == at.like.shape else _value(reshape(moved, at.like.shape))
+    moved = recorded(permute_dims(at.seed, order))  # type: ignore[arg-type]
+    return moved if moved.shape == at.like.shape else recorded(reshape(moved, at.like.shape))
 
 
 # What is done to a right result -----------------------------------------------------------------------------
@@ -197,18 +198,18 @@ def _uninverted(at: Applied) -> Result:
 def _transposed(part: Value, batch: int) -> Value:
     if part.ndim < 2 or part.shape[-1] != part.shape[-2]:
         return part
-    return _value(permute_dims(part, (*range(part.ndim - 2), part.ndim - 1, part.ndim - 2)))
+    return recorded(transpose(part))
 
 
 def _batch_summed(part: Value, batch: int) -> Value:
     """Every instance gets the sum over all instances."""
     if not batch:
         return part
-    return _value(broadcast_to(total(part, axis=tuple(range(batch)), keepdims=True), part.shape))
+    return recorded(broadcast_to(total(part, axis=tuple(range(batch)), keepdims=True), part.shape))
 
 
 def _batch_reversed(part: Value, batch: int) -> Value:
-    return _value(flip(part, axis=0)) if batch else part
+    return recorded(flip(part, axis=0)) if batch else part
 
 
 _AFTER: dict[str, Callable[[Value, int], Value]] = {
@@ -264,8 +265,3 @@ MUTATIONS: dict[str, Mutation] = {
     ),
 }
 """By name."""
-
-
-def _value(x: Any) -> Value:
-    assert isinstance(x, Value), "made of values"
-    return x

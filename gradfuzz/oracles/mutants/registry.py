@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradfuzz.engine import Rules
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.mutants.carries import CARRY_MUTANTS
 from gradfuzz.oracles.mutants.complex import COMPLEX_MUTANTS
@@ -27,22 +26,16 @@ _ELSEWHERE = ("M12",)
 """Bugs of control flow that show without a loop."""
 
 
-def _about(row: Mutant) -> Mutant:
-    """The row with the op whose rule is wrong."""
-    op: str = getattr(row.rules.reverse, "op", "")
-    return replace(row, ops=frozenset({op})) if op else row
-
-
 GROUPS: dict[str, tuple[Mutant, ...]] = {
     "loops": tuple(
         row if row.id in _ELSEWHERE else replace(row, ops=frozenset({"loop"}))
         for row in (*LOOP_MUTANTS, *FLOW_MUTANTS, *CARRY_MUTANTS)
     ),
     "shared rules": RULE_MUTANTS,
-    "linear algebra": tuple(_about(Mutant(*row)) for row in LINALG_MUTANTS),
-    "tensors": tuple(_about(Mutant(*row)) for row in TENSOR_MUTANTS),
-    "complex numbers": tuple(_about(Mutant(*row)) for row in COMPLEX_MUTANTS),
-    "batching": tuple(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
+    "linear algebra": LINALG_MUTANTS,
+    "tensors": TENSOR_MUTANTS,
+    "complex numbers": COMPLEX_MUTANTS,
+    "batching": VECTORIZE_MUTANTS,
 }
 """Mutants after real reports, by topic."""
 

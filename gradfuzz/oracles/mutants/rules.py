@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 
-from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.forward import ForwardMode, Tangent
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
-from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
 from gradfuzz.programs.graphs.graph import Atom, Equation
 from gradfuzz.programs.language.ops import OPS
 
 
 class DroppedTangent(ForwardMode):
     """M14. An op that selects one of its operands has a value and no tangent."""
+
+    summary = "selections drop the tangent"
 
     def equation(
         self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
@@ -26,6 +27,8 @@ class DroppedTangent(ForwardMode):
 class BroadcastMean(ReverseMode):
     """The cotangent of a broadcast operand is the mean over the axes that grew, instead of the sum."""
 
+    summary = "broadcasting undone by a mean"
+
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
         if OPS[node.op].kind != "arithmetic":
@@ -35,9 +38,7 @@ class BroadcastMean(ReverseMode):
     def _mean(self, part: Cotangent, g: Value) -> Cotangent:
         if part is None or part.shape == g.shape or not math.prod(g.shape):
             return part
-        averaged = part * (math.prod(part.shape) / math.prod(g.shape))
-        assert isinstance(averaged, Value), "a product of a value is a value"
-        return averaged
+        return recorded(part * (math.prod(part.shape) / math.prod(g.shape)))
 
 
 class BuiltFromScalars(ReverseMode):
@@ -45,6 +46,8 @@ class BuiltFromScalars(ReverseMode):
 
     Arrays that a loop builds do.
     """
+
+    summary = "no gradient for an array built from scalars"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op == "stack" and self.level == 0 and node.inputs[0].type.rank == 0:
@@ -57,15 +60,7 @@ class BuiltFromScalars(ReverseMode):
 
 
 RULE_MUTANTS: tuple[Mutant, ...] = (
-    Mutant(
-        "M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)
-    ),
-    Mutant(
-        "M15",
-        "built-from-scalars",
-        "no gradient for an array built from scalars",
-        "eshkol ESH-0235",
-        Rules(reverse=BuiltFromScalars),
-    ),
-    Mutant("B1", "broadcast-mean", "broadcasting undone by a mean", "common", Rules(reverse=BroadcastMean)),
+    planted(DroppedTangent, "M14", "dropped-tangent", "eshkol #443"),
+    planted(BuiltFromScalars, "M15", "built-from-scalars", "eshkol ESH-0235"),
+    planted(BroadcastMean, "B1", "broadcast-mean", "common"),
 )

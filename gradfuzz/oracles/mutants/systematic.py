@@ -20,7 +20,7 @@ from gradfuzz.engine.rules.value import Value
 from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
-from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.mutant import Mutant, recorded
 from gradfuzz.oracles.mutants.mutations import MUTATIONS, Applied, after
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.functions import FUNCTIONS
@@ -261,13 +261,12 @@ class _SeveralBack(_Planted, ReverseMode):
             gs = [_times(g, _FACTORS[self.mistake]) if j == k else g for j, g in enumerate(gs)]
             return super().equation_of_several(node, gs, tape) if any(g is not None for g in gs) else [None]
         if self.mistake == "conjugated":
-            turned = [None if g is None else _conj(g) for g in gs]
-            return [None if p is None else _conj(p) for p in super().equation_of_several(node, turned, tape)]
+            turned = [None if g is None else recorded(conj(g)) for g in gs]
+            parts = super().equation_of_several(node, turned, tape)
+            return [None if p is None else recorded(conj(p)) for p in parts]
         args = [self.value(tape.read(a)) for a in node.inputs]
-        return [
-            after(self.mistake, p, args, like_argument=True)
-            for p in super().equation_of_several(node, gs, tape)
-        ]
+        parts = super().equation_of_several(node, gs, tape)
+        return [after(self.mistake, p, args, like_argument=True) for p in parts]
 
 
 class _SeveralForth(_Planted, ForwardMode):
@@ -281,12 +280,4 @@ class _SeveralForth(_Planted, ForwardMode):
 def _times(g: Cotangent, factor: float) -> Cotangent:
     if g is None or factor == 0.0:
         return None
-    product = g * factor
-    assert isinstance(product, Value), "a product of a value is a value"
-    return product
-
-
-def _conj(z: Value) -> Value:
-    result = conj(z)
-    assert isinstance(result, Value), "made of a value"
-    return result
+    return recorded(g * factor)

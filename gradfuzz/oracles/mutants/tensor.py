@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine import Rules, any, where
+from gradfuzz.engine import any, where
 from gradfuzz.engine import sum as total
 from gradfuzz.engine.modes.forward import ForwardMode, Tangent
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
@@ -17,12 +17,15 @@ from gradfuzz.engine.rules.functions import cumulative_sum, reshape
 from gradfuzz.engine.rules.jvp import JVP
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.engine.rules.vjp import VJP
+from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
 from gradfuzz.programs.graphs.graph import Atom, Equation
 from gradfuzz.programs.language.ops import OPS
 
 
 class _Overwriting(ReverseMode):
     """Cotangents of one entry of `take` overwrite each other: only the last of equal indices counts."""
+
+    summary = "cotangents of repeated indices overwrite each other"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op != "take" or 0 in g.shape:
@@ -33,20 +36,24 @@ class _Overwriting(ReverseMode):
         later = any(again & np.triu(np.ones((count, count), bool), 1), axis=1)
         after = x.ndim - 1 - int(dict(node.params)["axis"]) % x.ndim  # type: ignore[arg-type]
         kept = reshape(where(later, 0.0, 1.0), (*shape, *[1] * after))
-        return super().equation(node, _value(g * kept), tape)
+        return super().equation(node, recorded(g * kept), tape)
 
 
 class _Unflipped(ReverseMode):
     """The cotangent of a cumulative sum is summed from the front instead of the back."""
 
+    summary = "gradient of cumulative_sum summed from the front"
+
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op != "cumulative_sum":
             return super().equation(node, g, tape)
-        return [_value(cumulative_sum(g, axis=dict(node.params)["axis"]))]  # type: ignore[arg-type]
+        return [recorded(cumulative_sum(g, axis=dict(node.params)["axis"]))]  # type: ignore[arg-type]
 
 
 class _WrongAxes(ReverseMode):
     """A broadcast operand's missing axes are taken for the last instead of the first if sizes allow it."""
+
+    summary = "broadcasting undone along the wrong axes, where they fit"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -59,19 +66,23 @@ class _WrongAxes(ReverseMode):
                 continue
             whole = rules[k](g, ans, *args, **dict(node.params))
             if whole.shape == g.shape:
-                parts[k] = _value(total(whole, axis=tuple(range(part.ndim, g.ndim))))
+                parts[k] = recorded(total(whole, axis=tuple(range(part.ndim, g.ndim))))
         return parts
 
 
 class _Squared(ReverseMode):
     """The rule of `clip` masks the cotangent and multiplies by it again."""
 
+    summary = "the cotangent of clip applied twice"
+
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
-        return super().equation(node, _value(g * g) if node.op == "clip" else g, tape)
+        return super().equation(node, recorded(g * g) if node.op == "clip" else g, tape)
 
 
 class _SavedByForward(ForwardMode):
     """Values saved by forward mode count as constants when forward mode differentiates again."""
+
+    summary = "what forward mode saves is constant to forward mode"
 
     def equation(
         self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
@@ -94,40 +105,10 @@ _SAVING = ("exp", "tanh", "softmax", "logsumexp")
 """Ops whose forward rule reads the value."""
 
 
-def _value(x: Any) -> Value:
-    assert isinstance(x, Value), "made of values"
-    return x
-
-
-TENSOR_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
-    ("M11", "clip-squared", "the cotangent of clip applied twice", "Nx #1779", Rules(reverse=_Squared)),
-    (
-        "M20",
-        "forward-over-forward",
-        "what forward mode saves is constant to forward mode",
-        "torch #196698",
-        Rules(forward=_SavedByForward),
-    ),
-    (
-        "T1",
-        "take-overwrites",
-        "cotangents of repeated indices overwrite each other",
-        "common",
-        Rules(reverse=_Overwriting),
-    ),
-    (
-        "T2",
-        "cumulative-unflipped",
-        "gradient of cumulative_sum summed from the front",
-        "Nx #1731",
-        Rules(reverse=_Unflipped),
-    ),
-    (
-        "T3",
-        "unbroadcast-axes",
-        "broadcasting undone along the wrong axes, where they fit",
-        "Nx #1731",
-        Rules(reverse=_WrongAxes),
-    ),
+TENSOR_MUTANTS: tuple[Mutant, ...] = (
+    planted(_Squared, "M11", "clip-squared", "Nx #1779"),
+    planted(_SavedByForward, "M20", "forward-over-forward", "torch #196698"),
+    planted(_Overwriting, "T1", "take-overwrites", "common"),
+    planted(_Unflipped, "T2", "cumulative-unflipped", "Nx #1731"),
+    planted(_WrongAxes, "T3", "unbroadcast-axes", "Nx #1731"),
 )
-"""Id, alias, what is wrong, the report it comes from, rules."""

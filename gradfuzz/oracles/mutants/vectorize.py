@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 
-from gradfuzz.engine import Value
+from gradfuzz.engine import Rules, Value
 from gradfuzz.engine.batching.batch import Batching, Lane
-from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.engine.batched import EngineVectorize, EngineVmap
+from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.programs.graphs.graph import Loop
 
 
@@ -30,28 +31,13 @@ class DoneLane(Batching):
         return [self.spread(o) for o in outputs[:ni]], outputs[ni:]
 
 
-def _foreign_axis(name: str) -> Oracle:
-    return EngineVectorize(name, aligned=False)
+_FOREIGN_AXIS = functools.partial(EngineVectorize, aligned=False)
+_DONE_LANE = functools.partial(EngineVmap, rules=DoneLane)
 
+_V1 = "a gradient is summed over the axes of the other inputs"
+_V2 = "on the way back an instance that has ended takes the trips of the others"
 
-def _done_lane(name: str) -> Oracle:
-    return EngineVmap(name, DoneLane)
-
-
-VECTORIZE_MUTANTS: tuple[tuple[str, str, str, str, Callable[[str], Oracle]], ...] = (
-    (
-        "V1",
-        "foreign-axis",
-        "a gradient is summed over the axes of the other inputs",
-        "Nx #1731",
-        _foreign_axis,
-    ),
-    (
-        "V2",
-        "done-lane",
-        "on the way back an instance that has ended takes the trips of the others",
-        "common",
-        _done_lane,
-    ),
+VECTORIZE_MUTANTS: tuple[Mutant, ...] = (
+    Mutant("V1", "foreign-axis", _V1, "Nx #1731", Rules(), _FOREIGN_AXIS),
+    Mutant("V2", "done-lane", _V2, "common", Rules(), _DONE_LANE),
 )
-"""Id, alias, summary, report, and a function that makes the oracle of a name."""

@@ -361,14 +361,13 @@ def _truth(
 ) -> Truth:
     entries = [_rounded(ball) for ball in gradient]
     outputs = [(output.shape, [_rounded(ball) for ball in output.flat]) for output in values]
+    middles, bounds = (
+        tuple(np.array([r[k] for r in y], np.float64).reshape(shape) for shape, y in outputs) for k in (0, 1)
+    )
     return Truth(
         "ok",
-        values=tuple(
-            np.array([value for value, _ in pairs], np.float64).reshape(shape) for shape, pairs in outputs
-        ),
-        value_bounds=tuple(
-            np.array([bound for _, bound in pairs], np.float64).reshape(shape) for shape, pairs in outputs
-        ),
+        values=middles,
+        value_bounds=bounds,
         gradient=setting.gradient([value for value, _ in entries]),
         bounds=setting.gradient([bound for _, bound in entries]),
         trace=tuple(trace),

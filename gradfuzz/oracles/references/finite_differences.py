@@ -18,6 +18,7 @@ the stencil's points the point is a kink, with the slopes to the left and to the
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -410,11 +411,7 @@ class _Stencils:
             apart = [
                 [abs(y - x) for x, y in zip(*pair, strict=True)] for pair in zip(before, after, strict=True)
             ]
-            pairs = [
-                (d, y)
-                for distances, entries in zip(apart, after, strict=True)
-                for d, y in zip(distances, entries, strict=True)
-            ]
+            pairs = zip(itertools.chain(*apart), itertools.chain(*after), strict=True)
             if all(
                 d <= self.mp.ldexp(abs(y), -_AGREEING) or d <= self.mp.ldexp(1, -_VALUE_AGREEING)
                 for d, y in pairs
@@ -427,13 +424,12 @@ class _Stencils:
             [_rounded(y, _SAFETY * d) for y, d in zip(*pair, strict=True)]
             for pair in zip(after, apart, strict=True)
         ]
-        values = tuple(
-            np.array([v for v, _ in r], np.float64).reshape(shape)
-            for r, shape in zip(rounded, shapes, strict=True)
-        )
-        bounds = tuple(
-            np.array([b for _, b in r], np.float64).reshape(shape)
-            for r, shape in zip(rounded, shapes, strict=True)
+        values, bounds = (
+            tuple(
+                np.array([r[k] for r in y], np.float64).reshape(n)
+                for y, n in zip(rounded, shapes, strict=True)
+            )
+            for k in (0, 1)
         )
         return values, bounds
 

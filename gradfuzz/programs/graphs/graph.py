@@ -13,9 +13,9 @@ again a loop, run over the stacks of values that the first one saved.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from gradfuzz.programs.language.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.language.types import Type
@@ -23,6 +23,7 @@ from gradfuzz.programs.language.types import Type
 LoopForm = Literal["while", "repeat", "for"]
 Checkpoint = Literal["none", "sqrt"] | int
 _counter = itertools.count()
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +102,12 @@ class Loop:
     def inputs(self) -> tuple[Atom, ...]:
         count = () if self.count is None else (self.count,)
         return (*self.constants, *self.initial, *self.stacks, *count)
+
+    def split(self, values: Sequence[_T]) -> tuple[Sequence[_T], Sequence[_T], Sequence[_T], Sequence[_T]]:
+        """`values` for the inputs of the loop or its body: of constants, carries, stacks, and the rest."""
+        first, second = len(self.constants), len(self.constants) + len(self.initial)
+        third = second + len(self.stacks)
+        return values[:first], values[first:second], values[second:third], values[third:]
 
     @property
     def carries(self) -> tuple[Var, ...]:

@@ -18,6 +18,8 @@ All rules are made of ops of the table, so they differentiate again. All take an
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradfuzz.engine.rules.linalg import (
     cholesky,
     det,
@@ -35,77 +37,15 @@ from gradfuzz.engine.rules.linalg import (
 )
 from gradfuzz.engine.rules.linalg.table import Rule, Rules
 
-VJP: Rules = {
-    "trace": products.VJP["trace"],
-    "diagonal": products.VJP["diagonal"],
-    "tril": products.VJP["tril"],
-    "triu": products.VJP["triu"],
-    "outer": products.VJP["outer"],
-    "kron": products.VJP["kron"],
-    "einsum": products.VJP["einsum"],
-    "solve": solving.VJP["solve"],
-    "triangular_solve": solving.VJP["triangular_solve"],
-    "inv": solving.VJP["inv"],
-    "det": det.VJP["det"],
-    "cofactor": det.VJP["cofactor"],
-    "cholesky": cholesky.VJP["cholesky"],
-    "eigvals": eig.VJP["eigvals"],
-    "eigvalsh": eigh.VJP["eigvalsh"],
-    "svdvals": svd.VJP["svdvals"],
-    "divide_by_gaps": gaps.VJP["divide_by_gaps"],
-    "pinv": pinv.VJP["pinv"],
-    "lstsq": pinv.VJP["lstsq"],
-    "matrix_norm": norms.VJP["matrix_norm"],
-    "vector_norm": norms.VJP["vector_norm"],
-    "matrix_power": powers.VJP["matrix_power"],
-    "expm": powers.VJP["expm"],
-}
+_MODULES = (products, solving, det, cholesky, qr, lu, eig, eigh, svd, gaps, pinv, norms, powers)
 
-VJP_SEVERAL: dict[str, Rule] = {
-    "slogdet": det.VJP_SEVERAL["slogdet"],
-    "qr": qr.VJP_SEVERAL["qr"],
-    "lu": lu.VJP_SEVERAL["lu"],
-    "eig": eig.VJP_SEVERAL["eig"],
-    "eigh": eigh.VJP_SEVERAL["eigh"],
-    "svd": svd.VJP_SEVERAL["svd"],
-}
 
-JVP: Rules = {
-    "trace": products.JVP["trace"],
-    "diagonal": products.JVP["diagonal"],
-    "tril": products.JVP["tril"],
-    "triu": products.JVP["triu"],
-    "outer": products.JVP["outer"],
-    "kron": products.JVP["kron"],
-    "einsum": products.JVP["einsum"],
-    "solve": solving.JVP["solve"],
-    "triangular_solve": solving.JVP["triangular_solve"],
-    "inv": solving.JVP["inv"],
-    "det": det.JVP["det"],
-    "cofactor": det.JVP["cofactor"],
-    "slogdet": det.JVP["slogdet"],
-    "cholesky": cholesky.JVP["cholesky"],
-    "qr": qr.JVP["qr"],
-    "lu": lu.JVP["lu"],
-    "eig": eig.JVP["eig"],
-    "eigvals": eig.JVP["eigvals"],
-    "eigh": eigh.JVP["eigh"],
-    "eigvalsh": eigh.JVP["eigvalsh"],
-    "svd": svd.JVP["svd"],
-    "svdvals": svd.JVP["svdvals"],
-    "divide_by_gaps": gaps.JVP["divide_by_gaps"],
-    "pinv": pinv.JVP["pinv"],
-    "lstsq": pinv.JVP["lstsq"],
-    "matrix_norm": norms.JVP["matrix_norm"],
-    "vector_norm": norms.JVP["vector_norm"],
-    "matrix_power": powers.JVP["matrix_power"],
-    "expm": powers.JVP["expm"],
-}
+def _joined(table: str) -> dict[str, Any]:
+    """The tables of one name of all modules, as one."""
+    return {op: rule for module in _MODULES for op, rule in getattr(module, table, {}).items()}
 
-FORTH: dict[str, Rule] = {
-    "svdvals": svd.FORTH["svdvals"],
-    "eigvals": eig.FORTH["eigvals"],
-    "eigvalsh": eigh.FORTH["eigvalsh"],
-    "matrix_norm": norms.FORTH["matrix_norm"],
-    "lstsq": pinv.FORTH["lstsq"],
-}
+
+VJP: Rules = _joined("VJP")
+VJP_SEVERAL: dict[str, Rule] = _joined("VJP_SEVERAL")
+JVP: Rules = _joined("JVP")
+FORTH: dict[str, Rule] = _joined("FORTH")

@@ -40,10 +40,7 @@ def _slogdet_vjp(gs: Any, ans: Any, a: Any) -> Any:
     return [None if g is None else expand(g) * adjoint(apply("inv", a))]
 
 
-VJP: Rules = {
-    "det": (lambda g, ans, a: expand(g) * conj(apply("cofactor", a)),),
-    "cofactor": _cofactor_vjp,
-}
+VJP: Rules = {"det": (lambda g, ans, a: expand(g) * conj(apply("cofactor", a)),), "cofactor": _cofactor_vjp}
 VJP_SEVERAL: dict[str, Rule] = {"slogdet": _slogdet_vjp}
 
 
