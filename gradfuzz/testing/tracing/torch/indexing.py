@@ -14,9 +14,13 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, flat, replaced_at
+from gradfuzz.testing.tracing.compositions import flat, kind_of, replaced_at, spread
 from gradfuzz.testing.tracing.torch.moves import moved, positions, scattered
 from gradfuzz.testing.tracing.torch.values import Handler, Out, operand
+
+_MAY_BE_ONE = (
+    "to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+)
 
 
 def _index_select(out: Out, x: Any, dim: int, index: Any) -> Any:
@@ -50,22 +54,24 @@ def _gather(out: Out, x: Any, dim: int, index: Any, **options: Any) -> Any:
     return engine.take_along_axis(x, index, axis=dim)
 
 
+def _inside(index: Any, size: int) -> Any:
+    """An index that may count from the end, as one that counts from the front."""
+    if isinstance(index, Value):
+        return engine.where(index < 0, index + size, index)
+    return np.where(np.asarray(index) < 0, index + size, index)
+
+
 def _linear(index: Any, sizes: Sequence[int], dim: int) -> Any:
     """Where in row-major order the entries stand that a gather along `dim` reads."""
     strides = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
     places = np.indices(tuple(np.shape(index)))
-    rest = sum(
-        (places[a] * strides[a] for a in range(len(sizes)) if a != dim), np.zeros(np.shape(index), np.int64)
-    )
-    if isinstance(index, Value):
-        index = engine.where(index < 0, index + sizes[dim], index)
-        return index * strides[dim] + rest
-    index = np.asarray(index)
-    return np.where(index < 0, index + sizes[dim], index) * strides[dim] + rest
+    others = (places[a] * strides[a] for a in range(len(sizes)) if a != dim)
+    rest = sum(others, np.zeros(np.shape(index), np.int64))
+    return _inside(index, sizes[dim]) * strides[dim] + rest
 
 
 def _scatter_add(out: Out, x: Any, dim: int, index: Any, source: Any) -> Any:
-    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    x, index, source = out.cast(x), operand(index), out.cast(source)
     if not np.ndim(x):
         return x + engine.reshape(source, ())
     return _added(x, dim % np.ndim(x), index, _cut(source, np.shape(index)))
@@ -84,7 +90,7 @@ def _added(x: Any, dim: int, index: Any, source: Any) -> Any:
 def _scatter(out: Out, x: Any, dim: int, index: Any, source: Any, *, reduce: str | None = None) -> Any:
     if reduce is not None:
         raise UntraceableError(f"scatter with reduce={reduce!r}; gradfuzz has scatter and scatter_add")
-    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    x, index, source = out.cast(x), operand(index), out.cast(source)
     if not np.ndim(x):
         return engine.reshape(source, ())
     dim %= np.ndim(x)
@@ -93,10 +99,7 @@ def _scatter(out: Out, x: Any, dim: int, index: Any, source: Any, *, reduce: str
     if not isinstance(index, Value):
         return replaced_at(x, _linear(index, np.shape(x), dim), source)
     if sizes[dim] != 1:
-        raise UntraceableError(
-            "a scatter to places that depend on the arguments: two of them may be one, and which write counts"
-            " is not defined"
-        )
+        raise UntraceableError(f"a scatter {_MAY_BE_ONE}")
     zeros = np.zeros(np.shape(x))
     hit = _added(np.zeros(np.shape(x), np.int64), dim, index, np.ones(sizes, np.int64)) > 0
     return engine.where(hit, _added(zeros, dim, index, source), x)
@@ -114,7 +117,7 @@ def _scatter_reduce(
 
 
 def _index_add(out: Out, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    x, index, source = out.cast(x), operand(index), out.cast(source)
     if not np.ndim(x):
         raise UntraceableError("index_add to a scalar")
     return engine.scatter_add(x, index, source * alpha if alpha != 1 else source, axis=dim)
@@ -137,13 +140,10 @@ def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
     order).
     """
     given = [(a, operand(i)) for a, i in enumerate(indices) if i is not None]
-    for _, index in given:
-        if (isinstance(index, Value) and index.type.dtype == "bool") or (
-            not isinstance(index, Value) and np.asarray(index).dtype == bool
-        ):
-            raise UntraceableError(
-                "a mask as an index makes an array whose size depends on numbers; use torch.where"
-            )
+    if any(kind_of(index) == "bool" for _, index in given):
+        raise UntraceableError(
+            "a mask as an index makes an array whose size depends on numbers; use torch.where"
+        )
     if len(given) == 1:
         return given[0]
     axes = tuple(a for a, _ in given)
@@ -151,51 +151,36 @@ def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
         raise UntraceableError("several index tensors that do not stand first; gradfuzz has leading ones")
     total: Any = 0
     for a, index in given:
-        size = sizes[a]
-        inside = (
-            engine.where(index < 0, index + size, index)
-            if isinstance(index, Value)
-            else np.where(index < 0, index + size, index)
-        )
-        total = inside if a == 0 else total * size + inside
+        inside = _inside(index, sizes[a])
+        total = inside if a == 0 else total * sizes[a] + inside
     return axes, total
 
 
 def _index_put(
     out: Out, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False
 ) -> Any:
-    x, values = as_kind(operand(x), out.kind), as_kind(operand(values), out.kind)
+    x, values = out.cast(x), out.cast(values)
     sizes = np.shape(x)
     if not any(isinstance(i, Value) for i in indices):
         places = torch.ops.aten.index.Tensor(positions(sizes), list(indices)).numpy()
         if not accumulate:
             return replaced_at(x, places, values)
-        spread = values if np.shape(values) == places.shape else engine.broadcast_to(values, places.shape)
-        return engine.reshape(engine.scatter_add(flat(x), places.ravel(), flat(spread), axis=0), sizes)
-    if (
-        len(indices) == 1
-        and indices[0].type.dtype == "bool"
-        and math.prod(np.shape(values)) == 1
-        and not accumulate
-    ):
-        mask = indices[0]
+        entries = flat(spread(values, places.shape))
+        return engine.reshape(engine.scatter_add(flat(x), places.ravel(), entries, axis=0), sizes)
+    mask, *more = indices
+    if not more and mask.type.dtype == "bool" and math.prod(np.shape(values)) == 1 and not accumulate:
         mask = engine.reshape(mask, (*mask.shape, *[1] * (len(sizes) - len(mask.shape))))
         return engine.where(mask, engine.reshape(values, ()), x)
     if not accumulate:
-        raise UntraceableError(
-            "an assignment to places that depend on the arguments: two of them may be one, and which write"
-            " counts is not defined"
-        )
+        raise UntraceableError(f"an assignment {_MAY_BE_ONE}")
     axis, index = _one_index(indices, sizes)
-    if axis == 0:
-        axis = (0,)
+    axis = (0,) if axis == 0 else axis
     if isinstance(axis, int):
         raise UntraceableError("an assignment by an index tensor that does not stand first")
     rest = sizes[len(axis) :]
     rows = engine.reshape(x, (math.prod(sizes[: len(axis)]), *rest))
-    whole = (*np.shape(index), *rest)
-    spread = values if np.shape(values) == whole else engine.broadcast_to(values, whole)
-    return engine.reshape(engine.scatter_add(rows, index, spread, axis=0), sizes)
+    added = engine.scatter_add(rows, index, spread(values, (*np.shape(index), *rest)), axis=0)
+    return engine.reshape(added, sizes)
 
 
 def _by_dim(positions: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
@@ -208,10 +193,7 @@ def _index_fill(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
 
 def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
     if isinstance(index, Value):
-        raise UntraceableError(
-            "an assignment to places that depend on the arguments: two of them may be one, and which write"
-            " counts is not defined"
-        )
+        raise UntraceableError(f"an assignment {_MAY_BE_ONE}")
     return scattered(_by_dim)(out, x, value, dim, index)
 
 
