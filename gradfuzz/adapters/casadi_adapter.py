@@ -45,11 +45,8 @@ class Tensor:
 
 
 def axes_of(axis, rank):
-    return (
-        set(range(rank))
-        if axis is None
-        else {a % rank for a in (axis if isinstance(axis, tuple) else (axis,))}
-    )
+    named = axis if isinstance(axis, tuple) else (axis,)
+    return set(range(rank)) if axis is None else {a % rank for a in named}
 
 
 def spread(x, shape):
@@ -150,10 +147,6 @@ def qr(x, mode, part):
 def reshape(x, shape):
     rows, columns = (*checked(shape), 1, 1)[:2]
     return Tensor(ca.reshape(x.matrix.T, columns, rows).T, shape, x.dtype)
-
-
-def rows_of(x):
-    return x.matrix if len(x.shape) == 2 else x.matrix.T
 
 
 def concat(*arrays, axis):
@@ -349,10 +342,8 @@ class Graph(kit.Way):
 
     def choice(self, predicate, one, other):
         self.chosen = True
-        return [
-            Tensor(ca.if_else(predicate.matrix, a.matrix, b.matrix), a.shape, a.dtype)
-            for a, b in zip(one, other)
-        ]
+        chosen = [ca.if_else(predicate.matrix, a.matrix, b.matrix) for a, b in zip(one, other)]
+        return [Tensor(m, a.shape, a.dtype) for m, a in zip(chosen, one)]
 
     # Questions
 

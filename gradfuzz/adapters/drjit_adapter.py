@@ -269,13 +269,11 @@ class Evaluated(kit.Way):
         if isinstance(count, int):
             count = ad.Int64(count)
         start = [ad.Int64(0), *carries]
-        return self.loop(
-            lambda s: s[0][0] < s[1][0],
-            lambda s: ([s[0][0] + 1, *body(s[0][0], list(s[0][1:]), list(s[1][1:]))], s[1]),
-            start,
-            [count, *captures],
-            most,
-        )[1:]
+
+        def step(s):
+            return [s[0][0] + 1, *body(s[0][0], list(s[0][1:]), list(s[1][1:]))], s[1]
+
+        return self.loop(lambda s: s[0][0] < s[1][0], step, start, [count, *captures], most)[1:]
 
     def loop(self, condition, body, carries, captures, most):
         """The carries after the loop. Dr.Jit requires all that the body reads in the state."""
@@ -293,14 +291,10 @@ class Evaluated(kit.Way):
         return list(state[:n])
 
     def branch(self, predicate, then, otherwise, captures):
-        found = dr.if_stmt(
-            tuple(captures),
-            predicate,
-            lambda *values: tuple(then(list(values))),
-            lambda *values: tuple(otherwise(list(values))),
-            mode=self.mode,
-        )
-        return list(found)
+        def side(block):
+            return lambda *values: tuple(block(list(values)))
+
+        return list(dr.if_stmt(tuple(captures), predicate, side(then), side(otherwise), mode=self.mode))
 
     def answer(self, program, request, inputs):
         count, wrt, modes = request["count"], request["wrt"], request["modes"]

@@ -141,8 +141,10 @@ class Looping(kit.Way):
         return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="lax")
 
     def branch(self, predicate, then, otherwise, captures):
-        sides = [lambda xs, side=side: tuple(side(list(xs))) for side in (then, otherwise)]
-        return list(lax.cond(predicate, *sides, tuple(captures)))
+        def side(block):
+            return lambda xs: tuple(block(list(xs)))
+
+        return list(lax.cond(predicate, side(then), side(otherwise), tuple(captures)))
 
     # Questions
 

@@ -232,11 +232,9 @@ OPS = {
 """No softplus: Paddle's is x itself from 20 on, as its manual says."""
 
 
-GRAPH_OPS = (
-    SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater index"
-    " integer_pow less"
-)
-GRAPH_OPS += " logsumexp mean negative permute_dims prod reshape softmax stack sum take tril triu"
+GRAPH_OPS = SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater"
+GRAPH_OPS += " index integer_pow less logsumexp mean negative permute_dims prod reshape softmax stack"
+GRAPH_OPS += " sum take tril triu"
 """Ops of the way with loops of its own."""
 
 

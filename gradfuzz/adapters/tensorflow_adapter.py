@@ -436,14 +436,13 @@ class Xla(WhileLoop):
 
     def for_loop(self, count, body, carries, captures):
         one = self.array("int64", (), [1])
-        return tf.nest.flatten(
-            tf.while_loop(
-                lambda i, *cs: i < count,
-                lambda i, *cs: [i + one, *body(i, list(cs), captures)],
-                [self.array("int64", (), [0]), *carries],
-                maximum_iterations=count,
-            )
-        )[1:]
+        start = [self.array("int64", (), [0]), *carries]
+
+        def step(i, *cs):
+            return [i + one, *body(i, list(cs), captures)]
+
+        found = tf.while_loop(lambda i, *cs: i < count, step, start, maximum_iterations=count)
+        return tf.nest.flatten(found)[1:]
 
 
 class Function(WhileLoop):
@@ -477,11 +476,10 @@ class Vectorized(WhileLoop):
 
         @tf.function(autograph=False)
         def mapped(unit):
-            return tf.vectorized_map(
-                lambda here: traced.python_function(here, weights, directions, unit),
-                stacked,
-                fallback_to_while_loop=False,
-            )
+            def at(here):
+                return traced.python_function(here, weights, directions, unit)
+
+            return tf.vectorized_map(at, stacked, fallback_to_while_loop=False)
 
         try:
             outputs, slopes = mapped_over_units(mapped, [points[0][n] for n in wrt], modes)
@@ -506,11 +504,9 @@ def mapped_over_units(mapped, xs, modes):
     gradients, rest = [], iter([slopes[0].numpy() for _, slopes in found])
     for x in xs:
         size = x.shape.num_elements()
-        columns = (
-            np.stack([next(rest) for _ in range(size)], -1)
-            if size
-            else np.zeros((count, 0), x.dtype.as_numpy_dtype)
-        )
+        columns = np.zeros((count, 0), x.dtype.as_numpy_dtype)
+        if size:
+            columns = np.stack([next(rest) for _ in range(size)], -1)
         gradients.append(columns.reshape((count, *x.shape)))
     return outputs, gradients
 

@@ -247,10 +247,8 @@ def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
     dtypes = {kit.numpy(leaf).dtype for leaf in leaves if _is_array(leaf, kit)}
     floats = {_real_dtype(d) for d in dtypes if is_float(d) or d.kind == "c"}
     if len(floats) > 1:
-        raise UsageError(
-            f"the arguments are {' and '.join(sorted(map(str, floats)))}; floats of one dtype can be judged"
-            " together"
-        )
+        several = " and ".join(sorted(map(str, floats)))
+        raise UsageError(f"the arguments are {several}; floats of one dtype can be judged together")
     for name, form in FORMATS.items():
         if not floats or form.dtype in floats:
             return name if floats else "float64"
@@ -303,11 +301,8 @@ def _chosen(
         argument = one if isinstance(one, int) else names.index(one) if one in names else None
         found = [k for k in floats if inputs[k].argument == argument or inputs[k].name == one]
         if not found:
-            known = ", ".join(
-                dict.fromkeys(
-                    [*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]
-                )
-            )
+            those = [*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]
+            known = ", ".join(dict.fromkeys(those))
             raise UsageError(f"wrt={one!r} names no float argument of {label}; it has {known or 'none'}")
         result += found
     return tuple(sorted(set(result)))

@@ -31,6 +31,17 @@ _RANK: dict[DType, int] = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 _DTYPES: dict[DType, Any] = {"bool": np.bool_, "int": np.int64, "float": np.float64, "complex": np.complex128}
 
 
+COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+"""Comparisons as Python, JAX and Torch call them, and the ops."""
+
+
 def check_room() -> None:
     """`UntraceableError` where the function that is being traced has become too long."""
     builder = active_builder()
@@ -253,6 +264,13 @@ def cross(x: Operand, y: Operand, *, axis: int) -> Any:
 def at_positions(x: Operand, positions: Any) -> Any:
     """The entries of `x` at `positions`, ints that count them in row-major order."""
     return engine.take(flat(x), positions, axis=0)
+
+
+def from_front(index: Operand, size: int) -> Any:
+    """An index that may count from the end, as one that counts from the front."""
+    if isinstance(index, Value):
+        return engine.where(index < 0, index + size, index)
+    return np.where(np.asarray(index) < 0, index + size, index)[()]
 
 
 def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:

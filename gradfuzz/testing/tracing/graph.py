@@ -59,16 +59,20 @@ def inputs_of(f: Callable[..., Any], arrays: Sequence[Array]) -> tuple[list[Type
     """The types of the arguments, and the names that `f` has for them: x0, x1, ... where it has none that
     fit.
     """
-    types = [type_of(a) for a in arrays]
-    numbered = [f"x{k}" for k in range(len(arrays))]
+    names = positional(f)[: len(arrays)]
+    unfit = any(n in RESERVED or n.startswith("_") or not n.isascii() for n in names)
+    if unfit or len(names) < len(arrays):
+        names = [f"x{k}" for k in range(len(arrays))]
+    return [type_of(a) for a in arrays], names
+
+
+def positional(f: Callable[..., Any]) -> list[str]:
+    """The names of the positional parameters of `f`; none where they are not known."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
-        return types, numbered
-    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    names = positional[: len(arrays)]
-    unfit = any(n in RESERVED or n.startswith("_") or not n.isascii() for n in names)
-    return types, numbered if unfit or len(names) < len(arrays) else names
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 _TRACED: ContextVar[tuple[Sequence[Value], Sequence[Array]] | None] = ContextVar("traced", default=None)

@@ -18,6 +18,7 @@ from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
+    COMPARISONS,
     as_kind,
     elementwise,
     engine_compare,
@@ -50,12 +51,8 @@ def _same(equation: Any, x: Operand, *rest: Operand) -> Any:
     return x
 
 
-def _unsigned(equation: Any) -> bool:
-    return np.dtype(equation.outvars[0].aval.dtype).kind == "u"
-
-
 def _multiply(equation: Any, x: Operand, y: Operand) -> Any:
-    if _unsigned(equation):
+    if np.dtype(equation.outvars[0].aval.dtype).kind == "u":
         raise UntraceableError("products of unsigned ints wrap around; the ints of a program do not")
     return apply("multiply", x, y)
 
@@ -79,9 +76,7 @@ def _quotient(x: Operand, y: Operand) -> Any:
 
 
 def _divide(equation: Any, x: Operand, y: Operand) -> Any:
-    if kind_of(x) == "int":
-        return _quotient(x, y)
-    return apply("divide", x, y)
+    return _quotient(x, y) if kind_of(x) == "int" else apply("divide", x, y)
 
 
 def _remainder(equation: Any, x: Operand, y: Operand) -> Any:
@@ -217,15 +212,12 @@ def _precision(equation: Any, x: Operand) -> Any:
 
 
 _ARITHMETIC = {"add": "add", "add_any": "add", "sub": "subtract", "neg": "negative"}
-_COMPARISONS = {"ge": "greater_equal", "gt": "greater", "ne": "not_equal"}
-_ORDERS = {"eq": "equal", "le": "less_equal", "lt": "less"}
-"""Comparisons that sorting has in a form of its own."""
 
 OPS: dict[str, Rule] = {
     **{name: _op(name) for name in ("abs", "sign", "real", "imag", "complex", "conj")},
     **{name: _op(op) for name, op in _ARITHMETIC.items()},
-    **{name: _compare(op) for name, op in (_COMPARISONS | _ORDERS).items()},
-    **{f"{name}_to": _compare(op) for name, op in _ORDERS.items()},
+    **{name: _compare(op) for name, op in COMPARISONS.items()},
+    **{f"{name}_to": _compare(COMPARISONS[name]) for name in ("eq", "le", "lt")},  # as sorting has them
     **{name: _logic(functools.partial(apply, f"logical_{name}")) for name in ("and", "or", "not")},
     "xor": _logic(functools.partial(engine_compare, "not_equal")),
     **dict.fromkeys(("copy", "copy_p", "name", "sharding_constraint"), _same),

@@ -11,7 +11,6 @@ each primitive is.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,6 +29,7 @@ from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.testing.tracing.compositions import check_room, kind_of, row_of
+from gradfuzz.testing.tracing.graph import positional
 from gradfuzz.testing.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.testing.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.testing.tracing.jax.flow import FLOW
@@ -337,15 +337,6 @@ def _wide(dtype: np.dtype[Any]) -> Iterator[None]:
         yield
 
 
-def _names(f: Callable[..., Any], count: int) -> list[str]:
-    """The names of the first `count` parameters of `f`, as far as they are known."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
-
-
 def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
     """The jaxpr of `f`."""
     shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
@@ -378,7 +369,7 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
             return tuple(c.operand for c in walker.run(closed, [JaxprCell(v) for v in values]))
 
         run.__name__ = getattr(f, "__name__", "f")
-        graph = prune(trace_function(run, types, _names(f, len(arrays))).graph)
+        graph = prune(trace_function(run, types, positional(f)[: len(arrays)]).graph)
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
     try:

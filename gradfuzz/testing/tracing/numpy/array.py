@@ -20,10 +20,12 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.precision import format_of, is_float
 from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
+    COMPARISONS,
     as_kind,
     at_positions,
     check_room,
     common_kind,
+    from_front,
     kind_of,
     recorded,
     replaced_at,
@@ -313,7 +315,7 @@ _UNARY = _ufuncs("neg=negative pos=positive abs=absolute invert")
 _IN_PLACE = _ufuncs("add sub=subtract mul=multiply truediv=divide pow=power matmul")
 _REFLECTED = _IN_PLACE | _ufuncs("floordiv=floor_divide mod=remainder and=bitwise_and or=bitwise_or")
 _REFLECTED |= _ufuncs("xor=bitwise_xor")
-_COMPARISONS = _ufuncs("lt=less le=less_equal gt=greater ge=greater_equal eq=equal ne=not_equal")
+_COMPARISONS = {name: getattr(np, op) for name, op in COMPARISONS.items()}
 
 
 def _has_operators() -> None:
@@ -373,11 +375,6 @@ def _taken(x: RecordingArray, keys: Sequence[Any]) -> Any:
         raise x.home.refuse("several indices that depend on the arguments and do not stand first")
     total: Any = 0
     for raw, size in zip((raws[k] for k in given), x.shape, strict=False):
-        inside = (
-            engine.where(raw < 0, raw + size, raw)
-            if isinstance(raw, Value)
-            else np.where(np.asarray(raw) < 0, raw + size, raw)[()]
-        )
-        total = total * size + inside
+        total = total * size + from_front(raw, size)
     rest = x.shape[len(given) :]
     return engine.take(engine.reshape(x.value, (int(np.prod(x.shape[: len(given)])), *rest)), total, axis=0)

@@ -57,10 +57,6 @@ def _eigh(trace: NumpyTrace, a: Any, UPLO: str = "L") -> Any:
     return _named(np.linalg.eigh, trace, linalg.eigh(_symmetric(trace, a, "eigh")))
 
 
-def _eigvalsh(trace: NumpyTrace, a: Any, UPLO: str = "L") -> Any:
-    return linalg.eigvalsh(_symmetric(trace, a, "eigvalsh"))
-
-
 def _pinv(trace: NumpyTrace, a: Any, *options: Any, **more: Any) -> Any:
     if options or any(v not in (None, False) for v in more.values()):
         raise trace.refuse("numpy.linalg.pinv with a tolerance of its own, or of Hermitian matrices")
@@ -118,7 +114,7 @@ LINALG: dict[str, Handler] = {
     "cholesky": _cholesky,
     "qr": _qr,
     "eigh": _eigh,
-    "eigvalsh": _eigvalsh,
+    "eigvalsh": lambda trace, a, UPLO="L": linalg.eigvalsh(_symmetric(trace, a, "eigvalsh")),
     "eig": lambda trace, a: _named(np.linalg.eig, trace, linalg.eig(trace.raw(a))),
     "eigvals": lambda trace, a: linalg.eigvals(trace.raw(a)),
     "svd": _svd,

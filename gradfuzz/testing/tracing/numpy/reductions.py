@@ -229,10 +229,9 @@ def _einsum(trace: NumpyTrace, *operands: Any, **options: Any) -> Any:
     raws = [trace.raw(a) for a in arrays]
     terms, _, result = subscripts.replace(" ", "").partition("->")
     free = [c for c in (chr(k) for k in range(65, 91)) if c not in subscripts]
-    spread = [
-        "".join(free[: np.ndim(x) - len(t.replace("...", ""))]) if "..." in t else ""
-        for t, x in zip(terms.split(","), raws, strict=True)
-    ]
+    named = list(zip(terms.split(","), raws, strict=True))
+    more = [np.ndim(x) - len(t.replace("...", "")) if "..." in t else 0 for t, x in named]
+    spread = ["".join(free[:count]) for count in more]
     if len({s for s in spread if s}) > 1:
         raise trace.refuse("numpy.einsum with ellipses for different numbers of axes")
     all_spread = max(spread, key=len)

@@ -14,7 +14,7 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import flat, kind_of, replaced_at, spread
+from gradfuzz.testing.tracing.compositions import flat, from_front, kind_of, replaced_at, spread
 from gradfuzz.testing.tracing.torch.moves import moved, positions, scattered
 from gradfuzz.testing.tracing.torch.values import Handler, Out, operand
 
@@ -28,14 +28,6 @@ def _index_select(out: Out, x: Any, dim: int, index: Any) -> Any:
     if not np.ndim(x):
         return x
     return engine.take(x, index if np.ndim(index) else engine.reshape(index, (1,)), axis=dim)
-
-
-def _embedding(out: Out, weight: Any, indices: Any, *options: Any) -> Any:
-    return engine.take(operand(weight), operand(indices), axis=0)
-
-
-def _take(out: Out, x: Any, index: Any) -> Any:
-    return engine.take(flat(operand(x)), operand(index), axis=0)
 
 
 def _within(x: Any, index_shape: Sequence[int], dim: int) -> Any:
@@ -54,20 +46,13 @@ def _gather(out: Out, x: Any, dim: int, index: Any, **options: Any) -> Any:
     return engine.take_along_axis(x, index, axis=dim)
 
 
-def _inside(index: Any, size: int) -> Any:
-    """An index that may count from the end, as one that counts from the front."""
-    if isinstance(index, Value):
-        return engine.where(index < 0, index + size, index)
-    return np.where(np.asarray(index) < 0, index + size, index)
-
-
 def _linear(index: Any, sizes: Sequence[int], dim: int) -> Any:
     """Where in row-major order the entries stand that a gather along `dim` reads."""
     strides = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
     places = np.indices(tuple(np.shape(index)))
     others = (places[a] * strides[a] for a in range(len(sizes)) if a != dim)
     rest = sum(others, np.zeros(np.shape(index), np.int64))
-    return _inside(index, sizes[dim]) * strides[dim] + rest
+    return from_front(index, sizes[dim]) * strides[dim] + rest
 
 
 def _scatter_add(out: Out, x: Any, dim: int, index: Any, source: Any) -> Any:
@@ -151,8 +136,7 @@ def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
         raise UntraceableError("several index tensors that do not stand first; gradfuzz has leading ones")
     total: Any = 0
     for a, index in given:
-        inside = _inside(index, sizes[a])
-        total = inside if a == 0 else total * sizes[a] + inside
+        total = total * sizes[a] + from_front(index, sizes[a]) if a else from_front(index, sizes[a])
     return axes, total
 
 
@@ -183,33 +167,25 @@ def _index_put(
     return engine.reshape(added, sizes)
 
 
-def _by_dim(positions: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
-    return torch.index_select(positions, dim, index)
-
-
-def _index_fill(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _index_copy(out, x, dim, index, operand(value))
-
-
 def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
     if isinstance(index, Value):
         raise UntraceableError(f"an assignment {_MAY_BE_ONE}")
-    return scattered(_by_dim)(out, x, value, dim, index)
+    return scattered(torch.index_select)(out, x, value, dim, index)
 
 
 HANDLERS: dict[str, Handler] = {
     "index_select": _index_select,
-    "embedding": _embedding,
-    "take": _take,
+    "embedding": lambda out, weight, indices, *options: engine.take(
+        operand(weight), operand(indices), axis=0
+    ),
+    "take": lambda out, x, index: engine.take(flat(operand(x)), operand(index), axis=0),
     "gather": _gather,
     "scatter_add": _scatter_add,
     "scatter": _scatter,
     "scatter_reduce": _scatter_reduce,
     "index_add": _index_add,
     "index": _index,
-    "index_put": _index_put,
-    "_unsafe_index_put": _index_put,
-    "index_fill": _index_fill,
-    "index_copy": _index_copy,
+    **dict.fromkeys(("index_put", "_unsafe_index_put"), _index_put),
+    **dict.fromkeys(("index_fill", "index_copy"), _index_copy),
 }
 """By the name of an op without its overload."""

@@ -18,6 +18,7 @@ from gradfuzz.engine.rules.value import apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.testing.tracing.compositions import (
+    COMPARISONS,
     as_kind,
     elementwise,
     engine_compare,
@@ -176,21 +177,13 @@ def _view_as_complex(out: Out, x: Any) -> Any:
     return engine.complex(x[(*whole, 0)], x[(*whole, 1)])
 
 
-_COMPARISONS = {
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}
 _LOGIC = {
     f"{kind}_{name}": f"logical_{name}" for kind in ("logical", "bitwise") for name in ("and", "or", "not")
 }
 _ARITHMETIC = {"neg": "negative", "maximum": "maximum", "minimum": "minimum", "mul": "multiply"}
 _ARITHMETIC.update({"fmax": "maximum", "fmin": "minimum"})
 HANDLERS: dict[str, Handler] = {
-    **{name: _comparison(op) for name, op in _COMPARISONS.items()},
+    **{name: _comparison(op) for name, op in COMPARISONS.items()},
     **{name: _logic(op) for name, op in _LOGIC.items()},
     **{name: _arithmetic(op) for name, op in _ARITHMETIC.items()},
     "logical_xor": _of(lambda x, y: engine_compare("not_equal", as_kind(x, "bool"), as_kind(y, "bool"))),

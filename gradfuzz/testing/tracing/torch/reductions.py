@@ -196,10 +196,6 @@ def _plus_product(out: Out, base: Any, x: Any, y: Any, *, beta: Any = 1, alpha: 
     return product if beta == 0 else times(out.cast(base), beta) + product
 
 
-def _vdot(out: Out, x: Any, y: Any) -> Any:
-    return engine.matmul(engine.conj(operand(x)), operand(y))
-
-
 def _convolution(
     out: Out,
     x: Any,
@@ -300,7 +296,7 @@ HANDLERS: dict[str, Handler] = {
     "median": _median,
     "linalg_vector_norm": _vector_norm,
     **dict.fromkeys(("mm", "bmm", "mv", "dot", "matmul"), _matmul),
-    "vdot": _vdot,
+    "vdot": lambda out, x, y: engine.matmul(engine.conj(operand(x)), operand(y)),
     **dict.fromkeys(("addmm", "addmv", "baddbmm"), _plus_product),
     "convolution": _convolution,
 }

@@ -82,10 +82,8 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
         run.__name__ = getattr(f, "__name__", "f")
         program = finished(run, *inputs_of(f, arrays), arrays)
         with torch.enable_grad():
-            outputs = [
-                array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
-                for leaf in pytree.tree_leaves(f(*map(_tensor, arrays)))
-            ]
+            leaves = pytree.tree_leaves(f(*map(_tensor, arrays)))
+            outputs = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
     confirm(program, arrays, outputs, float_dtype(arrays))
     return program
 
@@ -338,9 +336,9 @@ class _Walk:
             elif isinstance(t, torch.Tensor) and t.is_complex() and t.dtype == self.dtype.to_complex():
                 kind = "complex"
             if kind is None:
+                made = f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)}"
                 raise UntraceableError(
-                    f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)} where the arguments"
-                    f" are {self.dtype}: a program has one precision"
+                    f"{made} where the arguments are {self.dtype}: a program has one precision"
                 )
             kinds.append(kind)
             shapes.append(tuple(t.shape))
