@@ -45,11 +45,8 @@ class Tensor:
 
 
 def axes_of(axis, rank):
-    return (
-        set(range(rank))
-        if axis is None
-        else {a % rank for a in (axis if isinstance(axis, tuple) else (axis,))}
-    )
+    named = axis if isinstance(axis, tuple) else (axis,)
+    return set(range(rank)) if axis is None else {a % rank for a in named}
 
 
 def spread(x, shape):
@@ -152,10 +149,6 @@ def reshape(x, shape):
     return Tensor(ca.reshape(x.matrix.T, columns, rows).T, shape, x.dtype)
 
 
-def rows_of(x):
-    return x.matrix if len(x.shape) == 2 else x.matrix.T
-
-
 def concat(*arrays, axis):
     axis %= len(arrays[0].shape)
     shape = list(arrays[0].shape)
@@ -241,14 +234,8 @@ ENTRIES = {"add": ca.plus, "subtract": ca.minus, "multiply": ca.times, "maximum"
 ENTRIES.update({"negative": lambda a: -a, "abs": ca.fabs, "sign": ca.sign, "remainder": remainder})
 FLOATS = {"divide": ca.rdivide, "pow": ca.power, "clip": lambda x, a, b: ca.fmin(ca.fmax(x, a), b)}
 FLOATS.update({op: getattr(ca, op) for op in SAME.split()})
-BOOLS = {
-    "less": ca.lt,
-    "less_equal": ca.le,
-    "greater": ca.gt,
-    "greater_equal": ca.ge,
-    "equal": ca.eq,
-    "not_equal": ca.ne,
-}
+BOOLS = {"less": ca.lt, "less_equal": ca.le, "greater": ca.gt, "greater_equal": ca.ge, "equal": ca.eq}
+BOOLS.update({"not_equal": ca.ne})
 BOOLS.update({"logical_and": ca.logic_and, "logical_or": ca.logic_or, "logical_not": ca.logic_not})
 
 OPS = {
@@ -355,31 +342,24 @@ class Graph(kit.Way):
 
     def choice(self, predicate, one, other):
         self.chosen = True
-        return [
-            Tensor(ca.if_else(predicate.matrix, a.matrix, b.matrix), a.shape, a.dtype)
-            for a, b in zip(one, other)
-        ]
+        chosen = [ca.if_else(predicate.matrix, a.matrix, b.matrix) for a, b in zip(one, other)]
+        return [Tensor(m, a.shape, a.dtype) for m, a in zip(chosen, one)]
 
     # Questions
 
     def answer(self, program, request, inputs):
-        results = []
-        for k in range(request["count"]):
-            try:
-                results.append(self.at(program, request, inputs, k))
-            except Exception as error:
-                if "Evaluation failed" in str(error):  # det of MX is documented to use it, too
-                    error = kit.Unsupported("the linear solver gives up on a singular matrix")
-                results.append(kit.arm_of(error))
-        return results
+        def refusal(error):
+            if "Evaluation failed" in str(error):  # det of MX is documented to use it, too
+                return kit.Unsupported("the linear solver gives up on a singular matrix")
+            return None
+
+        return kit.each_point(request["count"], lambda k: self.at(program, request, inputs, k), refusal)
 
     def at(self, program, request, inputs, k):
         """The answer at point k."""
-        here, known = {}, []
-        for name, (dtype, shape, entries) in inputs.items():
-            size = math.prod(shape[1:])
-            here[name] = dtype, shape[1:], entries[k * size : (k + 1) * size]
-            known += [] if dtype == "float64" else [name, *here[name][2]]
+        here, known = kit.point_of(inputs, k), []
+        for name, (dtype, _, entries) in here.items():
+            known += [] if dtype == "float64" else [name, *entries]
         weighted = [w is not None for w in request["weights"]]
         key = (tuple(known), tuple(request["wrt"]), tuple(request["modes"]), tuple(weighted))
         kept = vars(program).setdefault("graphs", {})
@@ -388,22 +368,14 @@ class Graph(kit.Way):
         function, outputs, forward, chosen = kept[key]
         wrt = request["wrt"]
         x = [e for n in wrt for e in here[n][2]]
-        others = [
-            e
-            for n, (dtype, _, entries) in here.items()
-            if n not in wrt and dtype == "float64"
-            for e in entries
-        ]
+        rest = [t[2] for n, t in here.items() if n not in wrt and t[0] == "float64"]
+        others = [e for entries in rest for e in entries]
         weights = [e for w in request["weights"] if w is not None for e in kit.decode_tensor(w)[2]]
-        directions = (
-            [e for n in wrt for e in kit.decode_tensor(request["directions"][n])[2]]
-            if request["directions"]
-            else []
-        )
+        along = [request["directions"][n] for n in wrt] if request["directions"] else []
+        directions = [e for v in along for e in kit.decode_tensor(v)[2]]
         units = np.eye(len(x)) if forward else [np.zeros(len(x))]
-        found = [function(x, others, weights, directions, u) for u in units] or [
-            function(x, others, weights, directions, [])
-        ]
+        units = list(units) or [[]]
+        found = [function(x, others, weights, directions, u) for u in units]
         if any(float(runs) for runs in found[0][len(outputs) + 1 :]):
             raise kit.Unsupported(
                 f"CasADi has no while loop; unrolled to {BOUND} trips, this one is not at its end"
@@ -432,28 +404,24 @@ class Graph(kit.Way):
         numbers = {n: self.array(*tensor) for n, tensor in here.items() if tensor[0] != "float64"}
         self.chosen, self.running = False, []
         outputs = program(dict(numbers, **xs, **more))
-        w, weights = self.symbols(
-            "w", {k: tuple(t["shape"]) for k, t in enumerate(request["weights"]) if t is not None}
-        )
+        given = {k: tuple(t["shape"]) for k, t in enumerate(request["weights"]) if t is not None}
+        w, weights = self.symbols("w", given)
         v, u = self.kind.sym("v", x.shape[0] if request["directions"] else 0), self.kind.sym("u", x.shape[0])
         terms = [(outputs[k].matrix, weight.matrix) for k, weight in weights.items()]
         for mode in modes[:-1]:
-            slope = (
-                ca.jtimes(total(terms, self.kind), x, v)
-                if mode == "fwd"
-                else ca.dot(self.gradient(terms, x), v)
-            )
+            forward = mode == "fwd"
+            slope = self.slope(terms, x, v) if forward else ca.dot(self.gradient(terms, x), v)
             terms = [(slope, self.kind(1))]
         forward = bool(modes) and modes[-1] == "fwd"
-        found = (
-            self.kind(0)
-            if not modes
-            else ca.jtimes(total(terms, self.kind), x, u)
-            if forward
-            else self.gradient(terms, x)
-        )
+        found = self.kind(0)
+        if modes:
+            found = self.slope(terms, x, u) if forward else self.gradient(terms, x)
         results = [*(y.matrix for y in outputs), found, *self.running]
         return ca.Function("f", [x, rest, w, v, u], results), outputs, forward, self.chosen
+
+    def slope(self, terms, x, direction):
+        """The derivative of the sum of <y, w> over `terms` along a direction."""
+        return ca.jtimes(total(terms, self.kind), x, direction)
 
     def gradient(self, terms, x):
         """The gradient of the sum of <y, w> over `terms`, as a column."""
@@ -479,28 +447,21 @@ class Mapped(Graph):
         if n <= 0 or not carries:
             return carries
         i = Tensor(self.kind.sym("i"), (), "int64")
-        step = self.inner(
-            "body",
-            lambda values: body(i, values[: len(carries)], values[len(carries) :]),
-            [*carries, *captures],
-            i,
-            len(carries),
-        )
+        count = len(carries)
+
+        def trip(values):
+            return body(i, values[:count], values[count:])
+
+        step = self.inner("body", trip, [*carries, *captures], i, count)
         loop = step.mapaccum("loop", n, len(carries), {"base": 4})
-        found = loop.call(
-            [
-                *(c.matrix for c in carries),
-                self.kind(ca.DM(range(n)).T),
-                *(ca.repmat(c.matrix, 1, n) for c in captures),
-            ]
-        )
+        trips, repeated = self.kind(ca.DM(range(n)).T), [ca.repmat(c.matrix, 1, n) for c in captures]
+        found = loop.call([*(c.matrix for c in carries), trips, *repeated])
         return [Tensor(r[:, -width(c) :], c.shape, c.dtype) for r, c in zip(found, carries)]
 
     def inner(self, name, body, arguments, i=None, count=0):
         """A function of the caller's arguments, with `i` after the first `count` of them."""
-        symbols = [
-            Tensor(self.kind.sym(f"a{k}", *a.matrix.shape), a.shape, a.dtype) for k, a in enumerate(arguments)
-        ]
+        made = [self.kind.sym(f"a{k}", *a.matrix.shape) for k, a in enumerate(arguments)]
+        symbols = [Tensor(m, a.shape, a.dtype) for m, a in zip(made, arguments)]
         matrices = [s.matrix for s in symbols]
         if i is not None:
             matrices.insert(count, i.matrix)

@@ -15,13 +15,8 @@ from drjit.llvm import ad
 
 ARRAYS = {"float64": ad.Float64, "float32": ad.Float32, "int64": ad.Int64, "bool": ad.Bool}
 TENSORS = {"float64": ad.TensorXf64, "float32": ad.TensorXf, "int64": ad.TensorXi64, "bool": ad.TensorXb}
-NAMES = {
-    dr.VarType.Float64: "float64",
-    dr.VarType.Float32: "float32",
-    dr.VarType.Int64: "int64",
-    dr.VarType.Bool: "bool",
-}
-NAMES.update({dr.VarType.Int32: "int32", dr.VarType.UInt32: "uint32", dr.VarType.UInt64: "uint64"})
+KINDS = ("Float64", "Float32", "Int64", "Bool", "Int32", "UInt32", "UInt64")
+NAMES = {getattr(dr.VarType, kind): kind.lower() for kind in KINDS}
 
 TRIPS = 4096
 """The iterations of a loop with an unknown trip count for which reverse mode reserves memory."""
@@ -84,26 +79,24 @@ def reshape(x, shape):
     return tensor(x).array if shape == () else dr.reshape(tensor(x), shape)
 
 
-def index_key(pattern, indices):
+def index_key(pattern, indices, shape):
+    """The entries that are named; an int counts from the front."""
     rest = iter(indices)
-    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+    keys = [next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern]
+    return tuple(k % n if isinstance(k, int) else k for k, n in zip(keys, shape))
 
 
 def index(x, *indices, pattern):
     if not pattern:
         return x
-    return tensor(x)[
-        tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))
-    ]
+    return tensor(x)[index_key(pattern, indices, x.shape)]
 
 
 def index_update(x, value, *indices, pattern):
     if not pattern:
         return value
     result = type(x)(x)
-    result[
-        tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))
-    ] = value
+    result[index_key(pattern, indices, x.shape)] = value
     return result
 
 
@@ -136,21 +129,21 @@ def sort(x, axis):
     return dr.sort(x, axis=axis)
 
 
+SAME = "abs cos exp log sin sqrt tan tanh"
+"""Ops whose namesakes in drjit take the same parameters."""
+
 SCALAR_OPS = {
-    "abs": dr.abs,
+    **{op: getattr(dr, op) for op in SAME.split()},
     "add": lambda a, b: a + b,
     "astype": astype,
     "clip": extreme(dr.clip),
-    "cos": dr.cos,
     "divide": lambda a, b: a / b,
     "equal": lambda a, b: a == b,
-    "exp": dr.exp,
     "greater": lambda a, b: a > b,
     "greater_equal": lambda a, b: a >= b,
     "integer_pow": lambda x, n: dr.power(x, n),
     "less": lambda a, b: a < b,
     "less_equal": lambda a, b: a <= b,
-    "log": dr.log,
     "logical_and": lambda a, b: mask(a) & mask(b),
     "logical_not": lambda a: ~mask(a),
     "logical_or": lambda a, b: mask(a) | mask(b),
@@ -162,11 +155,7 @@ SCALAR_OPS = {
     "pow": dr.power,
     "remainder": remainder,
     "sign": sign,
-    "sin": dr.sin,
-    "sqrt": dr.sqrt,
     "subtract": lambda a, b: a - b,
-    "tan": dr.tan,
-    "tanh": dr.tanh,
     "where": lambda c, a, b: dr.select(mask(c), a, b),
 }
 
@@ -280,13 +269,11 @@ class Evaluated(kit.Way):
         if isinstance(count, int):
             count = ad.Int64(count)
         start = [ad.Int64(0), *carries]
-        return self.loop(
-            lambda s: s[0][0] < s[1][0],
-            lambda s: ([s[0][0] + 1, *body(s[0][0], list(s[0][1:]), list(s[1][1:]))], s[1]),
-            start,
-            [count, *captures],
-            most,
-        )[1:]
+
+        def step(s):
+            return [s[0][0] + 1, *body(s[0][0], list(s[0][1:]), list(s[1][1:]))], s[1]
+
+        return self.loop(lambda s: s[0][0] < s[1][0], step, start, [count, *captures], most)[1:]
 
     def loop(self, condition, body, carries, captures, most):
         """The carries after the loop. Dr.Jit requires all that the body reads in the state."""
@@ -299,24 +286,15 @@ class Evaluated(kit.Way):
             new, same = body(split(state))
             return (*new, *same)
 
-        state = dr.while_loop(
-            (*carries, *captures),
-            lambda *s: condition(split(s)),
-            step,
-            mode=self.mode,
-            max_iterations=max(most, 1),
-        )
+        start, limits = (*carries, *captures), {"mode": self.mode, "max_iterations": max(most, 1)}
+        state = dr.while_loop(start, lambda *s: condition(split(s)), step, **limits)
         return list(state[:n])
 
     def branch(self, predicate, then, otherwise, captures):
-        found = dr.if_stmt(
-            tuple(captures),
-            predicate,
-            lambda *values: tuple(then(list(values))),
-            lambda *values: tuple(otherwise(list(values))),
-            mode=self.mode,
-        )
-        return list(found)
+        def side(block):
+            return lambda *values: tuple(block(list(values)))
+
+        return list(dr.if_stmt(tuple(captures), predicate, side(then), side(otherwise), mode=self.mode))
 
     def answer(self, program, request, inputs):
         count, wrt, modes = request["count"], request["wrt"], request["modes"]
@@ -355,10 +333,10 @@ class Evaluated(kit.Way):
         def at(k, lanes):
             return lanes[0], (), [lanes[1][k]]
 
-        return [
-            {"ok": ([at(k, v) for v in values], {n: at(k, g) for n, g in slopes.items()})}
-            for k in range(count)
+        answers = [
+            ([at(k, v) for v in values], {n: at(k, g) for n, g in slopes.items()}) for k in range(count)
         ]
+        return [{"ok": answer} for answer in answers]
 
     def lanes(self, value, count):
         """(dtype, entries), one entry for each point; a value shared by all points has one lane."""

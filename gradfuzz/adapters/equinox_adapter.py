@@ -9,7 +9,6 @@ bounded both. Ops are JAX's; gradfuzz itself asks the rest of JAX. Each question
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 
@@ -52,15 +51,10 @@ def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     )
 
 
-SAME = (
-    "add subtract multiply divide negative remainder sin cos tan tanh exp log sqrt log1p expm1 abs sign"
-    " maximum minimum where less"
-)
-SAME += (
-    " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not sum mean prod all"
-    " any argmax argmin clip"
-)
-SAME += " flip reshape broadcast_to matmul outer take take_along_axis tril triu sort"
+SAME = "add subtract multiply divide negative remainder sin cos tan tanh exp log sqrt log1p expm1 abs sign"
+SAME += " maximum minimum where less less_equal greater greater_equal equal not_equal logical_and logical_or"
+SAME += " logical_not sum mean prod all any argmax argmin clip flip reshape broadcast_to matmul outer take"
+SAME += " take_along_axis tril triu sort"
 """Ops whose namesakes in jax.numpy take the same parameters."""
 
 OPS = {
@@ -147,39 +141,24 @@ class Looping(kit.Way):
         return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="lax")
 
     def branch(self, predicate, then, otherwise, captures):
-        return list(
-            lax.cond(
-                predicate,
-                lambda xs: tuple(then(list(xs))),
-                lambda xs: tuple(otherwise(list(xs))),
-                tuple(captures),
-            )
-        )
+        def side(block):
+            return lambda xs: tuple(block(list(xs)))
+
+        return list(lax.cond(predicate, side(then), side(otherwise), tuple(captures)))
 
     # Questions
 
     def answer(self, program, request, inputs):
-        results = []
-        for k in range(request["count"]):
-            try:
-                results.append(self.at(program, request, inputs, k))
-            except Exception as error:
-                results.append(kit.arm_of(error))
-        return results
+        return kit.each_point(request["count"], lambda k: self.at(program, request, inputs, k))
 
     def at(self, program, request, inputs, k):
         """The answer at point k."""
-        here = {}
-        for name, (dtype, shape, entries) in inputs.items():
-            size = math.prod(shape[1:])
-            here[name] = np.array(entries[k * size : (k + 1) * size], dtype).reshape(shape[1:])
+        point = kit.point_of(inputs, k)
+        here = {
+            name: np.array(entries, dtype).reshape(shape) for name, (dtype, shape, entries) in point.items()
+        }
         wrt, modes = tuple(request["wrt"]), tuple(request["modes"])
-        weights = [None if w is None else self.array(*kit.decode_tensor(w)) for w in request["weights"]]
-        directions = (
-            [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt]
-            if request["directions"]
-            else []
-        )
+        weights, directions = kit.contracted(request, self.array)
         kept = vars(program).setdefault("compiled", {})
         if (wrt, modes) not in kept:
             kept[wrt, modes] = jax.jit(self.question(program, wrt, modes))
@@ -196,9 +175,8 @@ class Looping(kit.Way):
                 values, slope = function(here, weights, directions, [u.copy() for u in units])
                 slopes.append(np.asarray(slope))
                 unit[place] = 0
-            gradient[n] = written(
-                np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape)
-            )
+            dtype = slopes[0].dtype if slopes else unit.dtype
+            gradient[n] = written(np.array(slopes, dtype).reshape(unit.shape))
         if values is None:
             values, _ = function(here, weights, directions, units)
         return {"ok": (list(map(written, values)), gradient)}
@@ -228,11 +206,9 @@ class Looping(kit.Way):
             outputs = f(xs)
             if not modes:
                 return outputs, []
-            return outputs, (
-                jax.grad(g)(xs)
-                if modes[-1] == "rev"
-                else jax.jvp(g, (xs,), (list(map(jnp.asarray, units)),))[1]
-            )
+            if modes[-1] == "rev":
+                return outputs, jax.grad(g)(xs)
+            return outputs, jax.jvp(g, (xs,), (list(map(jnp.asarray, units)),))[1]
 
         return ask
 
@@ -267,15 +243,8 @@ class Checkpointed(Looping):
         def step(cs, i):
             return tuple(body(i, list(cs), captures)), None
 
-        return list(
-            eqxi.scan(
-                step,
-                tuple(carries),
-                jnp.arange(count),
-                kind="checkpointed",
-                checkpoints=min(count, CHECKPOINTS),
-            )[0]
-        )
+        kept = {"kind": "checkpointed", "checkpoints": min(count, CHECKPOINTS)}
+        return list(eqxi.scan(step, tuple(carries), jnp.arange(count), **kept)[0])
 
 
 def written(value):

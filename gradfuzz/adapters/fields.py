@@ -14,6 +14,7 @@ The compilers answer "Not supported" to while loops and to `break` and `continue
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import linecache
 import math
@@ -32,64 +33,19 @@ MOST_KERNELS = 150
 
 def spelled(template):
     """An elementwise op. The library broadcasts scalars; other shapes are written entry by entry."""
-
-    def write(writer, sources, types, result):
-        if all(t[1] in ((), result[1]) for t in types):
-            return template.format(*sources)
-        return writer.by_entry(lambda entries: template.format(*entries), sources, types, result)
-
-    return write
-
-
-def logical(template):
-    """An op on bools; the library has these words for scalars only."""
-
-    def write(writer, sources, types, result):
-        if not result[1]:
-            return template.format(*sources)
-        return writer.by_entry(lambda entries: template.format(*entries), sources, types, result)
-
-    return write
-
-
-def where(writer, sources, types, result):
-    if all(t[1] == result[1] for t in types):
-        return "ti.select({}, {}, {})".format(*sources)
-    return writer.by_entry(lambda entries: "ti.select({}, {}, {})".format(*entries), sources, types, result)
+    return kernels.elementwise(template, lambda shapes, result: all(s in ((), result) for s in shapes))
 
 
 def power(writer, sources, types, result, n):
     return f"({sources[0]} ** {n})" if n >= 0 else f"({sources[0]} ** ({n}))"
 
 
-def astype(writer, sources, types, result, dtype):
-    ((own, shape),) = types
-    if not shape:
-        return writer.converted(sources[0], own, dtype)
-    return writer.by_entry(lambda entries: writer.converted(entries[0], own, dtype), sources, types, result)
+total = functools.partial(kernels.total, of_all="{}.sum()")
 
 
-def total(writer, sources, types, result, axis, keepdims, mean=False):
-    """The sum over all entries is the library's; a sum over some axes is written out."""
-    source, (dtype, shape) = writer.bound(sources[0]), types[0]
-    axes = (
-        range(len(shape))
-        if axis is None
-        else [a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]
-    )
-    kept = [k for k in range(len(shape)) if k not in axes]
-    if not kept:
-        parts = [f"{source}.sum()"]
-    else:
-        sums = {}
-        for place in kernels.entries_of(shape):
-            sums.setdefault(tuple(place[k] for k in kept), []).append(writer.entry(source, place))
-        parts = ["(" + " + ".join(terms) + ")" for terms in sums.values()]
-    if mean:
-        parts = [
-            f"({part} / {writer.constant('float', float(math.prod(shape) // len(parts)))})" for part in parts
-        ]
-    return writer.array(dtype, result[1], parts) if result[1] else parts[0]
+def sign(writer, sources, types, result):
+    found = f"ti.math.sign({sources[0]})"
+    return found if result[1] else f"{'F' if result[0] == 'float' else 'ti.i64'}({found})"
 
 
 def extreme(name):
@@ -152,11 +108,8 @@ def method(name, most=(), vectors=False):
 
     def write(writer, sources, types, result, **params):
         shape = types[0][1]
-        if (
-            len(shape) != (1 if vectors else 2)
-            or any(params.values())
-            or (not vectors and shape[0] != shape[1])
-        ):
+        fits = len(shape) == 1 if vectors else len(shape) == 2 and shape[0] == shape[1]
+        if not fits or any(params.values()):
             raise kit.Unsupported("the library has this for small square matrices only")
         if most and shape[0] > most:
             raise kit.Unsupported(f"the library has this for matrices up to {most} x {most}")
@@ -173,13 +126,9 @@ def solve(writer, sources, types, result):
 
 
 def norm(writer, sources, types, result, ord, keepdims, axis=None):
-    if (
-        keepdims
-        or axis is not None
-        or ord not in (2, "fro")
-        or (ord == 2 and len(types[0][1]) != 1)
-        or not types[0][1]
-    ):
+    rank = len(types[0][1])
+    of_all = ord == "fro" or (ord == 2 and rank == 1)
+    if keepdims or axis is not None or not rank or not of_all:
         raise kit.Unsupported("the library has the norm of all entries only")
     return f"{writer.bound(sources[0])}.norm()"
 
@@ -193,31 +142,21 @@ OPS = {
     "remainder": spelled("({} % {})"),
     "maximum": spelled("ti.max({}, {})"),
     "minimum": spelled("ti.min({}, {})"),
-    "clip": lambda w, s, t, r: spelled("ti.math.clamp({}, {}, {})")(w, s, t, r),
+    "clip": spelled("ti.math.clamp({}, {}, {})"),
     "pow": spelled("({} ** {})"),
     "integer_pow": power,
-    "where": where,
-    "logical_and": logical("({} and {})"),
-    "logical_or": logical("({} or {})"),
-    "logical_not": logical("(not {})"),
-    "astype": astype,
-    "sign": lambda w, s, t, r: (
-        f"{'F' if r[0] == 'float' else 'ti.i64'}(ti.math.sign({s[0]}))"
-        if not r[1]
-        else f"ti.math.sign({s[0]})"
-    ),
+    "where": kernels.elementwise("ti.select({}, {}, {})", lambda shapes, result: set(shapes) == {result}),
+    "logical_and": kernels.elementwise("({} and {})"),  # the library has these words for scalars only
+    "logical_or": kernels.elementwise("({} or {})"),
+    "logical_not": kernels.elementwise("(not {})"),
+    "astype": kernels.astype,
+    "sign": sign,
     "sum": total,
-    "mean": lambda *operands, **params: total(*operands, mean=True, **params),
+    "mean": functools.partial(total, mean=True),
     "amax": extreme("max"),
     "amin": extreme("min"),
-    "reshape": kernels.moved(kernels.reshaped),
-    "broadcast_to": kernels.moved(
-        lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))
-    ),
+    **kernels.MOVES,
     "permute_dims": transposed,
-    "flip": kernels.moved(kernels.flipped),
-    "concat": kernels.moved(kernels.place_in_concat),
-    "stack": kernels.moved(kernels.place_in_stack),
     "index": index,
     "index_update": index_update,
     "matmul": matmul,
@@ -232,15 +171,7 @@ OPS = {
 OPS.update(
     {op: spelled(f"ti.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs")}
 )
-SIGNS = {
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-}
-OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
+OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in kernels.SIGNS.items()})
 
 
 class Writer(kernels.Writer):
@@ -296,11 +227,8 @@ class Writer(kernels.Writer):
         return f"{'F' if wanted == 'float' else 'ti.i64'}({source})"
 
     def range_of(self, s):
-        return (
-            f"ti.static({super().range_of(s)})"
-            if self.static and kernels.count_of_loop(s) is not None
-            else super().range_of(s)
-        )
+        plain = super().range_of(s)
+        return f"ti.static({plain})" if self.static and kernels.count_of_loop(s) is not None else plain
 
     def written(self, layout, depth):
         body, indent = super().written(layout, depth), "    " * depth
@@ -311,11 +239,8 @@ class Writer(kernels.Writer):
         self.watches = True
         trip = self.fresh("trip")
         self.line(f"{trip} = 0")
-        return f"over == 0 and {condition}", [
-            f"if {trip} == {self._limit}:",
-            "    over = 1",
-            f"{trip} = {trip} + 1",
-        ]
+        counted = [f"if {trip} == {self._limit}:", "    over = 1", f"{trip} = {trip} + 1"]
+        return f"over == 0 and {condition}", counted
 
 
 class LocalWriter(Writer):
@@ -361,9 +286,8 @@ class Fields:
         """The fields of a dtype by name."""
         if dtype not in self._sets:
             ti, scalar = self.ti, getattr(self.ti, {"float64": "f64", "float32": "f32"}[dtype])
-            floats = {
-                name: ti.field(scalar, shape=CAPACITY, needs_grad=True, needs_dual=True) for name in "XY"
-            }
+            float_field = functools.partial(ti.field, scalar, needs_grad=True, needs_dual=True)
+            floats = {name: float_field(shape=CAPACITY) for name in "XY"}
             ints = {name: ti.field(ti.i64, shape=CAPACITY) for name in "NM"}
             self._sets[dtype] = {**floats, **ints, "P": ti.field(ti.i32, shape=1), "F": scalar}
             self._sets[dtype]["T"] = ti.field(ti.i32, shape=CAPACITY)
@@ -479,13 +403,8 @@ class Forward(Reverse):
             return kernel()
         width, weights = layout.widths["X"], layout.weights(request)
         slopes = [[0.0] * width for _ in range(count)]
-        wanted = [
-            start + k
-            for n, _, shape, _, start in layout.inputs
-            if n in request["wrt"]
-            for k in range(math.prod(shape))
-        ]
-        for k in wanted:
+        xs = [(start, math.prod(p)) for n, _, p, _, start in layout.inputs if n in request["wrt"]]
+        for k in (start + k for start, size in xs for k in range(size)):
             seed = [0.0] * CAPACITY
             seed[k : width * count : width] = [1.0] * count
             with self.fields.ti.ad.FwdMode(loss=fields["Y"], param=fields["X"], seed=seed):

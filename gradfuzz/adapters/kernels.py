@@ -123,6 +123,65 @@ def flipped(place, shapes, result, axis):
     return 0, tuple(n - 1 - k if a == axis else k for a, (k, n) in enumerate(zip(place, result)))
 
 
+MOVES = {
+    "reshape": moved(reshaped),
+    "broadcast_to": moved(lambda place, shapes, result, shape: (0, broadcast_entry(place, shapes[0]))),
+    "flip": moved(flipped),
+    "concat": moved(place_in_concat),
+    "stack": moved(place_in_stack),
+}
+"""Ops that move entries, entry by entry."""
+
+SIGNS = {
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+"""Comparisons as all these libraries write them."""
+
+
+def elementwise(template, whole=lambda shapes, result: not result):
+    """An op on entries. `whole` says of the operands' shapes and the result's whether the template takes
+    arrays as they are; else they are written entry by entry.
+    """
+
+    def write(writer, sources, types, result):
+        if whole([t[1] for t in types], result[1]):
+            return template.format(*sources)
+        return writer.by_entry(lambda entries: template.format(*entries), sources, types, result)
+
+    return write
+
+
+def astype(writer, sources, types, result, dtype):
+    ((own, shape),) = types
+    if not shape:
+        return writer.converted(sources[0], own, dtype)
+    return writer.by_entry(lambda entries: writer.converted(entries[0], own, dtype), sources, types, result)
+
+
+def total(writer, sources, types, result, axis, keepdims, mean=False, of_all=""):
+    """A sum over some axes is written out; `of_all` is the library's own over all entries, if it has one."""
+    source, (dtype, shape) = writer.bound(sources[0]), types[0]
+    chosen = axis if isinstance(axis, tuple) else (axis,)
+    axes = range(len(shape)) if axis is None else [a % len(shape) for a in chosen]
+    kept = [k for k in range(len(shape)) if k not in axes]
+    if of_all and not kept:
+        parts = [of_all.format(source)]
+    else:
+        sums = {}
+        for place in entries_of(shape):
+            sums.setdefault(tuple(place[k] for k in kept), []).append(writer.entry(source, place))
+        parts = ["(" + " + ".join(terms) + ")" for terms in sums.values()]
+    if mean:
+        size = writer.constant("float", float(math.prod(shape) // len(parts)))
+        parts = [f"({part} / {size})" for part in parts]
+    return writer.array(dtype, result[1], parts) if result[1] else parts[0]
+
+
 class Writer:
     """The lines of one kernel.
 

@@ -44,8 +44,11 @@ __all__ = [
     "Unsupported",
     "Way",
     "arm_of",
+    "contracted",
     "decode_tensor",
+    "each_point",
     "encode_tensor",
+    "point_of",
     "serve",
 ]
 
@@ -53,18 +56,8 @@ VERSION = 1
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0.0": -0.0}
 _CODES = {"float64": "d", "float32": "f", "float16": "e", "complex128": "d", "complex64": "f", "bool": "?"}
-_CODES.update(
-    {
-        "int64": "q",
-        "int32": "i",
-        "int16": "h",
-        "int8": "b",
-        "uint64": "Q",
-        "uint32": "I",
-        "uint16": "H",
-        "uint8": "B",
-    }
-)
+for _bits, _code in ((64, "q"), (32, "i"), (16, "h"), (8, "b")):
+    _CODES.update({f"int{_bits}": _code, f"uint{_bits}": _code.upper()})
 _SHORT = 24
 """The most entries written as numbers; longer tensors are written in base64."""
 
@@ -175,9 +168,8 @@ class Way:
 
 _ELEMENTWISE = (
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p"
-    " logaddexp sqrt cbrt rsqrt square reciprocal hypot erf erfc erfinv lgamma digamma expit"
-    " xlogy xlog1py sinc relu silu softplus gelu ndtr positive copysign floor ceil trunc round floor_divide"
-    " fmod"
+    " logaddexp sqrt cbrt rsqrt square reciprocal hypot erf erfc erfinv lgamma digamma expit xlogy xlog1py"
+    " sinc relu silu softplus gelu ndtr positive copysign floor ceil trunc round floor_divide fmod"
 )
 """The functions that hello lists where a library has them; others may be asked by name."""
 
@@ -231,10 +223,9 @@ def decode_tensor(tensor):
 
 def _unpacked(data, dtype):
     if dtype == "bfloat16":  # the upper half of a float32
-        halves = struct.unpack(f"<{len(data) // 2}H", data)
-        return list(
-            struct.unpack(f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *[h << 16 for h in halves]))
-        )
+        count = len(data) // 2
+        words = [half << 16 for half in struct.unpack(f"<{count}H", data)]
+        return list(struct.unpack(f"<{count}f", struct.pack(f"<{count}I", *words)))
     code = _CODES[dtype]
     return list(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data))
 
@@ -245,9 +236,8 @@ def encode_tensor(dtype, shape, entries):
     if dtype.startswith("complex"):
         entries = [part for z in entries for part in (z.real, z.imag)]
     if len(entries) > _SHORT and dtype in _CODES:
-        tensor["base64"] = base64.b64encode(struct.pack(f"<{len(entries)}{_CODES[dtype]}", *entries)).decode(
-            "ascii"
-        )
+        packed = struct.pack(f"<{len(entries)}{_CODES[dtype]}", *entries)
+        tensor["base64"] = base64.b64encode(packed).decode("ascii")
     elif dtype == "bool" or "int" in dtype:
         tensor["data"] = entries
     else:
@@ -464,11 +454,8 @@ class StructuredProgram(Program):
             run.append(self._statement(s))
             if _exits(s) and statements[k + 1 :]:
                 rest = statements[k + 1 :]
-                run.append(
-                    self._statement(
-                        {"if": _ALIVE, "then": rest, "else": [], "assigns": sorted(_assigned(rest))}
-                    )
-                )
+                alive = {"if": _ALIVE, "then": rest, "else": [], "assigns": sorted(_assigned(rest))}
+                run.append(self._statement(alive))
                 break
 
         def block(env):
@@ -497,10 +484,8 @@ class StructuredProgram(Program):
         if name in env:
             return env[name]
         dtype, shape = self._types[name]
-        zero = {"float": 0.0, "int": 0, "bool": False}[dtype]
-        return self._way.array(
-            {"float": self.dtype, "int": "int64", "bool": "bool"}[dtype], shape, [zero] * math.prod(shape)
-        )
+        name, zero = {"float": (self.dtype, 0.0), "int": ("int64", 0), "bool": ("bool", False)}[dtype]
+        return self._way.array(name, shape, [zero] * math.prod(shape))
 
     def _branch(self, s):
         read, then, otherwise = self._expression(s["if"]), self._block(s["then"]), self._block(s["else"])
@@ -567,26 +552,23 @@ class StructuredProgram(Program):
 
     def _counted(self, s):
         carries, breaks, trip = self._trip_of(s)
-        literal = isinstance(s["count"], dict) and "int" in s["count"]
-        count, variable = (
-            (lambda env: s["count"]["int"]) if literal else self._expression(s["count"]),
-            s["for"],
-        )
+        variable, literal = s["for"], isinstance(s["count"], dict) and "int" in s["count"]
+        count = (lambda env: s["count"]["int"]) if literal else self._expression(s["count"])
 
         def body(i, values, captures):
             if not breaks:
                 return trip(values, captures, **{variable: i})
             n = len(carries)
-            return self._way.branch(
-                values[-1],
-                lambda xs: list(xs[:n]),
-                lambda xs: trip(xs[:n], xs[n + 1 :], **{variable: xs[n]}),
-                [*values, i, *captures],
-            )
 
-        return self._loop(
-            s, carries, lambda env, start, captures: self._way.for_loop(count(env), body, start, captures)
-        )
+            def goes_on(xs):
+                return trip(xs[:n], xs[n + 1 :], **{variable: xs[n]})
+
+            return self._way.branch(values[-1], lambda xs: list(xs[:n]), goes_on, [*values, i, *captures])
+
+        def loop(env, start, captures):
+            return self._way.for_loop(count(env), body, start, captures)
+
+        return self._loop(s, carries, loop)
 
 
 _ALIVE, _BROKEN = "@alive", "@broken"
@@ -678,7 +660,7 @@ class _Server:
             "hello": self._hello,
             "define": self._define,
             "eval": self._eval,
-            "bye": lambda request: {},
+            "bye": lambda _: {},
         }
 
     def reply(self, line):
@@ -700,12 +682,8 @@ class _Server:
             return {"id": number, **arm}, True
 
     def _hello(self, request):
-        return dict(
-            self._about,
-            protocol=VERSION,
-            ways=[way.describe() for way in self._ways.values()],
-            features=["base64"],
-        )
+        ways = [way.describe() for way in self._ways.values()]
+        return dict(self._about, protocol=VERSION, ways=ways, features=["base64"])
 
     def _define(self, request):
         for name in request["forget"]:
@@ -730,9 +708,8 @@ class _Server:
             if name not in self._forms:
                 raise BadRequest(f"the program {name} was never defined")
             form, trip_limit = self._forms[name]
-            self._programs[key] = (StructuredProgram if way.structured else Program)(
-                form, way, dtype, trip_limit
-            )
+            kind = StructuredProgram if way.structured else Program
+            self._programs[key] = kind(form, way, dtype, trip_limit)
         return self._programs[key]
 
     def _eval(self, request):
@@ -758,31 +735,46 @@ class _Server:
         return _together(results) or {"results": [_written(r) for r in results]}
 
 
+def point_of(inputs, k):
+    """The inputs at point k: (dtype, shape, entries) by name."""
+    sizes = {name: math.prod(shape[1:]) for name, (_, shape, _) in inputs.items()}
+    return {
+        name: (dtype, shape[1:], entries[k * sizes[name] : (k + 1) * sizes[name]])
+        for name, (dtype, shape, entries) in inputs.items()
+    }
+
+
+def contracted(request, array):
+    """The weights of a request, None for an output without one, and its directions, as tensors by `array`."""
+    weights = [None if w is None else array(*decode_tensor(w)) for w in request["weights"]]
+    along = request["directions"]
+    return weights, [array(*decode_tensor(along[n])) for n in request["wrt"]] if along else []
+
+
+def each_point(count, at, refusal=lambda error: None):
+    """One result per point: `at(k)`, or the arm of what it raises; `refusal` may say what that means."""
+    results = []
+    for k in range(count):
+        try:
+            results.append(at(k))
+        except Exception as error:
+            results.append(arm_of(refusal(error) or error))
+    return results
+
+
 def _point(way, program, request, inputs, k):
     """The library's answer at one point: {"ok": (values, gradient)}, decoded, or another arm of a reply."""
     try:
-        here = {}
-        for name, (dtype, shape, entries) in inputs.items():
-            size = math.prod(shape[1:])
-            here[name] = program.tensor(dtype, shape[1:], entries[k * size : (k + 1) * size])
-        wrt = request["wrt"]
-        weights = [None if w is None else way.array(*decode_tensor(w)) for w in request["weights"]]
-        directions = (
-            [way.array(*decode_tensor(request["directions"][n])) for n in wrt]
-            if request["directions"]
-            else []
-        )
+        here = {name: program.tensor(*tensor) for name, tensor in point_of(inputs, k).items()}
+        wrt, modes = request["wrt"], tuple(request["modes"])
+        weights, directions = contracted(request, way.array)
 
         def f(*xs):
             return program(dict(here, **dict(zip(wrt, xs))))
 
-        outputs, gradient = way.differentiate(
-            f, [here[n] for n in wrt], weights, directions, tuple(request["modes"])
-        )
+        outputs, gradient = way.differentiate(f, [here[n] for n in wrt], weights, directions, modes)
         values = [_entries(way, y) for y in outputs]
-        return {
-            "ok": (values, {n: _entries(way, g) for n, g in zip(wrt, gradient)} if request["modes"] else {})
-        }
+        return {"ok": (values, {n: _entries(way, g) for n, g in zip(wrt, gradient)} if modes else {})}
     except BadRequest:
         raise
     except (Exception, SystemExit) as error:  # whatever the library raises is its answer
@@ -813,12 +805,8 @@ def _written(result):
     if "ok" not in result:
         return result
     values, gradient = result["ok"]
-    return {
-        "ok": {
-            "values": [encode_tensor(*v) for v in values],
-            "gradient": {n: encode_tensor(*g) for n, g in gradient.items()},
-        }
-    }
+    slopes = {n: encode_tensor(*g) for n, g in gradient.items()}
+    return {"ok": {"values": [encode_tensor(*v) for v in values], "gradient": slopes}}
 
 
 def _together(results):
@@ -837,10 +825,5 @@ def _together(results):
         return encode_tensor(dtype, (len(parts), *shape), [entry for part in parts for entry in part[2]])
 
     values = [joined(column) for column in zip(*(r["ok"][0] for r in results))]
-    names = results[0]["ok"][1]
-    return {
-        "stacked": {
-            "values": values,
-            "gradient": {n: joined([r["ok"][1][n] for r in results]) for n in names},
-        }
-    }
+    gradient = {n: joined([r["ok"][1][n] for r in results]) for n in results[0]["ok"][1]}
+    return {"stacked": {"values": values, "gradient": gradient}}

@@ -16,13 +16,8 @@ import mlx.nn as nn
 
 DTYPES = {"float64": mx.float64, "float32": mx.float32, "int64": mx.int64, "bool": mx.bool_}
 NAMES = {
-    mx.float64: "float64",
-    mx.float32: "float32",
+    **{getattr(mx, name): name for name in ("float64", "float32", "int64", "int32", "uint32", "complex64")},
     mx.bool_: "bool",
-    mx.int64: "int64",
-    mx.int32: "int32",
-    mx.uint32: "uint32",
-    mx.complex64: "complex64",
 }
 NO_RULE = "Not implemented", "not yet implemented", "not implemented"
 NO_LOOK = "during function transformations"
@@ -53,10 +48,6 @@ def flip(x, axis):
     return x[(*[slice(None)] * (axis % x.ndim), slice(None, None, -1))]
 
 
-def along(function):
-    return lambda x, axis, **params: function(x, axis=axis, **params)
-
-
 def to_int64(function):
     """MLX counts positions in uint32, and needs indices marked as constants."""
     return lambda x, **params: mx.stop_gradient(function(x, **params)).astype(mx.int64)
@@ -67,21 +58,15 @@ def conv(x, kernel, strides, padding):
     count = x.ndim - 2
     last = [0, *range(2, count + 2), 1]
     before, after = zip(*(padding or [(0, 0)] * count))
+    padding = list(before), list(after)
     y = mx.conv_general(
-        mx.transpose(x, last),
-        mx.transpose(kernel, last),
-        list(strides or [1] * count),
-        (list(before), list(after)),
+        mx.transpose(x, last), mx.transpose(kernel, last), list(strides or [1] * count), padding
     )
     return mx.transpose(y, [0, count + 1, *range(1, count + 1)])
 
 
 def symmetric(x):
     return (x + mx.swapaxes(x, -1, -2)) / 2
-
-
-def parts(function, **fixed):
-    return lambda x, part, **params: function(x, **fixed)[part]
 
 
 def svd(x, full_matrices, part):
@@ -111,9 +96,8 @@ def matrix_norm(x, ord, keepdims):
 
 
 def vector_norm(x, ord, axis, keepdims):
-    norm = mx.linalg.norm(
-        mx.flatten(x) if axis is None else x, order(ord), -1 if axis is None else axis, keepdims
-    )
+    row, along = (mx.flatten(x), -1) if axis is None else (x, axis)
+    norm = mx.linalg.norm(row, order(ord), along, keepdims)
     return mx.reshape(norm, [1] * x.ndim) if axis is None and keepdims else norm
 
 
@@ -126,15 +110,9 @@ def matrices_only(function):
     return call
 
 
-SAME = (
-    "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum"
-    " where less"
-)
-SAME += (
-    " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean"
-    " prod all any"
-)
-SAME += " matmul outer clip tril triu logsumexp"
+SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum"
+SAME += " minimum where less less_equal greater greater_equal equal not_equal logical_and logical_or"
+SAME += " logical_not remainder sum mean prod all any matmul outer clip tril triu logsumexp"
 """Ops whose namesakes in mlx.core take the same parameters."""
 
 OPS = {
@@ -143,7 +121,7 @@ OPS = {
     "amin": mx.min,
     "argmax": to_int64(mx.argmax),
     "argmin": to_int64(mx.argmin),
-    "argsort": to_int64(along(mx.argsort)),
+    "argsort": to_int64(mx.argsort),
     "astype": lambda x, dtype: (
         mx.array(x, DTYPES[dtype]) if isinstance(x, (bool, int)) else x.astype(DTYPES[dtype])
     ),
@@ -151,9 +129,9 @@ OPS = {
     "cholesky": lambda x, upper: mx.linalg.cholesky(symmetric(x), upper),
     "concat": lambda *arrays, axis: mx.concatenate(list(arrays), axis),
     "conv": conv,
-    "cumulative_max": along(mx.cummax),
-    "cumulative_prod": along(mx.cumprod),
-    "cumulative_sum": along(mx.cumsum),
+    "cumulative_max": mx.cummax,
+    "cumulative_prod": mx.cumprod,
+    "cumulative_sum": mx.cumsum,
     "det": mx.linalg.det,
     "diagonal": lambda x, offset: mx.diagonal(x, offset, -2, -1),
     "eigh": lambda x, part: mx.linalg.eigh(symmetric(x))[part],
@@ -165,7 +143,7 @@ OPS = {
     "integer_pow": lambda x, n: mx.power(x, n),
     "inv": mx.linalg.inv,
     "kron": matrices_only(mx.kron),
-    "log_softmax": along(nn.log_softmax),
+    "log_softmax": nn.log_softmax,
     "matrix_norm": matrix_norm,
     "permute_dims": lambda x, axes: mx.transpose(x, axes),
     "pinv": mx.linalg.pinv,
@@ -173,10 +151,10 @@ OPS = {
     "qr": qr,
     "reshape": lambda x, shape: mx.reshape(x, shape),
     "scatter_add": scatter_add,
-    "slogdet": parts(mx.linalg.slogdet),
-    "softmax": along(mx.softmax),
+    "slogdet": lambda x, part: mx.linalg.slogdet(x)[part],
+    "softmax": mx.softmax,
     "solve": mx.linalg.solve,
-    "sort": along(mx.sort),
+    "sort": mx.sort,
     "stack": lambda *arrays, axis: mx.stack(list(arrays), axis),
     "svd": svd,
     "svdvals": lambda x: mx.linalg.svd(x, compute_uv=False),
@@ -233,9 +211,10 @@ class Eager(kit.Way):
                 return lambda *xs: slope(g, list(xs), directions)
             return lambda *xs: sum(mx.sum(s * v) for s, v in zip(gradient(g, list(xs)), directions))
 
-        outputs = self.run(
-            lambda *xs: [y if isinstance(y, mx.array) else mx.array(y, self.kind(y)) for y in f(*xs)], xs
-        )
+        def arrays(*xs):
+            return [y if isinstance(y, mx.array) else mx.array(y, self.kind(y)) for y in f(*xs)]
+
+        outputs = self.run(arrays, xs)
         if not modes:
             return outputs, []
         g = objective

@@ -45,13 +45,6 @@ def along(x, axis, key):
     return x[(*[slice(None)] * (axis % x.ndim), key)]
 
 
-def softmax(function):
-    def call(x, axis):
-        return function(x, axis=axis)
-
-    return call
-
-
 def logic(function):
     return lambda *xs, **params: function(*[np.asarray(x) for x in xs], **params)
 
@@ -103,11 +96,11 @@ OPS = {
     "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
     "index_update": index_update,
     "integer_pow": lambda x, n: x**n,
-    "log_softmax": softmax(mg.nnet.logsoftmax),
+    "log_softmax": mg.nnet.logsoftmax,
     "permute_dims": lambda x, axes: mg.transpose(x, *axes) if axes else x,
     "pow": mg.power,
     "reshape": lambda x, shape: mg.reshape(x, shape),
-    "softmax": softmax(mg.nnet.softmax),
+    "softmax": mg.nnet.softmax,
     "stack": lambda *arrays, axis: mg.stack(arrays, axis=axis),
     "take": lambda x, indices, axis: along(x, axis, indices),
     "vector_norm": vector_norm,

@@ -101,14 +101,8 @@ def window_sum(x, window, strides, padding):
     window, strides = [1] * more + list(window), [1] * more + list(strides or [1] * rank)
     padding = pairs([(0, 0)] * more + list(padding or [(0, 0)] * rank))
     pool = functional.avg_pool3d if rank == 3 else functional.avg_pool2d
-    y = pool(
-        paddle.reshape(x, [1] * (2 + more) + list(x.shape)),
-        window,
-        strides,
-        padding,
-        exclusive=False,
-        divisor_override=1,
-    )
+    image = paddle.reshape(x, [1] * (2 + more) + list(x.shape))
+    y = pool(image, window, strides, padding, exclusive=False, divisor_override=1)
     return paddle.reshape(y, y.shape[2 + more :])
 
 
@@ -163,11 +157,9 @@ def entry_dtype(x):
     return str(x.dtype).rpartition(".")[2]
 
 
-SAME = (
-    "add subtract multiply divide sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where"
-    " less_equal"
-)
-SAME += " greater_equal equal not_equal logical_and logical_or logical_not remainder pow outer matmul"
+SAME = "add subtract multiply divide sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum"
+SAME += " where less_equal greater_equal equal not_equal logical_and logical_or logical_not remainder pow"
+SAME += " outer matmul"
 """Ops of the same name that take operands alone."""
 
 OPS = {
@@ -240,11 +232,9 @@ OPS = {
 """No softplus: Paddle's is x itself from 20 on, as its manual says."""
 
 
-GRAPH_OPS = (
-    SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater index"
-    " integer_pow less"
-)
-GRAPH_OPS += " logsumexp mean negative permute_dims prod reshape softmax stack sum take tril triu"
+GRAPH_OPS = SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater"
+GRAPH_OPS += " index integer_pow less logsumexp mean negative permute_dims prod reshape softmax stack"
+GRAPH_OPS += " sum take tril triu"
 """Ops of the way with loops of its own."""
 
 
@@ -361,41 +351,31 @@ class Static(kit.Way):
     def run(self, program, request, inputs):
         main = paddle.static.Program()
         with paddle.static.program_guard(main, paddle.static.Program()):
-            here = {
-                n: paddle.static.data(n, list(shape[1:]), dtype) for n, (dtype, shape, _) in inputs.items()
-            }
+            about = ((n, list(shape[1:]), dtype) for n, (dtype, shape, _) in inputs.items())
+            here = {n: paddle.static.data(n, shape, dtype) for n, shape, dtype in about}
             xs = [here[n] for n in request["wrt"]]
             for x in xs:
                 x.stop_gradient = False
             outputs, gradients = [symbol(y) for y in program(dict(here))], []
             if request["modes"]:
-                weights = [
-                    None if w is None else symbol(self.array(*kit.decode_tensor(w)))
-                    for w in request["weights"]
-                ]
-                terms = [
-                    paddle.sum(y * w)
-                    for y, w in zip(outputs, weights)
-                    if w is not None and not y.stop_gradient
-                ]
+                weights, _ = kit.contracted(request, lambda *tensor: symbol(self.array(*tensor)))
+                weighted = [(y, w) for y, w in zip(outputs, weights) if w is not None]
+                terms = [paddle.sum(y * w) for y, w in weighted if not y.stop_gradient]
                 found = paddle.static.gradients([sum(terms[1:], terms[0])], xs) if terms else [None] * len(xs)
                 gradients = [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
             fetched = [paddle.assign(v) for v in [*outputs, *gradients]]
         columns = {
             n: np.array(entries, dtype).reshape(shape) for n, (dtype, shape, entries) in inputs.items()
         }
-        results = []
-        for k in range(request["count"]):
-            try:
-                got = self.executor.run(
-                    main, feed={n: column[k] for n, column in columns.items()}, fetch_list=fetched
-                )
-                arrays = [(a.dtype.name, a.shape, a.ravel().tolist()) for a in map(np.asarray, got)]
-                values, slopes = arrays[: len(outputs)], arrays[len(outputs) :]
-                results.append({"ok": (values, dict(zip(request["wrt"], slopes)))})
-            except Exception as error:
-                results.append(kit.arm_of(error))
-        return results
+
+        def at(k):
+            feed = {n: column[k] for n, column in columns.items()}
+            got = self.executor.run(main, feed=feed, fetch_list=fetched)
+            arrays = [(a.dtype.name, a.shape, a.ravel().tolist()) for a in map(np.asarray, got)]
+            values, slopes = arrays[: len(outputs)], arrays[len(outputs) :]
+            return {"ok": (values, dict(zip(request["wrt"], slopes)))}
+
+        return kit.each_point(request["count"], at)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import os
 
 os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "cxx="]))
 
-import math
+import functools
 import warnings
 
 import kit
@@ -101,34 +101,20 @@ def vector_norm(x, ord, axis, keepdims):
     return norm.reshape((1,) * x.ndim) if axis is None and keepdims else norm
 
 
-def svdvals(x):
-    return linalg.svd(x, compute_uv=False)
-
-
-def argsort(x, axis):
-    return pt.argsort(x, axis=axis, kind="stable")
-
-
-def scatter_add(x, indices, updates, axis):
-    return pt.inc_subtensor(x[along(axis, x.ndim, indices)], updates)
-
+SAME = "abs add all any argmax argmin cos exp expm1 flip log log1p logsumexp matmul maximum mean minimum"
+SAME += " outer pow prod sign sin sort sqrt sum take take_along_axis tan tanh tril triu where"
+"""Ops whose namesakes in pytensor.tensor take the same parameters."""
 
 OPS = {
-    "abs": pt.abs,
-    "add": pt.add,
-    "all": pt.all,
+    **{op: getattr(pt, op) for op in SAME.split()},
     "amax": pt.max,
     "amin": pt.min,
-    "any": pt.any,
-    "argmax": pt.argmax,
-    "argmin": pt.argmin,
-    "argsort": argsort,
+    "argsort": lambda x, axis: pt.argsort(x, axis=axis, kind="stable"),
     "astype": lambda x, dtype: pt.cast(x, dtype),
     "broadcast_to": broadcast_to,
     "cholesky": cholesky,
     "clip": clip,
     "concat": lambda *arrays, axis: pt.concatenate(arrays, axis),
-    "cos": pt.cos,
     "cumulative_prod": pt.cumprod,
     "cumulative_sum": pt.cumsum,
     "det": linalg.det,
@@ -138,10 +124,7 @@ OPS = {
     "eigvalsh": lambda x: linalg.eigvalsh(symmetric(x)),
     "einsum": lambda *arrays, subscripts: pt.einsum(subscripts, *arrays),
     "equal": pt.eq,
-    "exp": pt.exp,
     "expm": linalg.expm,
-    "expm1": pt.expm1,
-    "flip": pt.flip,
     "greater": pt.gt,
     "greater_equal": pt.ge,
     "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
@@ -153,55 +136,35 @@ OPS = {
     "kron": matrices_only(linalg.kron),
     "less": pt.lt,
     "less_equal": pt.le,
-    "log": pt.log,
-    "log1p": pt.log1p,
     "log_softmax": log_softmax,
     "logical_and": pt.and_,
     "logical_not": pt.invert,
     "logical_or": pt.or_,
-    "logsumexp": pt.logsumexp,
     "lu": lambda x, part: linalg.lu(x)[part],
-    "matmul": pt.matmul,
     "matrix_norm": lambda x, ord, keepdims: linalg.norm(x, order_of(ord), axis=(-2, -1), keepdims=keepdims),
     "matrix_power": matrices_only(linalg.matrix_power),
-    "maximum": pt.maximum,
-    "mean": pt.mean,
-    "minimum": pt.minimum,
     "multiply": pt.mul,
     "negative": pt.neg,
     "not_equal": pt.neq,
-    "outer": pt.outer,
     "permute_dims": pt.transpose,
     "pinv": linalg.pinv,
     "polygamma": lambda x, n: pt.polygamma(n, x),
-    "pow": pt.pow,
-    "prod": pt.prod,
     "qr": lambda x, mode, part: linalg.qr(x, mode)[part],
     "remainder": pt.mod,
     "reshape": lambda x, shape: pt.reshape(x, shape, ndim=len(shape)),
-    "scatter_add": scatter_add,
-    "sign": pt.sign,
-    "sin": pt.sin,
+    "scatter_add": lambda x, indices, updates, axis: pt.inc_subtensor(
+        x[along(axis, x.ndim, indices)], updates
+    ),
     "slogdet": lambda x, part: linalg.slogdet(x)[part],
     "softmax": softmax,
     "solve": solve,
-    "sort": pt.sort,
-    "sqrt": pt.sqrt,
     "stack": lambda *arrays, axis: pt.stack(arrays, axis),
     "subtract": pt.sub,
-    "sum": pt.sum,
     "svd": lambda x, full_matrices, part: linalg.svd(x, full_matrices)[part],
-    "svdvals": svdvals,
-    "take": pt.take,
-    "take_along_axis": pt.take_along_axis,
-    "tan": pt.tan,
-    "tanh": pt.tanh,
+    "svdvals": lambda x: linalg.svd(x, compute_uv=False),
     "trace": lambda x, offset: pt.trace(x, offset, -2, -1),
     "triangular_solve": triangular_solve,
-    "tril": pt.tril,
-    "triu": pt.triu,
     "vector_norm": vector_norm,
-    "where": pt.where,
 }
 """There is no conv, window_sum, cumulative_max, lstsq (no gradient) or eig (no gradient)."""
 
@@ -235,14 +198,9 @@ class Compiled(kit.Way):
         return pt.constant(np.array(entries, dtype).reshape(shape))
 
     def answer(self, program, request, inputs):
-        results = []
         with pytensor.config.change_flags(floatX=request["dtype"]):
-            for k in range(request["count"]):
-                try:
-                    results.append(self.at(program, request, inputs, k))
-                except Exception as error:
-                    results.append(kit.arm_of(self.refusal(error) or error))
-        return results
+            at = functools.partial(self.at, program, request, inputs)
+            return kit.each_point(request["count"], at, self.refusal)
 
     def refusal(self, error):
         """The answer for an error that is no failure, or None."""
@@ -258,18 +216,11 @@ class Compiled(kit.Way):
 
     def at(self, program, request, inputs, k):
         """The answer at point k."""
-        here = {}
-        for name, (dtype, shape, entries) in inputs.items():
-            size = math.prod(shape[1:])
-            here[name] = as_numpy(dtype, shape[1:], entries[k * size : (k + 1) * size])
+        here = {name: as_numpy(*tensor) for name, tensor in kit.point_of(inputs, k).items()}
         function, known = self.function(program, request, here)
         wrt, modes = request["wrt"], request["modes"]
-        weights = [as_numpy(*kit.decode_tensor(w)) for w in request["weights"] if w is not None]
-        directions = (
-            [as_numpy(*kit.decode_tensor(request["directions"][n])) for n in wrt]
-            if request["directions"]
-            else []
-        )
+        weights, directions = kit.contracted(request, as_numpy)
+        weights = [w for w in weights if w is not None]
         given = [a for n, a in here.items() if n not in known]
         units = [np.zeros_like(here[n]) for n in wrt] if modes and modes[-1] == "fwd" else []
         values, found = function(*given, *weights, *directions, *units)
@@ -282,18 +233,14 @@ class Compiled(kit.Way):
                 unit[place] = 1
                 slopes.append(function(*given, *weights, *directions, *units)[1][0])
                 unit[place] = 0
-            gradient[n] = written(
-                np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape)
-            )
+            dtype = slopes[0].dtype if slopes else unit.dtype
+            gradient[n] = written(np.array(slopes, dtype).reshape(unit.shape))
         return {"ok": ([written(y) for y in values], gradient)}
 
     def function(self, program, request, here):
         """The compiled function of inputs, weights, directions and units; names of further arguments."""
-        known = (
-            {}
-            if self.structured
-            else {n: a.item() for n, a in here.items() if a.dtype.kind in "ib" and not a.ndim}
-        )
+        scalars = {n: a.item() for n, a in here.items() if a.dtype.kind in "ib" and not a.ndim}
+        known = {} if self.structured else scalars
         weighted = tuple(w is not None for w in request["weights"])
         key = (tuple(known.items()), tuple(request["wrt"]), tuple(request["modes"]), weighted)
         kept = vars(program).setdefault("compiled", {})
@@ -312,18 +259,16 @@ class Compiled(kit.Way):
             y if isinstance(y, pytensor.graph.Variable) else pt.constant(np.asarray(y)) for y in outputs
         ]
         shapes = [tuple(w["shape"]) if w else None for w in request["weights"]]
-        weights = [
-            pt.tensor(f"w{k}", dtype=request["dtype"], shape=s) for k, s in enumerate(shapes) if s is not None
-        ]
+        dtype, given = request["dtype"], [(k, s) for k, s in enumerate(shapes) if s is not None]
+        weights = [pt.tensor(f"w{k}", dtype=dtype, shape=s) for k, s in given]
         weighted = [y for y, w in zip(tensors, shapes) if w is not None]
         terms = [pt.sum(y * w) for y, w in zip(weighted, weights)]
         g = sum(terms[1:], terms[0]) if terms else pt.constant(0.0, dtype=request["dtype"])
         for mode in modes[:-1]:
-            g = (
-                self.slope(g, xs, vs)
-                if mode == "fwd"
-                else sum(pt.sum(s * v) for s, v in zip(gradient(g, xs), vs))
-            )
+            if mode == "fwd":
+                g = self.slope(g, xs, vs)
+            else:
+                g = sum(pt.sum(s * v) for s, v in zip(gradient(g, xs), vs))
         found = []
         if modes:
             found = [self.slope(g, xs, units)] if units else gradient(g, xs)
@@ -338,14 +283,8 @@ class Compiled(kit.Way):
         return call
 
     def slope(self, g, xs, vs):
-        return pushforward(
-            [g],
-            xs,
-            vs,
-            disconnected_outputs="ignore",
-            return_disconnected="zero",
-            use_op_pushforward=self.direct,
-        )[0]
+        absent = {"disconnected_outputs": "ignore", "return_disconnected": "zero"}
+        return pushforward([g], xs, vs, **absent, use_op_pushforward=self.direct)[0]
 
 
 def gradient(g, xs):

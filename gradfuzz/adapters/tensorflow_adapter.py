@@ -357,11 +357,8 @@ class Eager(kit.Way):
         return array.dtype.name, array.shape, array.ravel().tolist()
 
     def differentiate(self, f, xs, weights, directions, modes):
-        if (
-            modes
-            and modes[-1] == "fwd"
-            and sum(x.shape.num_elements() for x in xs) * COST ** (len(modes) - 1) > MOST
-        ):
+        asked = sum(x.shape.num_elements() for x in xs) * COST ** (len(modes) - 1)
+        if modes and modes[-1] == "fwd" and asked > MOST:
             raise kit.Unsupported("forward mode of so many entries takes too long op by op")
         try:
             return gathered(derivative(f, xs, weights, directions, modes), xs, modes)
@@ -404,35 +401,28 @@ class WhileLoop(Eager):
 
     def answer(self, program, request, inputs):
         modes, wrt = tuple(request["modes"]), request["wrt"]
-        absent = tuple(w is None for w in request["weights"])
-        weights = [self.array(*kit.decode_tensor(w)) for w in request["weights"] if w is not None]
-        directions = (
-            [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt]
-            if request["directions"]
-            else []
-        )
+        weights, directions = kit.contracted(request, self.array)
+        absent, weights = tuple(w is None for w in weights), [w for w in weights if w is not None]
         traced = self.traced(program, wrt, modes, absent)
-        points = [
-            {n: self.array(d, s[1:], np.array(e, d).reshape(s)[k]) for n, (d, s, e) in inputs.items()}
-            for k in range(request["count"])
-        ]
+        each = [kit.point_of(inputs, k) for k in range(request["count"])]
+        points = [{n: self.array(*tensor) for n, tensor in point.items()} for point in each]
         return self.answered(traced, points, wrt, modes, weights, directions)
 
     def answered(self, traced, points, wrt, modes, weights, directions):
-        results = []
-        for here in points:
-            try:
-                xs = [here[n] for n in wrt]
-                outputs, slopes = gathered(
-                    lambda unit, here=here: traced(here, weights, directions, unit), xs, modes
-                )
-                values = [self.entries(y) for y in outputs]
-                results.append(
-                    {"ok": (values, {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {})}
-                )
-            except Exception as error:
-                results.append(kit.arm_of(kit.Unsupported(str(error)) if refusal(error) else error))
-        return results
+        def at(k):
+            here = points[k]
+            xs = [here[n] for n in wrt]
+            outputs, slopes = gathered(lambda unit: traced(here, weights, directions, unit), xs, modes)
+            return self.written(outputs, slopes, wrt, modes)
+
+        def unsupported(error):
+            return kit.Unsupported(str(error)) if refusal(error) else None
+
+        return kit.each_point(len(points), at, unsupported)
+
+    def written(self, outputs, slopes, wrt, modes):
+        gradient = {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {}
+        return {"ok": ([self.entries(y) for y in outputs], gradient)}
 
 
 class Xla(WhileLoop):
@@ -446,14 +436,13 @@ class Xla(WhileLoop):
 
     def for_loop(self, count, body, carries, captures):
         one = self.array("int64", (), [1])
-        return tf.nest.flatten(
-            tf.while_loop(
-                lambda i, *cs: i < count,
-                lambda i, *cs: [i + one, *body(i, list(cs), captures)],
-                [self.array("int64", (), [0]), *carries],
-                maximum_iterations=count,
-            )
-        )[1:]
+        start = [self.array("int64", (), [0]), *carries]
+
+        def step(i, *cs):
+            return [i + one, *body(i, list(cs), captures)]
+
+        found = tf.while_loop(lambda i, *cs: i < count, step, start, maximum_iterations=count)
+        return tf.nest.flatten(found)[1:]
 
 
 class Function(WhileLoop):
@@ -487,30 +476,20 @@ class Vectorized(WhileLoop):
 
         @tf.function(autograph=False)
         def mapped(unit):
-            return tf.vectorized_map(
-                lambda here: traced.python_function(here, weights, directions, unit),
-                stacked,
-                fallback_to_while_loop=False,
-            )
+            def at(here):
+                return traced.python_function(here, weights, directions, unit)
+
+            return tf.vectorized_map(at, stacked, fallback_to_while_loop=False)
 
         try:
             outputs, slopes = mapped_over_units(mapped, [points[0][n] for n in wrt], modes)
         except Exception as error:
-            missing = (
-                refusal(error)
-                or "No pfor vectorization defined" in str(error)
-                or "No converter defined" in str(error)
-            )
-            return [kit.arm_of(kit.Unsupported(str(error).partition("\n")[0]) if missing else error)] * len(
-                points
-            )
+            words = ("No pfor vectorization defined", "No converter defined")
+            missing = refusal(error) or any(word in str(error) for word in words)
+            first = str(error).partition("\n")[0]
+            return [kit.arm_of(kit.Unsupported(first) if missing else error)] * len(points)
         return [
-            {
-                "ok": (
-                    [self.entries(y[k]) for y in outputs],
-                    {n: self.entries(s[k]) for n, s in zip(wrt, slopes)} if modes else {},
-                )
-            }
+            self.written([y[k] for y in outputs], [s[k] for s in slopes], wrt, modes)
             for k in range(len(points))
         ]
 
@@ -525,11 +504,9 @@ def mapped_over_units(mapped, xs, modes):
     gradients, rest = [], iter([slopes[0].numpy() for _, slopes in found])
     for x in xs:
         size = x.shape.num_elements()
-        columns = (
-            np.stack([next(rest) for _ in range(size)], -1)
-            if size
-            else np.zeros((count, 0), x.dtype.as_numpy_dtype)
-        )
+        columns = np.zeros((count, 0), x.dtype.as_numpy_dtype)
+        if size:
+            columns = np.stack([next(rest) for _ in range(size)], -1)
         gradients.append(columns.reshape((count, *x.shape)))
     return outputs, gradients
 

@@ -15,6 +15,7 @@ remedy that the manual gives.
 from __future__ import annotations
 
 import atexit
+import functools
 import itertools
 import linecache
 import math
@@ -38,56 +39,32 @@ FLOATS = {"float64": wp.float64, "float32": wp.float32}
 def spelled(template, native=""):
     """An elementwise op. `native`: operands of one shape may also be vectors (v) or matrices (m)."""
 
+    def whole(shapes, result):
+        return not result or (" vm"[len(result)] in native and set(shapes) == {result})
+
+    return kernels.elementwise(template, whole)
+
+
+def by_scalar(name, sign, places):
+    """A product or quotient: of arrays by a function; by a sign where an operand at `places` is a scalar."""
+    of_arrays, of_scalars = (
+        kernels.elementwise(template, lambda shapes, result: True)
+        for template in (f"wp.{name}({{}}, {{}})", f"({{}} {sign} {{}})")
+    )
+
     def write(writer, sources, types, result):
-        shapes = {t[1] for t in types}
-        kind = " vm"[len(result[1])]
-        if not result[1] or (kind in native and shapes == {result[1]}):
-            return template.format(*sources)
-        return writer.by_entry(lambda entries: template.format(*entries), sources, types, result)
+        if len({t[1] for t in types}) == 1 and result[1]:
+            return of_arrays(writer, sources, types, result)
+        if any(not types[k][1] for k in places):
+            return of_scalars(writer, sources, types, result)
+        return spelled(f"({{}} {sign} {{}})")(writer, sources, types, result)
 
     return write
 
 
-def product(writer, sources, types, result):
-    if len({t[1] for t in types}) == 1 and result[1]:
-        return "wp.cw_mul({}, {})".format(*sources)
-    if any(not t[1] for t in types):
-        return "({} * {})".format(*sources)
-    return writer.by_entry(lambda entries: "({} * {})".format(*entries), sources, types, result)
-
-
-def quotient(writer, sources, types, result):
-    if len({t[1] for t in types}) == 1 and result[1]:
-        return "wp.cw_div({}, {})".format(*sources)
-    if not types[1][1]:
-        return "({} / {})".format(*sources)
-    return writer.by_entry(lambda entries: "({} / {})".format(*entries), sources, types, result)
-
-
-def astype(writer, sources, types, result, dtype):
-    ((own, shape),) = types
-    if not shape:
-        return writer.converted(sources[0], own, dtype)
-    return writer.by_entry(lambda entries: writer.converted(entries[0], own, dtype), sources, types, result)
-
-
-def total(writer, sources, types, result, axis, keepdims, mean=False):
-    """Warp has no sum of a vector: the entries are added up."""
-    source, (dtype, shape) = writer.bound(sources[0]), types[0]
-    axes = (
-        range(len(shape))
-        if axis is None
-        else [a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]
-    )
-    kept = [k for k in range(len(shape)) if k not in axes]
-    sums = {}
-    for place in kernels.entries_of(shape):
-        sums.setdefault(tuple(place[k] for k in kept), []).append(writer.entry(source, place))
-    parts = ["(" + " + ".join(terms) + ")" for terms in sums.values()]
-    if mean:
-        size = writer.constant("float", float(math.prod(shape) // len(parts)))
-        parts = [f"({part} / {size})" for part in parts]
-    return writer.array(dtype, result[1], parts) if result[1] else parts[0]
+def integer_pow(writer, sources, types, result, n):
+    template = "wp.pow({}, " + writer.constant("float", float(n)) + ")"
+    return spelled(template)(writer, sources, types, result)
 
 
 def transposed(writer, sources, types, result, axes):
@@ -121,12 +98,9 @@ def matrices(template, sizes=()):
     """A function of one matrix, of one of these sizes only."""
 
     def write(writer, sources, types, result, **params):
-        if (
-            len(types[0][1]) != 2
-            or len(set(types[0][1])) != 1
-            or (sizes and types[0][1][0] not in sizes)
-            or any(params.values())
-        ):
+        shape = types[0][1]
+        square = len(shape) == 2 and len(set(shape)) == 1
+        if not square or (sizes and shape[0] not in sizes) or any(params.values()):
             raise kit.Unsupported("Warp has this for small square matrices only")
         return template.format(*sources)
 
@@ -150,8 +124,8 @@ def norm(writer, sources, types, result, ord, axis, keepdims):
 OPS = {
     "add": spelled("({} + {})", "vm"),
     "subtract": spelled("({} - {})", "vm"),
-    "multiply": product,
-    "divide": quotient,
+    "multiply": by_scalar("cw_mul", "*", (0, 1)),
+    "divide": by_scalar("cw_div", "/", (1,)),
     "negative": spelled("(-{})", "vm"),
     "remainder": spelled("((({0} % {1}) + {1}) % {1})"),  # Warp's is C's
     "maximum": spelled("wp.max({}, {})", "v"),
@@ -160,23 +134,15 @@ OPS = {
     "abs": spelled("wp.abs({})", "v"),
     "where": spelled("wp.where({}, {}, {})"),
     "pow": spelled("wp.pow({}, {})"),
-    "integer_pow": lambda w, s, t, r, n: spelled("wp.pow({}, " + w.constant("float", float(n)) + ")")(
-        w, s, t, r
-    ),
+    "integer_pow": integer_pow,
     "logical_and": spelled("({} and {})"),
     "logical_or": spelled("({} or {})"),
     "logical_not": spelled("(not {})"),
-    "astype": astype,
-    "sum": total,
-    "mean": lambda *operands, **params: total(*operands, mean=True, **params),
-    "reshape": kernels.moved(kernels.reshaped),
-    "broadcast_to": kernels.moved(
-        lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))
-    ),
+    "astype": kernels.astype,
+    "sum": kernels.total,  # Warp has no sum of a vector
+    "mean": functools.partial(kernels.total, mean=True),
+    **kernels.MOVES,
     "permute_dims": transposed,
-    "flip": kernels.moved(kernels.flipped),
-    "concat": kernels.moved(kernels.place_in_concat),
-    "stack": kernels.moved(kernels.place_in_stack),
     "index": index,
     "matmul": matmul,
     "outer": lambda w, s, t, r: "wp.outer({}, {})".format(*s),
@@ -188,15 +154,7 @@ OPS = {
     "vector_norm": norm,
 }
 OPS.update({op: spelled(f"wp.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")})
-SIGNS = {
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-}
-OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
+OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in kernels.SIGNS.items()})
 """Warp lacks ops without a row (log1p, expm1, sign with a zero, ...). Its manual says that an entry of a
 vector may be assigned once: so no index_update.
 """
@@ -234,9 +192,8 @@ class Writer(kernels.Writer):
         name = "{}{}".format(dtype, "x".join(map(str, shape)))
         if name not in self.names:
             scalar = self.names["F" if dtype == "float" else "I"]
-            self.names[name] = (
-                wp.types.vector(shape[0], scalar) if len(shape) == 1 else wp.types.matrix(shape, scalar)
-            )
+            vector = len(shape) == 1
+            self.names[name] = wp.types.vector(shape[0], scalar) if vector else wp.types.matrix(shape, scalar)
         return name
 
     def count(self, source):
@@ -244,10 +201,8 @@ class Writer(kernels.Writer):
 
     def converted(self, source, own, wanted):
         if own == "bool":
-            return (
-                f"wp.where({source}, {self.constant(wanted, 1.0 if wanted == 'float' else 1)},"
-                f" {self.zero(wanted, ())})"
-            )
+            one = self.constant(wanted, 1.0 if wanted == "float" else 1)
+            return f"wp.where({source}, {one}, {self.zero(wanted, ())})"
         if wanted == "bool":
             return f"({source} != {self.zero(own, ())})"
         return f"{'F' if wanted == 'float' else 'I'}({source})"
@@ -354,9 +309,8 @@ class Kernel(kit.Way):
         count, scalar = request["count"], FLOATS[request["dtype"]]
         tape = wp.Tape()
         with tape:
-            wp.launch(
-                scope["program"], dim=count, inputs=[*arrays, *self.more(scope, count, scalar)], device="cpu"
-            )
+            inputs = [*arrays, *self.more(scope, count, scalar)]
+            wp.launch(scope["program"], dim=count, inputs=inputs, device="cpu")
         if not request["modes"]:
             return None
         weights = layout.weights(request)
@@ -386,13 +340,10 @@ class FunctionWriter(Writer):
         self._depth = depth
         self.defined.update(name for name, *_ in layout.inputs)
         self.block(self.form["body"][:-1])
-        self.line(
-            "return " + ", ".join([self.bound(self.expression(e)) for e in self.form["body"][-1]["return"]])
-        )
-        parameters = ", ".join(
-            f"{self.name(name)}: {self.annotation(dtype, shape)}"
-            for name, dtype, shape, _, _ in layout.inputs
-        )
+        results = [self.bound(self.expression(e)) for e in self.form["body"][-1]["return"]]
+        self.line("return " + ", ".join(results))
+        annotated = [f"{self.name(p[0])}: {self.annotation(*p[1:3])}" for p in layout.inputs]
+        parameters = ", ".join(annotated)
         return f"@wp.func\ndef body({parameters}):\n" + "\n".join(self.lines) + "\n"
 
     def annotation(self, dtype, shape):
@@ -474,10 +425,8 @@ class StoringWriter(Writer):
             for name in carries:
                 dtype, shape = self.types[name]
                 for entry, (array, column) in zip(kernels.entries_of(shape), places[name]):
-                    self.line(
-                        f"{place(array, column, row)} ="
-                        f" {self.stored(self.entry(self.name(name), entry), dtype)}"
-                    )
+                    value = self.stored(self.entry(self.name(name), entry), dtype)
+                    self.line(f"{place(array, column, row)} = {value}")
 
         def load(row):
             self.renamed(carries)
@@ -535,10 +484,8 @@ class Stored(Kernel):
         return {**scope, "sizes": writer.sizes}
 
     def more(self, scope, count, scalar):
-        return [
-            rows(None, count, scope["sizes"]["S"], scalar),
-            rows(None, count, scope["sizes"]["T"], wp.int64),
-        ]
+        sizes = scope["sizes"]
+        return [rows(None, count, sizes["S"], scalar), rows(None, count, sizes["T"], wp.int64)]
 
 
 class Function(Kernel):
@@ -554,9 +501,8 @@ class Function(Kernel):
         lines = [f"    {', '.join(names)} = {writer.called(layout)}"]
         for name, (_, kind, shape, array, start) in zip(names, layout.outputs):
             for k, place in enumerate(kernels.entries_of(shape)):
-                lines.append(
-                    f"    {writer.place(array, start + k)} = {writer.stored(writer.entry(name, place), kind)}"
-                )
+                value = writer.stored(writer.entry(name, place), kind)
+                lines.append(f"    {writer.place(array, start + k)} = {value}")
         return defined(function + kernel_of("\n".join(lines) + "\n"), writer.names)
 
 
@@ -603,11 +549,8 @@ def launched_ops(dtype):
     source = PRELUDE
     for op, text in ENTRYWISE.items():
         arrays = [name for name in "abc" if f"{name}[i]" in text]
-        parameters = (
-            [f"{name}: wp.array(dtype=F)" for name in arrays]
-            + ["n: F"] * ("n)" in text)
-            + ["y: wp.array(dtype=F)"]
-        )
+        number = ["n: F"] if "n)" in text else []
+        parameters = [*(f"{name}: wp.array(dtype=F)" for name in arrays), *number, "y: wp.array(dtype=F)"]
         source += f"@wp.kernel\ndef {op}({', '.join(parameters)}):\n    i = wp.tid()\n    y[i] = {text}\n\n"
     return defined(source, {"wp": wp, "F": FLOATS[dtype]})
 
@@ -639,13 +582,8 @@ def launch(op, operands, result, more=(), dim=None):
     if result.dtype not in _modules:
         _modules[result.dtype] = launched_ops(result.dtype)
     inputs = [x.data if isinstance(x, Tensor) else x for x in (*operands, *more)]
-    wp.launch(
-        _modules[result.dtype][op],
-        dim=result.size if dim is None else dim,
-        inputs=inputs,
-        outputs=[result.data],
-        device="cpu",
-    )
+    kernel, dim = _modules[result.dtype][op], result.size if dim is None else dim
+    wp.launch(kernel, dim=dim, inputs=inputs, outputs=[result.data], device="cpu")
     return result
 
 
@@ -735,11 +673,9 @@ def choice(condition, a, b):
 def added(x, axis, keepdims):
     if not isinstance(x, Tensor):
         return np.sum(x, axis=axis, keepdims=keepdims)
-    shape = np.sum(np.zeros(x.shape), axis=axis, keepdims=keepdims).shape
-    kept = np.sum(np.zeros(x.shape), axis=axis, keepdims=True).shape
-    return launch(
-        "total", [x], tensor(x.dtype, shape), (places(np.broadcast_to(numbered(kept), x.shape)),), dim=x.size
-    )
+    shape, kept = (np.sum(np.zeros(x.shape), axis=axis, keepdims=kd).shape for kd in (keepdims, True))
+    there = places(np.broadcast_to(numbered(kept), x.shape))
+    return launch("total", [x], tensor(x.dtype, shape), (there,), dim=x.size)
 
 
 def averaged(x, axis, keepdims):
@@ -764,7 +700,7 @@ def cast(x, dtype):
 
 
 LAUNCHED = {op: entrywise(op) for op in ENTRYWISE}
-LAUNCHED.update({op: compared(getattr(np, op)) for op in SIGNS})
+LAUNCHED.update({op: compared(getattr(np, op)) for op in kernels.SIGNS})
 LAUNCHED.update(
     {op: compared(getattr(np, op)) for op in ("logical_and", "logical_or", "logical_not", "remainder")}
 )

@@ -95,13 +95,8 @@ def check_gradient(
             raise UsageError("a program is differentiated by a target; name one, as in target='torch'")
         names = [p.name for p in f.params]
         point = dict(zip(names, args, strict=False))
-        chosen = (
-            None
-            if wrt is None
-            else [
-                names[w] if isinstance(w, int) else w for w in ([wrt] if isinstance(wrt, (str, int)) else wrt)
-            ]
-        )
+        by = [wrt] if isinstance(wrt, (str, int)) else wrt
+        chosen = None if by is None else [names[w] if isinstance(w, int) else w for w in by]
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
     measured, failure = _measured(f, args, wrt, order, modes, grad, reference, framework)
@@ -154,19 +149,15 @@ def check_program(
     """
     given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
     __tracebackhide__ = True
-    programs = (
-        [in_pairs(program)]
-        if isinstance(program, Program)
-        else [p for _, p in programs_of(program, inputs=given)]
-    )
+    if isinstance(program, Program):
+        programs = [in_pairs(program)]
+    else:
+        programs = [p for _, p in programs_of(program, inputs=given)]
     asked_modes = _modes(modes)
     for one in programs:
         at = points_of(one, given, precision)
-        names = (
-            tuple(inputs_named(one, wrt))
-            if wrt is not None
-            else tuple(p.name for p in one.params if p.type.is_float)
-        )
+        floats = (p.name for p in one.params if p.type.is_float)
+        names = tuple(floats if wrt is None else inputs_named(one, wrt))
         evaluator = Evaluator(trip_limit=TRIP_LIMIT)
         unclear: Measured | None = None
         refusals: dict[str, None] = {}
@@ -175,13 +166,10 @@ def check_program(
             question = weighted_question(one, at, precision, steps)
             for name in names:
                 if name not in question.wrt:
-                    raise UsageError(
-                        f"wrt={name!r} names no float input; the program has"
-                        f" {', '.join(question.wrt) or 'none'}"
-                    )
-            question = in_units(
-                replace(question, wrt=names, directions={name: question.directions[name] for name in names})
-            )
+                    known = ", ".join(question.wrt) or "none"
+                    raise UsageError(f"wrt={name!r} names no float input; the program has {known}")
+            directions = {name: question.directions[name] for name in names}
+            question = in_units(replace(question, wrt=names, directions=directions))
             for case in check_question(question, resolve(target, supervised=True), evaluator).cases:
                 if case.verdict is Verdict.UNSUPPORTED:
                     refusals[case.message] = None
@@ -237,13 +225,9 @@ def _measured(
         raise UsageError(f"order={order}: the order of a derivative is 1 or more")
     asked_modes = _modes(modes)
     subject = subject_of(f, args, wrt, grad, framework)
-    given = (
-        reference
-        if isinstance(reference, Exact)
-        else Exact(function=reference)
-        if reference is not None
-        else reference_of(f)
-    )
+    given = reference_of(f) if reference is None else reference
+    if given is not None and not isinstance(given, Exact):
+        given = Exact(given)
     exact = None
     if given is not None and given.function is not None:
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
@@ -265,18 +249,14 @@ def _measured(
         if asked.case.verdict is Verdict.UNSUPPORTED:
             left_out[steps] = asked.case.message
             if modes is not None:
-                raise UnsupportedError(
-                    f"{subject.label} was asked in the modes {', '.join(steps)}, which it does not have:"
-                    f" {asked.case.message}"
-                )
+                what = f"{subject.label} was asked in the modes {', '.join(steps)}"
+                raise UnsupportedError(f"{what}, which it does not have: {asked.case.message}")
             continue
         found.append(asked)
         if asked.case.verdict.is_wrong:
             break
     reasons = dict.fromkeys(message for steps, message in left_out.items() if len(steps) == order)
-    if not any(len(a.case.question.modes) == order for a in found) and not any(
-        a.case.verdict.is_wrong for a in found
-    ):
+    if not any(len(a.case.question.modes) == order or a.case.verdict.is_wrong for a in found):
         reason = f"{subject.label} cannot be differentiated {order} times: {'; '.join(reasons)}"
         return replace(blank, verdict=Verdict.UNSUPPORTED, reason=reason, left_out=left_out), None
     decisive = min(found, key=_rank)
@@ -312,11 +292,8 @@ def _from_case(
     truth, unit = case.truth, unit_of(case.question)
 
     def renamed(arrays: Mapping[str, Array], factor: float = 1.0 / unit) -> dict[str, Array]:
-        return {
-            names[name]: np.asarray(a, np.float64) * factor + 0.0
-            for name, a in arrays.items()
-            if name in names
-        }
+        known = ((name, np.asarray(a, np.float64)) for name, a in arrays.items() if name in names)
+        return {names[name]: a * factor + 0.0 for name, a in known}
 
     known = truth is not None and truth.status == "ok"
     worst = None if case.worst is None else (names.get(case.worst[0], case.worst[0]), case.worst[1])
@@ -354,9 +331,8 @@ def _reason(case: CheckResult) -> str:
     truth = case.truth
     plain = truth is not None and truth.doubt in _PLAIN and truth.message == case.message
     message = truth.words if truth is not None and plain else case.message
-    return (
-        f"{told}: {message}" if told and message and case.reason is not Reason.REFERENCES else message or told
-    )
+    both = told and message and case.reason is not Reason.REFERENCES
+    return f"{told}: {message}" if both else message or told
 
 
 def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]:
@@ -375,12 +351,6 @@ def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]
         expected = other.truth.gradient[name][index] / unit if known and other.truth is not None else None
         at = float(np.asarray(other.point.inputs[name])[index])
         shaped = got is not None and np.shape(got) == np.shape(other.point.inputs[name])
-        result.append(
-            Nearby(
-                at,
-                None if expected is None else float(expected),
-                float(np.asarray(got)[index]) / unit if shaped else None,
-                other.verdict,
-            )
-        )
+        answered = float(np.asarray(got)[index]) / unit if shaped else None
+        result.append(Nearby(at, None if expected is None else float(expected), answered, other.verdict))
     return result

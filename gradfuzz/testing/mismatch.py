@@ -41,12 +41,7 @@ def _lines(m: Measured) -> Iterator[str]:
         return
     if m.reason:
         yield f"  {m.reason}"
-    if (
-        m.worst is not None
-        and m.worst_expected is not None
-        and m.worst_got is not None
-        and m.kind not in MALFORMED
-    ):
+    if None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED:
         yield from _numbers(m)
     yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
     if m.along:
@@ -61,21 +56,13 @@ def _lines(m: Measured) -> Iterator[str]:
 
 
 def _headline(m: Measured) -> str:
-    what = (
-        f"the derivative of {m.function}"
-        if m.order < 2
-        else f"the derivative of order {m.order} of {m.function}"
-    )
+    what = f"the derivative{f' of order {m.order}' if m.order > 1 else ''} of {m.function}"
     if m.verdict is Verdict.INCONCLUSIVE:
         return f"{what} could be found neither right nor wrong"
     if m.verdict is Verdict.CRASHED:
         return f"{what} raises an error"
     if m.right:
-        return (
-            f"{what} is right"
-            if m.verdict is Verdict.AGREE
-            else f"{what} is one of the legal answers at a kink"
-        )
+        return f"{what} is {'right' if m.verdict is Verdict.AGREE else 'one of the legal answers at a kink'}"
     if m.kind is Class.WRONG_PRIMAL:
         return f"the value of {m.function} changes when it is differentiated"
     name = f" by {where(*m.worst)}" if m.worst is not None and m.kind not in MALFORMED else ""
@@ -102,11 +89,8 @@ def _numbers(m: Measured) -> Iterator[str]:
 
 def _source(m: Measured) -> str:
     by = f", by {' and '.join(m.references)}" if m.references and m.method == "traced" else ""
-    why = (
-        f"; not traced: {_short(m.untraced)}"
-        if m.untraced and m.method in ("complex step", "Richardson")
-        else ""
-    )
+    measured = m.untraced and m.method in ("complex step", "Richardson")
+    why = f"; not traced: {_short(m.untraced)}" if measured else ""
     return f"{_METHODS[m.method or 'traced']}{by}{why}"
 
 

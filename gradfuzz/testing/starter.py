@@ -31,15 +31,8 @@ _MOST = 200
 """The most combinations of shapes to try."""
 
 _GRADS = (
-    "{}_grad",
-    "grad_{}",
-    "{}_gradient",
-    "gradient_{}",
-    "d{}",
-    "d_{}",
-    "{}_vjp",
-    "{}_backward",
-    "{}_prime",
+    *("{}_grad", "grad_{}", "{}_gradient", "gradient_{}", "d{}", "d_{}"),
+    *("{}_vjp", "{}_backward", "{}_prime"),
 )
 """Usual names of the hand-written gradient of a NumPy function."""
 
@@ -122,18 +115,15 @@ def starter(
         )
     names = _parameters(f, name)
     given = dict(inputs or {})
-    wrong = sorted(set(given) - set(names))
+    wrong, known = sorted(set(given) - set(names)), ", ".join(names)
     if wrong:
         raise UsageError(
-            f"--at names {wrong[0]!r}, which is not a required argument of {name}; those are"
-            f" {', '.join(names)}"
+            f"--at names {wrong[0]!r}, which is not a required argument of {name}; those are {known}"
         )
     found, why = _arguments(subject, names, given)
     if not any(is_float(value.dtype) for value in found.values()):
-        raise UsageError(
-            f"{name} is given ints only, and has no derivative by them; write floats: "
-            + ",".join(f"{key}={value.astype(float).tolist()}" for key, value in found.items())
-        )
+        floats = ",".join(f"{key}={value.astype(float).tolist()}" for key, value in found.items())
+        raise UsageError(f"{name} is given ints only, and has no derivative by them; write floats: {floats}")
     return _text(subject, found, _FOUND if not why else _NOT_FOUND.format(why=why))
 
 
@@ -156,10 +146,9 @@ def _gradient(module: str, name: str, given: str | None) -> tuple[str, str] | No
 def _parameters(f: Callable[..., Any], name: str) -> list[str]:
     """The names of the required arguments."""
     called = f.apply if _is_function_class(f) else f  # type: ignore[attr-defined]
+    own = getattr(f, "forward", f) if _is_function_class(f) else f
     try:
-        parameters = inspect.signature(
-            getattr(f, "forward", f) if _is_function_class(f) else f
-        ).parameters.values()
+        parameters = inspect.signature(own).parameters.values()
     except (TypeError, ValueError):
         raise UsageError(
             f"{name} has no signature to read its arguments from; wrap it in a plain Python function"
@@ -184,9 +173,8 @@ def _arguments(
     """Arguments that the function accepts; or, with the reason, some that it does not accept."""
     why = ""
     for shapes in itertools.islice(_combinations([name for name in names if name not in given]), _MOST):
-        trial = {
-            name: given[name] if name in given else _example(k, shapes[name]) for k, name in enumerate(names)
-        }
+        free = {name: _example(k, shapes[name]) for k, name in enumerate(names) if name not in given}
+        trial = {name: given[name] if name in given else free[name] for name in names}
         refusal = _refusal(subject, list(trial.values()))
         if not refusal:
             return trial, ""
@@ -198,20 +186,16 @@ def _combinations(names: Sequence[str]) -> Iterator[dict[str, tuple[int, ...]]]:
     """Shapes by name: first one shape for all, then all combinations."""
     yield from (dict.fromkeys(names, shape) for shape in _SHAPES)
     if len(names) > 1:
-        yield from (
-            dict(zip(names, shapes, strict=True)) for shapes in itertools.product(_SHAPES, repeat=len(names))
-        )
+        several = itertools.product(_SHAPES, repeat=len(names))
+        yield from (dict(zip(names, shapes, strict=True)) for shapes in several)
 
 
 def _example(place: int, shape: tuple[int, ...]) -> Array:
     """Distinct positive numbers with few digits. A square matrix is symmetric with a heavy diagonal."""
     count = int(np.prod(shape))
     values = np.asarray(0.5 + 0.25 * np.arange(count) + 0.125 * place).reshape(shape)
-    return (
-        values
-        if len(shape) < 2 or shape[0] != shape[1]
-        else np.asarray((values + values.T) / 2 + 2 * np.eye(shape[0]))
-    )
+    square = len(shape) == 2 and shape[0] == shape[1]
+    return np.asarray((values + values.T) / 2 + 2 * np.eye(shape[0])) if square else values
 
 
 def _refusal(subject: _Subject, values: Sequence[Array]) -> str:
@@ -259,9 +243,8 @@ def _imports(subject: _Subject) -> str:
     wanted: dict[str, list[str]] = {subject.module: [subject.name]}
     if subject.grad is not None:
         wanted.setdefault(subject.grad[0], []).append(subject.grad[1])
-    return "\n".join(
-        f"from {module} import {', '.join(sorted(set(names)))}" for module, names in sorted(wanted.items())
-    )
+    lines = ((module, ", ".join(sorted(set(names)))) for module, names in sorted(wanted.items()))
+    return "\n".join(f"from {module} import {names}" for module, names in lines)
 
 
 def _literal(value: Array) -> str:

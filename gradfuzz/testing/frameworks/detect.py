@@ -16,18 +16,9 @@ from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.testing.frameworks.framework import Framework, FrameworkName
 from gradfuzz.testing.tracing.leaves import leaves_of
 
-_HOMES: dict[FrameworkName, tuple[str, str]] = {
-    "jax": ("gradfuzz.testing.frameworks.jax", "JaxFunctions"),
-    "torch": ("gradfuzz.testing.frameworks.torch", "TorchFunctions"),
-    "autograd": ("gradfuzz.testing.frameworks.autograd", "AutogradFunctions"),
-    "numpy": ("gradfuzz.testing.frameworks.numpy", "NumpyFunctions"),
-}
-
 _PACKAGES: dict[str, FrameworkName] = {
-    "jax": "jax",
+    **{name: name for name in get_args(FrameworkName) if name != "numpy"},
     "jaxlib": "jax",
-    "torch": "torch",
-    "autograd": "autograd",
 }
 
 _DEPTH = 3
@@ -37,11 +28,11 @@ _DEPTH = 3
 @functools.cache
 def framework_named(name: FrameworkName) -> Framework:
     """The framework; `UsageError` for an unknown name, `MissingExtraError` if it is not installed."""
-    if name not in _HOMES:
+    if name not in get_args(FrameworkName):
         raise UsageError(f"framework={name!r} is none of {', '.join(map(repr, get_args(FrameworkName)))}")
-    module, cls = _HOMES[name]
     try:
-        found: Framework = getattr(importlib.import_module(module), cls)()
+        home = importlib.import_module(f"gradfuzz.testing.frameworks.{name}")
+        found: Framework = getattr(home, f"{name.title()}Functions")()
     except ImportError as error:
         extra = f"'gradfuzz[{name}]'" if name in ("jax", "torch") else name
         raise MissingExtraError(
@@ -57,10 +48,8 @@ def framework_of(f: Any, args: Sequence[Any], name: FrameworkName | None = None)
         return framework_named(name)
     named = {_package_of(type(leaf)) for _, leaf in leaves_of(list(args))} - {None}
     if len(named) > 1:
-        raise UsageError(
-            f"the arguments are arrays of {' and '.join(sorted(map(str, named)))}; pass those of one"
-            " framework"
-        )
+        several = " and ".join(sorted(map(str, named)))
+        raise UsageError(f"the arguments are arrays of {several}; pass those of one framework")
     found = next(iter(named), None) or _package_of(type(f)) or next(_mentioned(f, _DEPTH), None)
     return framework_named(found or "numpy")
 
@@ -141,8 +130,6 @@ def _has_setup(function: Any) -> bool:
     """Whether an autograd.Function takes its context in setup_context, so that forward takes none."""
     setup = inspect.getattr_static(function, "setup_context", None)
     base = next((c for c in function.__mro__ if c.__module__.startswith("torch.")), None)
-    return (
-        setup is not None
-        and base is not None
-        and setup is not inspect.getattr_static(base, "setup_context", None)
-    )
+    if setup is None or base is None:
+        return False
+    return setup is not inspect.getattr_static(base, "setup_context", None)

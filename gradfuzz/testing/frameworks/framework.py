@@ -87,9 +87,8 @@ class Framework(abc.ABC):
 
     def refusal(self, error: Exception) -> str | None:
         """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
-        return (
-            f"{type(error).__name__}: {first_line(error)}" if isinstance(error, NotImplementedError) else None
-        )
+        words = f"{type(error).__name__}: {first_line(error)}"
+        return words if isinstance(error, NotImplementedError) else None
 
     @abc.abstractmethod
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:

@@ -16,10 +16,7 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree, first_line
 
-_NO_MODE = (
-    "(jvp) to a custom_vjp function",
-    "Reverse-mode differentiation does not work for lax.while_loop",
-)
+_NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
 
 
 class JaxFunctions(Framework):
@@ -33,9 +30,8 @@ class JaxFunctions(Framework):
 
     def tree(self, value: Any, path: str) -> Tree:
         leaves, form = jax.tree_util.tree_flatten_with_path(value)
-        return [
-            (path + jax.tree_util.keystr(keys), leaf) for keys, leaf in leaves
-        ], lambda new: jax.tree_util.tree_unflatten(form, new)
+        named = [(path + jax.tree_util.keystr(keys), leaf) for keys, leaf in leaves]
+        return named, lambda new: jax.tree_util.tree_unflatten(form, new)
 
     def prepared(self, call: Call) -> Call:
         """Compiled once if possible: otherwise each call compiles a loop again."""

@@ -134,16 +134,9 @@ def _extrapolated(
             found.append((value, bound))
 
     with np.errstate(all="ignore"):
-        derivative(
-            heights,
-            0.0,
-            order=6,
-            initial_step=step,
-            maxiter=_ITERATIONS,
-            step_direction=side,
-            tolerances={"atol": 0.0, "rtol": np.finfo(float).eps},
-            callback=note,
-        )
+        steps = {"initial_step": step, "maxiter": _ITERATIONS, "step_direction": side}
+        precise = {"atol": 0.0, "rtol": np.finfo(float).eps}
+        derivative(heights, 0.0, order=6, tolerances=precise, callback=note, **steps)
     if not found or not all(map(math.isfinite, seen)):
         return None
     return min(found, key=lambda one: one[1])

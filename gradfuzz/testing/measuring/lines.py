@@ -65,17 +65,6 @@ def along_lines(base: Subject) -> Lines:
         drawn = _EIGHTHS[rng.integers(0, len(_EIGHTHS), (_DIRECTIONS, *x.shape))] * size
         directions.append(drawn.astype(FORMATS[base.precision].dtype))
     t = Input("direction", 0, np.zeros(_DIRECTIONS, FORMATS[base.precision].dtype), "float")
-    found = Lines(
-        base.f,
-        base.label,
-        base.framework,
-        base.precision,
-        (t,),
-        (0,),
-        base.grad,
-        (),
-        (),
-        base=base,
-        directions=tuple(directions),
-    )
+    whose = (base.f, base.label, base.framework, base.precision)
+    found = Lines(*whose, (t,), (0,), base.grad, (), (), base=base, directions=tuple(directions))
     return replace(found, _evaluate=base.framework.prepared(found.call))

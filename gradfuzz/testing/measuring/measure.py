@@ -41,6 +41,7 @@ from gradfuzz.testing.measuring.numeric import (
     own_noise,
     slope_by_entry,
     stand_in,
+    unsettled,
 )
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
@@ -52,11 +53,7 @@ loop that stops by value may not stop at other factors.
 """
 
 _SECOND_OPINION = (
-    Reason.DOMAIN,
-    Reason.KINK,
-    Reason.PRIMAL,
-    Reason.REFERENCES,
-    Reason.TRIP_LIMIT,
+    *(Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT),
     Reason.RANGE,
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
@@ -144,21 +141,17 @@ class Inquiry:
             if i.kind != "float":
                 inputs[param.name] = np.asarray(i.value, "int64" if i.kind == "int" else "bool")
                 continue
+            x = np.asarray(i.value, np.float64)
             with np.errstate(over="ignore"):
-                moved = (
-                    np.asarray(i.value, np.float64) * factor
-                    if np.any(i.value)
-                    else i.value + (factor - 1.0) / 2.0
-                )
+                moved = x * factor if np.any(x) else i.value + (factor - 1.0) / 2.0
                 inputs[param.name] = np.asarray(moved, i.value.dtype)
         return Point(inputs)
 
     def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
         question = weighted_question(program, [self._point(program, factor)], self.subject.precision, modes)
         wrt = tuple(program.params[k].name for k in self.subject.wrt)
-        return in_units(
-            replace(question, wrt=wrt, directions={name: question.directions[name] for name in wrt})
-        )
+        directions = {name: question.directions[name] for name in wrt}
+        return in_units(replace(question, wrt=wrt, directions=directions))
 
     # Asking
 
@@ -180,9 +173,8 @@ class Inquiry:
         other = asked.case
         # At a kink that smooths itself out, and near the end of the range, a right rule may return another
         # number, but no NaN.
-        unsure = case.reason is Reason.RANGE or (
-            case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
-        )
+        smooths = case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
+        unsure = case.reason is Reason.RANGE or smooths
         if other.verdict is Verdict.INCONCLUSIVE or (unsure and other.verdict is Verdict.DISAGREE):
             return Asked(case, "traced")
         return asked
@@ -191,28 +183,18 @@ class Inquiry:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
         worst entry do not contradict.
         """
-        if (
-            case.worst is None
-            or case.worst[0] not in case.question.wrt
-            or case.truth is None
-            or case.truth.status != "ok"
-        ):
+        truth, worst = case.truth, case.worst
+        if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
             return Asked(case, "traced")
-        name, index = case.worst
+        name, index = worst
         stray = float(own_noise(self.oracle, case.question, case.answer)[name][index])
-        if (
-            case.got is not None
-            and case.expected is not None
-            and abs(case.got - case.expected) <= CLEAR * SAFETY * stray
-        ):
+        error = None if case.got is None or case.expected is None else abs(case.got - case.expected)
+        if error is not None and error <= CLEAR * SAFETY * stray:
             message = (
                 f"at inputs that differ in their last bits the answer changes by {stray:.2g}, so its"
                 " error may be rounding"
             )
-            return Asked(
-                replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message),
-                "traced",
-            )
+            return Asked(unsettled(case, Reason.NOISE, message), "traced")
         if len(modes) > 1:
             return Asked(case, "traced")
         question = self._question(self._blank, modes, 1.0)
@@ -220,19 +202,14 @@ class Inquiry:
         slope = slope_by_entry(self._exact, question, question.points[0], position, index)
         if slope is None or slope.kink:
             return Asked(case, "traced")
-        granted = 2.0 * slope.bound + float(case.truth.bounds[name][index]) + float(case.allowed[name][index])
-        if abs(float(case.truth.gradient[name][index]) - slope.value) <= granted:
+        granted = 2.0 * slope.bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
+        if abs(float(truth.gradient[name][index]) - slope.value) <= granted:
             return Asked(case, "traced")
         asked = self._by_numbers(modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:
             return asked
-        message = (
-            "references: the program that was traced and the function's own differences contradict each other"
-        )
-        return Asked(
-            replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message),
-            "traced",
-        )
+        why = "the program that was traced and the function's own differences contradict each other"
+        return Asked(unsettled(case, Reason.REFERENCES, f"references: {why}"), "traced")
 
     def _numeric(self, order: int, factor: float) -> NumericTruth:
         """The measured or given truth, cached."""
@@ -240,37 +217,32 @@ class Inquiry:
             modes: list[Mode] = ["rev"] * order
             question = self._question(self._blank, modes, factor)
             given = self._gradient is not None
-            self._known[order, factor] = (
-                self._given(question) if given else numeric_truth(self._exact, question, question.points[0])
-            )
+            measured = self._given if given else self._by_differences
+            self._known[order, factor] = measured(question)
         return self._known[order, factor]
+
+    def _by_differences(self, question: Question) -> NumericTruth:
+        return numeric_truth(self._exact, question, question.points[0])
 
     def _given(self, question: Question) -> NumericTruth:
         """The gradient attached to the function; its bound is the effect of rounding its arguments."""
         if question.order != 1:
-            return NumericTruth(
-                Truth.unknown(Doubt.REFERENCES, "a gradient was given, and no derivative of it"),
-                "reference",
-            )
+            why = "a gradient was given, and no derivative of it"
+            return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "reference")
         stated = replace(self.subject, grad=self._gradient)
         values = [np.asarray(question.points[0].inputs[p.name]) for p in question.program.params]
 
         def gradient(values: Sequence[Array]) -> list[Array]:
-            return [
-                np.asarray(g, np.float64)
-                for g in stated.derivative(values, question.weights, [], ("rev",), "float64")[1]
-            ]
+            found = stated.derivative(values, question.weights, [], ("rev",), "float64")[1]
+            return [np.asarray(g, np.float64) for g in found]
 
         there = gradient(values)
         bounds = [4.0 * np.finfo(np.float64).eps * np.abs(g) for g in there]
         for sign in (-1.0, 1.0):
-            near = [
-                np.asarray(v, np.float64) * (1.0 + sign * 2.0**-52) if is_float(v.dtype) else v
-                for v in values
-            ]
-            bounds = [
-                b + np.abs(g - other) for b, g, other in zip(bounds, there, gradient(near), strict=True)
-            ]
+            factor = 1.0 + sign * 2.0**-52
+            near = [np.asarray(v, np.float64) * factor if is_float(v.dtype) else v for v in values]
+            apart = [np.abs(g - other) for g, other in zip(there, gradient(near), strict=True)]
+            bounds = [b + a for b, a in zip(bounds, apart, strict=True)]
         by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (there, bounds)]
         return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "reference")
 
@@ -279,16 +251,8 @@ class Inquiry:
         refused = self.oracle.supports(question)
         answer = Answer("unsupported", message=refused) if refused else self.oracle.answer(question)[0]
         if answer.status == "unsupported":
-            case = CheckResult(
-                self.oracle.name,
-                question,
-                question.points[0],
-                None,
-                answer,
-                Verdict.UNSUPPORTED,
-                message=answer.message,
-            )
-            return Asked(case, "Richardson")
+            about = (self.oracle.name, question, question.points[0], None, answer)
+            return Asked(CheckResult(*about, Verdict.UNSUPPORTED, message=answer.message), "Richardson")
         try:
             found = self._numeric(len(modes), factor)
         except GradfuzzError:
@@ -298,11 +262,6 @@ class Inquiry:
             found = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
         case = judged_by_numbers(self.oracle, question, answer, found)
         if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
-            message = (
-                f"{self.untraced}: its gradient may be meant to differ from the derivative of what it"
-                " computes"
-            )
-            case = replace(
-                case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message
-            )
+            why = "its gradient may be meant to differ from the derivative of what it computes"
+            case = unsettled(case, Reason.REFERENCES, f"{self.untraced}: {why}")
         return Asked(case, found.method)

@@ -84,9 +84,8 @@ class _Measured:
         self.precision: Precision = "float64"
         try:
             values = subject.values(self.inputs, "float64")
-            in_full = all(
-                y.dtype == np.float64 for y, w in zip(values, self.weights, strict=True) if w is not None
-            )
+            pairs = zip(values, self.weights, strict=True)
+            in_full = all(y.dtype == np.float64 for y, w in pairs if w is not None)
         except Exception:  # noqa: BLE001 - a function that takes its own dtype only is measured in that
             in_full = False
         if not in_full:
@@ -95,18 +94,18 @@ class _Measured:
         self.values = values
         self.roundoff = unit_roundoff(self.precision)
 
+    def weighted(self, values: Sequence[Array]) -> list[Array]:
+        """The terms of the weighted sum."""
+        pairs = zip(self.weights, values, strict=True)
+        return [np.asarray(w * np.asarray(y, np.float64)) for w, y in pairs if w is not None]
+
     def at(self, inputs: Sequence[Array]) -> float:
         """The weighted sum; NaN where the function raises."""
         try:
             values = self.subject.values(inputs, self.precision)
         except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
             return math.nan
-        terms = [
-            np.asarray(w * np.asarray(y, np.float64))
-            for w, y in zip(self.weights, values, strict=True)
-            if w is not None
-        ]
-        total = [x for term in terms for x in term.ravel().tolist()]
+        total = [x for term in self.weighted(values) for x in term.ravel().tolist()]
         return math.fsum(total) if all(map(math.isfinite, total)) else math.nan
 
     def moved(self, k: int, index: tuple[int, ...], t: float) -> float:
@@ -131,21 +130,15 @@ class _Measured:
             values = self.subject.complex_values(inputs)
             if values is None or len(values) != len(self.weights):
                 return None
-            terms = [
-                np.sum(w * np.imag(y)) for w, y in zip(self.weights, values, strict=True) if w is not None
-            ]
-            found.append(math.fsum(map(float, terms)) / step)
+            terms = [float(np.sum(term)) for term in self.weighted([np.imag(y) for y in values])]
+            found.append(math.fsum(terms) / step)
         if not all(map(math.isfinite, found)):
             return None
         return found[0], SAFETY * (abs(found[0] - found[1]) + 4.0 * self.roundoff * abs(found[0]))
 
     def scale(self, k: int, index: tuple[int, ...]) -> float:
         """The slope that would be natural: the size of the values over that of the entry."""
-        sizes = [
-            float(np.sum(np.abs(w * np.asarray(y, np.float64))))
-            for w, y in zip(self.weights, self.values, strict=True)
-            if w is not None
-        ]
+        sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
         return sum(sizes) / _size(self.inputs[k], index)
 
 
@@ -206,15 +199,9 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     method: Method = "complex step" if exact else "Richardson"
     by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (value, bound, left, right)]
     if any(np.any(np.isnan(v)) for v in value):
-        kink = Truth.unknown(
-            Doubt.KINK,
-            "the slopes to either side stay apart as the step shrinks",
-            left=by_name[2],
-            right=by_name[3],
-            side_bounds=by_name[1],
-            kink=True,
-        )
-        return NumericTruth(kink, method)
+        why = "the slopes to either side stay apart as the step shrinks"
+        sides = {"left": by_name[2], "right": by_name[3], "side_bounds": by_name[1]}
+        return NumericTruth(Truth.unknown(Doubt.KINK, why, **sides, kink=True), method)
     for v, b, s in zip(value, bound, scales, strict=True):
         largest = float(np.max(np.abs(v), initial=0.0))
         if np.any(b > np.maximum(_TRUSTED * largest, _NATURAL * s)):
@@ -249,17 +236,13 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
         return inputs
 
     def gradient(t: float) -> list[Array]:
-        return [
-            np.asarray(g, np.float64)
-            for g in subject.derivative(shifted(t), question.weights, [], ("rev",), measured.precision)[1]
-        ]
+        found = subject.derivative(shifted(t), question.weights, [], ("rev",), measured.precision)[1]
+        return [np.asarray(g, np.float64) for g in found]
 
-    sizes = [
-        _size(measured.inputs[k], index) for k in wrt for index in np.ndindex(np.shape(measured.inputs[k]))
-    ]
-    size = min(sizes, default=1.0) / max(
-        (float(np.max(np.abs(v), initial=0.0)) for v in directions), default=1.0
-    )
+    xs = [measured.inputs[k] for k in wrt]
+    sizes = [_size(x, index) for x in xs for index in np.ndindex(np.shape(x))]
+    largest = max((float(np.max(np.abs(v), initial=0.0)) for v in directions), default=1.0)
+    size = min(sizes, default=1.0) / largest
     for t in (0.0, size / 4.0, -size / 4.0):
         inputs = dict(zip([p.name for p in question.program.params], shifted(t), strict=True))
         there = replace(first, precision=measured.precision, points=(Point(inputs),))
@@ -270,23 +253,15 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
                     "the first derivative could not be shown to be right around the point, and the second is"
                     " measured on it"
                 )
-    values: list[Array] = []
-    bounds: list[Array] = []
-    for j, k in enumerate(wrt):
-        value, bound = np.zeros(np.shape(measured.inputs[k])), np.zeros(np.shape(measured.inputs[k]))
-        for index in np.ndindex(value.shape):
+    values, bounds = ([np.zeros(np.shape(x)) for x in xs] for _ in range(2))
+    for j, x in enumerate(xs):
+        for index in np.ndindex(np.shape(x)):
             found = slope(lambda t, j=j, index=index: float(gradient(t)[j][index]), size, measured.roundoff)  # type: ignore[misc]
             if found is None or found.kink:
                 return _unknown("the first derivative has a kink here")
-            value[index], bound[index] = found.value, found.bound
-        values.append(value)
-        bounds.append(bound)
-    truth = Truth(
-        "ok",
-        gradient=dict(zip(question.wrt, values, strict=True)),
-        bounds=dict(zip(question.wrt, bounds, strict=True)),
-    )
-    return NumericTruth(truth, "Richardson")
+            values[j][index], bounds[j][index] = found.value, found.bound
+    by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (values, bounds)]
+    return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "Richardson")
 
 
 def judged_by_numbers(
@@ -308,13 +283,14 @@ def judged_by_numbers(
     tolerance = Tolerance(question.precision, value_noise=_zeros(answer.values), noise=_widened(noise, truth))
     case = judge(oracle.name, question, 0, answer, truth, tolerance)
     if case.verdict is Verdict.DISAGREE and case.worst in found.flat:
-        message = (
-            "references: the function does not change with this entry, truly or because rounding hides it"
-        )
-        return replace(
-            case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message
-        )
+        why = "the function does not change with this entry, truly or because rounding hides it"
+        return unsettled(case, Reason.REFERENCES, f"references: {why}")
     return case
+
+
+def unsettled(case: CheckResult, reason: Reason, message: str) -> CheckResult:
+    """A disagreement that cannot be upheld."""
+    return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=reason, message=message)
 
 
 def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
@@ -331,12 +307,10 @@ def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dic
         inputs = {}
         for param in question.program.params:
             x = np.asarray(point.inputs[param.name])
-            moved = (
-                np.asarray(x, np.float64) * (1.0 + unit * rng.integers(-2, 3, x.shape))
-                if param.type.is_float
-                else x
-            )
-            inputs[param.name] = np.asarray(moved, x.dtype)
+            inputs[param.name] = x
+            if param.type.is_float:
+                moved = np.asarray(x, np.float64) * (1.0 + unit * rng.integers(-2, 3, x.shape))
+                inputs[param.name] = np.asarray(moved, x.dtype)
         (other,) = oracle.answer(replace(question, points=(Point(inputs),)))
         for name, g in other.gradient.items():
             if name in noise and np.shape(g) == noise[name].shape:

@@ -62,13 +62,8 @@ class Subject:
         """The arguments, built from the framework's real arrays, one per input."""
         result = []
         for (_, rebuild), leaves in zip(self._trees, self._leaves, strict=True):
-            new = []
-            for leaf in leaves:
-                if len(leaf.inputs) == 2:
-                    new.append(self.framework.pair(*(arrays[k] for k in leaf.inputs)))
-                else:
-                    new.append(arrays[leaf.inputs[0]] if leaf.inputs else leaf.original)
-            result.append(rebuild(new))
+            own = [[arrays[k] for k in leaf.inputs] or [leaf.original] for leaf in leaves]
+            result.append(rebuild([self.framework.pair(*xs) if len(xs) == 2 else xs[0] for xs in own]))
         return result
 
     def call(self, *arrays: Any) -> tuple[Any, ...]:
@@ -77,9 +72,13 @@ class Subject:
 
     def _real(self, result: Any) -> list[Any]:
         outputs: list[Any] = []
-        for _, y in self.framework.tree(result, "")[0]:
+        for y in self._found(result):
             outputs += self.framework.parts(y) if self.framework.is_complex(y) else [y]
         return outputs
+
+    def _found(self, result: Any) -> list[Any]:
+        """The leaves of a result."""
+        return [leaf for _, leaf in self.framework.tree(result, "")[0]]
 
     def arrays(self, values: Sequence[Array], precision: Precision | None = None) -> list[Any]:
         """NumPy arrays, one per input, as the framework's arrays, floats in `precision`."""
@@ -107,10 +106,7 @@ class Subject:
             with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = self.f(*self.arguments([self.framework.array(v) for v in values]))
-                return [
-                    np.asarray(self.framework.numpy(y), np.complex128)
-                    for _, y in self.framework.tree(result, "")[0]
-                ]
+                return [np.asarray(self.framework.numpy(y), np.complex128) for y in self._found(result)]
         except Exception:  # noqa: BLE001 - a function of real numbers may raise anything
             return None
 
@@ -170,9 +166,8 @@ class Subject:
             dtype = self.framework.numpy(y).dtype
             if self.framework.is_complex(y):
                 w = np.asarray(w) + 1j * np.asarray(next(rest))
-            new.append(
-                self.framework.array(np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype), y)
-            )
+            array = np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype)
+            new.append(self.framework.array(array, y))
         return rebuild(new)
 
     def slopes(self, answer: Any, scale: float, dtype: np.dtype[Any]) -> list[Any]:
@@ -187,10 +182,9 @@ class Subject:
             )
         slopes: dict[int, Any] = {}
         for argument, g in zip(chosen, answers, strict=True):
-            wanted = [
-                leaf.inputs for leaf in self._leaves[argument] if leaf.inputs and leaf.inputs[0] in self.wrt
-            ]
-            given = [None] * len(wanted) if g is None else [leaf for _, leaf in self.framework.tree(g, "")[0]]
+            own = [leaf.inputs for leaf in self._leaves[argument]]
+            wanted = [inputs for inputs in own if inputs and inputs[0] in self.wrt]
+            given = [None] * len(wanted) if g is None else self._found(g)
             if len(given) != len(wanted):
                 name = self._argument_name(argument)
                 raise UsageError(
@@ -198,9 +192,8 @@ class Subject:
                     " differentiate by"
                 )
             for inputs, one in zip(wanted, given, strict=True):
-                array = (
-                    np.zeros(self.inputs[inputs[0]].value.shape) if one is None else self.framework.numpy(one)
-                )
+                zero = np.zeros(self.inputs[inputs[0]].value.shape)
+                array = zero if one is None else self.framework.numpy(one)
                 parts = [np.real(array), np.imag(array)] if len(inputs) == 2 else [array]
                 for k, part in zip(inputs, parts, strict=True):
                     slopes[k] = np.asarray(scale * np.asarray(part, np.float64)).astype(dtype)
@@ -254,10 +247,8 @@ def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
     dtypes = {kit.numpy(leaf).dtype for leaf in leaves if _is_array(leaf, kit)}
     floats = {_real_dtype(d) for d in dtypes if is_float(d) or d.kind == "c"}
     if len(floats) > 1:
-        raise UsageError(
-            f"the arguments are {' and '.join(sorted(map(str, floats)))}; floats of one dtype can be judged"
-            " together"
-        )
+        several = " and ".join(sorted(map(str, floats)))
+        raise UsageError(f"the arguments are {several}; floats of one dtype can be judged together")
     for name, form in FORMATS.items():
         if not floats or form.dtype in floats:
             return name if floats else "float64"
@@ -310,11 +301,8 @@ def _chosen(
         argument = one if isinstance(one, int) else names.index(one) if one in names else None
         found = [k for k in floats if inputs[k].argument == argument or inputs[k].name == one]
         if not found:
-            known = ", ".join(
-                dict.fromkeys(
-                    [*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]
-                )
-            )
+            those = [*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]
+            known = ", ".join(dict.fromkeys(those))
             raise UsageError(f"wrt={one!r} names no float argument of {label}; it has {known or 'none'}")
         result += found
     return tuple(sorted(set(result)))

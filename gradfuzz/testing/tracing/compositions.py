@@ -31,6 +31,17 @@ _RANK: dict[DType, int] = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 _DTYPES: dict[DType, Any] = {"bool": np.bool_, "int": np.int64, "float": np.float64, "complex": np.complex128}
 
 
+COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+"""Comparisons as Python, JAX and Torch call them, and the ops."""
+
+
 def check_room() -> None:
     """`UntraceableError` where the function that is being traced has become too long."""
     builder = active_builder()
@@ -97,6 +108,11 @@ def engine_compare(op: str, x: Operand, y: Operand) -> Any:
     return apply(op, as_kind(x, kind), as_kind(y, kind))
 
 
+def spread(x: Operand, shape: tuple[int, ...]) -> Any:
+    """`x` repeated to a shape, which it may have already."""
+    return x if np.shape(x) == shape else engine.broadcast_to(x, shape)
+
+
 def flat(x: Operand) -> Any:
     """The entries of `x` in one row."""
     return engine.reshape(x, (math.prod(np.shape(x)),))
@@ -160,20 +176,15 @@ def inside(holds: Operand, x: Operand) -> Any:
 def power(x: Operand, y: Operand) -> Any:
     """x ** y, where an exponent that is a whole number, the same everywhere, is defined for every x."""
     if not isinstance(y, Value):
-        exponents = np.unique(np.asarray(y))
+        exponents, shape = np.unique(np.asarray(y)), np.broadcast_shapes(np.shape(x), np.shape(y))
         if exponents.size == 1 and np.isrealobj(exponents):
             exponent = float(exponents[0])
             if exponent in (0.5, -0.5):
-                root = engine.sqrt(_spread(x, np.shape(y)))
+                root = engine.sqrt(spread(x, shape))
                 return root if exponent > 0 else 1.0 / root
             if exponent.is_integer() and abs(exponent) <= 2**31:
-                return apply("integer_pow", _spread(x, np.shape(y)), n=int(exponent))
+                return apply("integer_pow", spread(x, shape), n=int(exponent))
     return engine.pow(x, y)
-
-
-def _spread(x: Operand, other: tuple[int, ...]) -> Any:
-    shape = np.broadcast_shapes(np.shape(x), other)
-    return x if np.shape(x) == shape else engine.broadcast_to(x, shape)
 
 
 # Reductions -------------------------------------------------------------------------------------------------
@@ -237,12 +248,29 @@ def ascending(x: Operand, axis: int, *, descending: bool = False) -> tuple[Any, 
     return values, order
 
 
+def cross(x: Operand, y: Operand, *, axis: int) -> Any:
+    """x2 y3 - x3 y2 and so on."""
+    after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+    def turned(z: Operand, order: Any) -> Any:
+        return engine.take(z, order, axis=axis)
+
+    return turned(x, after) * turned(y, before) - turned(x, before) * turned(y, after)
+
+
 # Moving entries ---------------------------------------------------------------------------------------------
 
 
 def at_positions(x: Operand, positions: Any) -> Any:
     """The entries of `x` at `positions`, ints that count them in row-major order."""
     return engine.take(flat(x), positions, axis=0)
+
+
+def from_front(index: Operand, size: int) -> Any:
+    """An index that may count from the end, as one that counts from the front."""
+    if isinstance(index, Value):
+        return engine.where(index < 0, index + size, index)
+    return np.where(np.asarray(index) < 0, index + size, index)[()]
 
 
 def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:
@@ -263,8 +291,7 @@ def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:
     source[places.ravel()] = np.arange(places.size)
     hit = np.zeros(size, bool)
     hit[places.ravel()] = True
-    spread = values if np.shape(values) == places.shape else engine.broadcast_to(values, places.shape)
-    moved = at_positions(recorded(spread), source.reshape(np.shape(x)))
+    moved = at_positions(recorded(spread(values, places.shape)), source.reshape(np.shape(x)))
     return moved if hit.all() else engine.where(hit.reshape(np.shape(x)), moved, x)
 
 
@@ -285,15 +312,12 @@ def convolution(
     if groups == 1:
         return engine.conv(x, kernel, strides=strides, padding=padding)
     inputs, outputs = np.shape(x)[1] // groups, np.shape(kernel)[0] // groups
-    parts = [
-        engine.conv(
-            recorded(x)[:, g * inputs : (g + 1) * inputs],
-            recorded(kernel)[g * outputs : (g + 1) * outputs],
-            strides=strides,
-            padding=padding,
+    parts = []
+    for g in range(groups):
+        own, rows = slice(g * inputs, (g + 1) * inputs), slice(g * outputs, (g + 1) * outputs)
+        parts.append(
+            engine.conv(recorded(x)[:, own], recorded(kernel)[rows], strides=strides, padding=padding)
         )
-        for g in range(groups)
-    ]
     return engine.concat(parts, axis=1)
 
 
@@ -301,7 +325,6 @@ def _dilated(kernel: Operand, dilation: tuple[int, ...]) -> Any:
     """`kernel` with zeros between its entries."""
     shape = np.shape(kernel)
     sizes = (*shape[:2], *((n - 1) * d + 1 for n, d in zip(shape[2:], dilation, strict=True)))
-    where = np.arange(math.prod(sizes)).reshape(sizes)[
-        (slice(None), slice(None), *(slice(None, None, d) for d in dilation))
-    ]
+    steps = (slice(None), slice(None), *(slice(None, None, d) for d in dilation))
+    where = np.arange(math.prod(sizes)).reshape(sizes)[steps]
     return replaced_at(recorded(np.zeros(sizes)), where, kernel)

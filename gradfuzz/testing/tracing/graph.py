@@ -59,19 +59,20 @@ def inputs_of(f: Callable[..., Any], arrays: Sequence[Array]) -> tuple[list[Type
     """The types of the arguments, and the names that `f` has for them: x0, x1, ... where it has none that
     fit.
     """
-    types = [type_of(a) for a in arrays]
-    numbered = [f"x{k}" for k in range(len(arrays))]
+    names = positional(f)[: len(arrays)]
+    unfit = any(n in RESERVED or n.startswith("_") or not n.isascii() for n in names)
+    if unfit or len(names) < len(arrays):
+        names = [f"x{k}" for k in range(len(arrays))]
+    return [type_of(a) for a in arrays], names
+
+
+def positional(f: Callable[..., Any]) -> list[str]:
+    """The names of the positional parameters of `f`; none where they are not known."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
-        return types, numbered
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][
-        : len(arrays)
-    ]
-    fits = len(names) == len(arrays) and not any(
-        n in RESERVED or n.startswith("_") or not n.isascii() for n in names
-    )
-    return types, names if fits else numbered
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 _TRACED: ContextVar[tuple[Sequence[Value], Sequence[Array]] | None] = ContextVar("traced", default=None)
@@ -141,21 +142,19 @@ def _at_others(x: Value) -> list[Array]:
     graph = prune(Graph(tuple(inputs), tuple(x.builder.nodes), (x.atom,)))
     rng, found = np.random.default_rng(0), []
     for size in (1e-3, 1e-2):
-        moved = [
-            (
-                (
-                    a.astype(np.float64) * (1.0 + size * rng.uniform(-1, 1, a.shape))
-                    + size * size * rng.uniform(-1, 1, a.shape)
-                )[()]
-                if is_float(a.dtype)
-                else a[()]
-                if a.ndim
-                else a.item()
-            )
-            for a in traced[1]
-        ]
+        moved = []
+        for a in traced[1]:
+            if is_float(a.dtype):
+                factor = 1.0 + size * rng.uniform(-1, 1, a.shape)
+                a = a.astype(np.float64) * factor + size * size * rng.uniform(-1, 1, a.shape)
+            moved.append(_entered(a))
         found.append(np.asarray(evaluate(graph, moved, NumpyNamespace("float64"))[0]))
     return found
+
+
+def _entered(a: Any) -> Any:
+    """An array as interpreters take it: scalar ints and bools are Python's."""
+    return a[()] if np.ndim(a) or is_float(a.dtype) else a.item()
 
 
 def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], dtype: np.dtype[Any]) -> None:
@@ -165,10 +164,7 @@ def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], d
     Half of the digits must be the same: the program may round otherwise.
     """
     precision = precision_of(dtype)
-    inputs = {
-        p.name: a[()] if a.ndim or is_float(a.dtype) else a.item()
-        for p, a in zip(program.params, arrays, strict=True)
-    }
+    inputs = {p.name: _entered(a) for p, a in zip(program.params, arrays, strict=True)}
     try:
         values = interpret(program, inputs, NumpyNamespace(precision))
     except PrecisionError:
@@ -183,12 +179,11 @@ def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], d
         )
     unit = FORMATS[precision].roundoff
     reach = max([1.0, *(float(np.max(np.abs(a), initial=0.0)) for a in arrays if is_float(a.dtype))])
+    least = 64 * unit * (reach if np.isfinite(reach) else 1.0)
     for k, (value, output) in enumerate(zip(values, outputs, strict=True)):
         here, there = np.asarray(value, np.float64), np.asarray(output, np.float64)
         finite = np.abs(there[np.isfinite(there)]) if there.shape == here.shape else there
-        bound = unit**0.5 * float(np.max(finite, initial=0.0)) + 64 * unit * (
-            reach if np.isfinite(reach) else 1.0
-        )
+        bound = unit**0.5 * float(np.max(finite, initial=0.0)) + least
         if here.shape != there.shape or not np.allclose(here, there, rtol=0.0, atol=bound, equal_nan=True):
             raise UntraceableError(
                 f"the traced program gives {np.array2string(here, threshold=6)} for output {k} at these"

@@ -12,6 +12,7 @@ import pytest
 from gradfuzz.oracles.foreign.wire import to_wire
 from gradfuzz.programs import parse
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
+from gradfuzz.programs.language.functions import _ROWS
 from gradfuzz.strategies import FAMILIES, draw_many
 
 pytest.importorskip("autograd", reason="the ops are those of the adapter for autograd")
@@ -125,3 +126,30 @@ def test_breaks_are_flags(way: type) -> None:
             inputs = {"x": np.asarray(x), "n": np.asarray(n)}
             expected = outputs(autograd_adapter.Eager(), form, inputs, kit.Program)
             assert outputs(way(), form, inputs, kit.StructuredProgram) == expected
+
+
+def test_hello_lists_the_elementwise_functions_of_the_table() -> None:
+    """All but those with parameters, and those for which no library has a function of this name."""
+    rows = {row.name for row in _ROWS if not row.params} - {"gelu_tanh", "normal_density"}
+    listed = kit._ELEMENTWISE.split()
+    assert sorted(listed) == sorted(rows)
+    assert set(kit.SPELLED) <= rows
+
+
+def test_what_adapters_share_of_a_request() -> None:
+    inputs = {"v": ("float64", (2, 3), [float(k) for k in range(6)]), "n": ("int64", (2,), [4, 5])}
+    assert kit.point_of(inputs, 1) == {"v": ("float64", (3,), [3.0, 4.0, 5.0]), "n": ("int64", (), [5])}
+    tensor = kit.encode_tensor("float64", (), [2.0])
+    request = {"wrt": ["v"], "weights": [None, tensor], "directions": {"v": tensor}}
+    made = ("float64", (), [2.0])
+    assert kit.contracted(request, lambda *parts: parts) == ([None, made], [made])
+    assert kit.contracted({**request, "directions": {}}, lambda *parts: parts) == ([None, made], [])
+
+    def at(k: int) -> int:
+        return 6 // k
+
+    def refusal(error: Exception) -> Exception | None:
+        return kit.Unsupported("by 0") if isinstance(error, ZeroDivisionError) else None
+
+    assert kit.each_point(2, at, refusal) == [{"unsupported": "by 0"}, 6]
+    assert kit.each_point(1, at)[0]["error"]["kind"] == "exception"

@@ -20,7 +20,7 @@ from gradfuzz.testing.tracing.compositions import (
     kind_of,
     recorded,
 )
-from gradfuzz.testing.tracing.jax.indexing import padded, taken
+from gradfuzz.testing.tracing.jax.indexing import padded, part, taken
 
 Rule = Callable[..., Any]
 
@@ -53,16 +53,7 @@ def _flipped(equation: Any, x: Operand) -> Any:
 def _split(equation: Any, x: Operand) -> list[Any]:
     axis, start, parts = int(equation.params["axis"]), 0, []
     for size in map(int, equation.params["sizes"]):
-        parts.append(
-            apply(
-                "index",
-                x,
-                pattern=tuple(
-                    ("slice", start, start + size) if a == axis else ("slice", 0, n)
-                    for a, n in enumerate(np.shape(x))
-                ),
-            )
-        )
+        parts.append(part(x, axis, start, start + size))
         start += size
     return parts
 
@@ -75,9 +66,7 @@ def _tiled(equation: Any, x: Operand) -> Any:
 
 REPLAYED: dict[str, Rule] = {
     "broadcast_in_dim": _broadcast,
-    "reshape": _reshaped,
-    "squeeze": _reshaped,
-    "expand_dims": _reshaped,
+    **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshaped),
 }
 """Changes of shape that keep every entry."""
 
@@ -101,10 +90,9 @@ def _reduced(op: str, of_bools: str = "") -> Rule:
         axes = tuple(map(int, equation.params["axes"]))
         if not axes:
             return x
-        if of_bools and kind_of(x) != "bool" and op in ("all", "any"):
-            raise UntraceableError(
-                f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it"
-            )
+        if kind_of(x) != "bool" and op in ("all", "any"):
+            name = equation.primitive.name
+            raise UntraceableError(f"JAX's {name} of the bits of ints; gradfuzz has no op for it")
         return apply(of_bools if of_bools and kind_of(x) == "bool" else op, x, axis=axes, keepdims=False)
 
     return rule
@@ -130,14 +118,14 @@ def _along(running: Callable[[Operand, int], Any]) -> Rule:
     return rule
 
 
+def _running(op: str) -> Rule:
+    return _along(lambda x, axis: apply(op, x, axis=axis))
+
+
 def _running_logsumexp(x: Operand, axis: int) -> Any:
     """One logsumexp for each leading part."""
-    shape = np.shape(x)
-    parts = [
-        engine.logsumexp(taken(x, np.arange(k + 1), axis), axis=axis, keepdims=True)
-        for k in range(shape[axis])
-    ]
-    return engine.concat(parts, axis=axis)
+    leading = [part(x, axis, 0, k + 1) for k in range(np.shape(x)[axis])]
+    return engine.concat([engine.logsumexp(p, axis=axis, keepdims=True) for p in leading], axis=axis)
 
 
 def _sorted(equation: Any, *operands: Operand) -> list[Any]:
@@ -152,22 +140,16 @@ def _sorted(equation: Any, *operands: Operand) -> list[Any]:
 
 
 def _greatest(equation: Any, x: Operand) -> list[Any]:
-    axis = equation.params.get("axis", -1) % len(np.shape(x))
-    return [
-        taken(part, np.arange(equation.params["k"]), axis) for part in ascending(x, axis, descending=True)
-    ]
+    axis, count = equation.params.get("axis", -1) % len(np.shape(x)), np.arange(equation.params["k"])
+    return [taken(found, count, axis) for found in ascending(x, axis, descending=True)]
 
 
 def _window_sum(equation: Any, x: Operand) -> Any:
     p = equation.params
     if any(d != 1 for d in (*p["base_dilation"], *p["window_dilation"])):
         raise UntraceableError("JAX's reduce_window_sum with dilation")
-    return engine.window_sum(
-        x,
-        tuple(p["window_dimensions"]),
-        strides=tuple(p["window_strides"]),
-        padding=tuple(map(tuple, p["padding"])),
-    )
+    strides, padding = tuple(p["window_strides"]), tuple(map(tuple, p["padding"]))
+    return engine.window_sum(x, tuple(p["window_dimensions"]), strides=strides, padding=padding)
 
 
 def _window_extreme(op: str) -> Rule:
@@ -179,17 +161,11 @@ def _window_extreme(op: str) -> Rule:
         p = equation.params
         if any(d != 1 for d in p["base_dilation"]):
             raise UntraceableError(f"JAX's {equation.primitive.name} with dilation")
-        places = np.pad(
-            np.arange(math.prod(np.shape(x))).reshape(np.shape(x)), p["padding"], constant_values=-1
-        )
+        numbers = np.arange(math.prod(np.shape(x))).reshape(np.shape(x))
+        places = np.pad(numbers, p["padding"], constant_values=-1)
         spans = [(n - 1) * d + 1 for n, d in zip(p["window_dimensions"], p["window_dilation"], strict=True)]
         places = np.lib.stride_tricks.sliding_window_view(places, spans)
-        places = places[
-            (
-                *(slice(None, None, s) for s in p["window_strides"]),
-                *(slice(None, None, d) for d in p["window_dilation"]),
-            )
-        ]
+        places = places[tuple(slice(None, None, n) for n in (*p["window_strides"], *p["window_dilation"]))]
         rows = places.reshape(math.prod(equation.outvars[0].aval.shape), -1)
         counts = (rows >= 0).sum(axis=1)
         found, order = [], []
@@ -207,13 +183,10 @@ def _window_extreme(op: str) -> Rule:
 
 
 _REDUCTIONS: dict[str, Rule] = {
-    "argmax": _position("argmax"),
-    "argmin": _position("argmin"),
+    **{name: _position(name) for name in ("argmax", "argmin")},
     "cumlogsumexp": _along(_running_logsumexp),
-    "cummax": _along(lambda x, axis: engine.cumulative_max(x, axis=axis)),
     "cummin": _along(lambda x, axis: -engine.cumulative_max(-x, axis=axis)),
-    "cumprod": _along(lambda x, axis: engine.cumulative_prod(x, axis=axis)),
-    "cumsum": _along(lambda x, axis: engine.cumulative_sum(x, axis=axis)),
+    **{f"cum{name}": _running(f"cumulative_{name}") for name in ("max", "prod", "sum")},
     "reduce_and": _reduced("all", "all"),
     "reduce_max": _reduced("amax", "any"),
     "reduce_min": _reduced("amin", "all"),
@@ -238,13 +211,8 @@ def _product(equation: Any, x: Operand, y: Operand) -> Any:
     rank_x, rank_y = len(np.shape(x)), len(np.shape(y))
     if kind_of(x) == "int":
         raise UntraceableError("JAX's dot_general of ints; gradfuzz multiplies matrices of floats")
-    if (
-        not batch_x
-        and rank_x in (1, 2)
-        and rank_y in (1, 2)
-        and tuple(of_x) == (rank_x - 1,)
-        and tuple(of_y) == (0,)
-    ):
+    few = not batch_x and rank_x in (1, 2) and rank_y in (1, 2)
+    if few and tuple(of_x) == (rank_x - 1,) and tuple(of_y) == (0,):
         return engine.matmul(x, y)
     letters = iter(string.ascii_letters)
     names_x = [next(letters) for _ in range(rank_x)]
@@ -289,9 +257,8 @@ def _fourier(equation: Any, x: Operand) -> Any:
     rank = len(np.shape(x))
     for axis, n in zip(range(rank - len(lengths), rank), lengths, strict=True):
         last = (*(a for a in range(rank) if a != axis), axis)
-        x = engine.permute_dims(
-            _transformed(engine.permute_dims(x, last), int(n), kind), tuple(np.argsort(last).tolist())
-        )
+        found = _transformed(engine.permute_dims(x, last), int(n), kind)
+        x = engine.permute_dims(found, tuple(np.argsort(last).tolist()))
     return x
 
 

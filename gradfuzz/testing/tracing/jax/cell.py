@@ -18,7 +18,7 @@ from gradfuzz.testing.tracing.compositions import recorded
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class JaxprCell:
     """The value that records a variable, and `made`, which gives the constant that it is; one of the two may
     be missing.
     """
@@ -45,13 +45,13 @@ class Cell:
         return self.value
 
 
-NOTHING = Cell(None)
+NOTHING = JaxprCell(None)
 """What nobody asks for."""
 
 
-def cell_of(operand: Operand) -> Cell:
+def cell_of(operand: Operand) -> JaxprCell:
     """What an op gives, as a cell."""
-    return Cell(operand) if isinstance(operand, Value) else Cell(None, lambda: operand)
+    return JaxprCell(operand) if isinstance(operand, Value) else JaxprCell(None, lambda: operand)
 
 
 def is_key(aval: Any) -> bool:
@@ -59,7 +59,7 @@ def is_key(aval: Any) -> bool:
     return not hasattr(aval, "dtype") or jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended)
 
 
-def constants_of(equation: Any, inputs: Sequence[Cell]) -> list[Callable[[], Any]]:
+def constants_of(equation: Any, inputs: Sequence[JaxprCell]) -> list[Callable[[], Any]]:
     """The results of an equation of constants, each of which JAX computes when it is asked for."""
 
     @functools.cache

@@ -16,7 +16,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.tracing.compositions import recorded
-from gradfuzz.testing.tracing.jax.cell import Cell, cell_of
+from gradfuzz.testing.tracing.jax.cell import JaxprCell, cell_of
 
 if TYPE_CHECKING:
     from gradfuzz.testing.tracing.jax.trace import Walker
@@ -49,7 +49,7 @@ def _zeros(aval: Any) -> Operand:
     return engine.broadcast_to(zero, shape) if shape else zero
 
 
-def _scan(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Operand]:
+def _scan(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Operand]:
     """The carries, and one array for each thing that a trip gives, filled row by row."""
     p = equation.params
     fixed, moving = p["num_consts"], p["num_consts"] + p["num_carry"]
@@ -72,7 +72,7 @@ def _scan(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Oper
     return engine.fori_loop(0, length, body, (*initial, *written))
 
 
-def _while(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Operand]:
+def _while(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Operand]:
     p = equation.params
     tested, fixed = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
     _check(walker, equation, p["body_jaxpr"], p["body_nconsts"])
@@ -89,7 +89,7 @@ def _while(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Ope
     return engine.while_loop(condition, body, tuple(c.operand for c in cells[fixed:]))
 
 
-def _cond(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]:
+def _cond(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
     """One branch of several: the first where the index is 0 or less, the last where it is greater
     than all.
     """
@@ -111,7 +111,7 @@ def _cond(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]
     return chosen(0)
 
 
-def _linear_solve(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]:
+def _linear_solve(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
     """The solution as the function finds it, where it does so directly. What it approaches in steps is the
     solution of the system itself.
     """

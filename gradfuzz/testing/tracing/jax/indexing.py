@@ -8,7 +8,7 @@ nothing is said about the gradient.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +24,13 @@ Rule = Callable[..., Any]
 Shape = tuple[int, ...]
 
 
+def part(x: Operand, axis: int, start: int, stop: int) -> Any:
+    """The entries of `axis` from `start` to `stop`."""
+    slices = [("slice", 0, n) for n in np.shape(x)]
+    slices[axis] = ("slice", start, stop)
+    return apply("index", x, pattern=tuple(slices))
+
+
 def taken(x: Operand, places: Operand, axis: int) -> Any:
     """The entries of `axis` at `places`; a slice where they are one after the other."""
     if (
@@ -32,15 +39,7 @@ def taken(x: Operand, places: Operand, axis: int) -> Any:
         and len(places)
         and np.array_equal(places, np.arange(places[0], places[0] + len(places)))
     ):
-        start = int(places[0])
-        return apply(
-            "index",
-            x,
-            pattern=tuple(
-                ("slice", start, start + len(places)) if a == axis else ("slice", 0, n)
-                for a, n in enumerate(np.shape(x))
-            ),
-        )
+        return part(x, axis, int(places[0]), int(places[0]) + len(places))
     return apply("take", x, places, axis=axis)
 
 
@@ -51,14 +50,8 @@ def _sliced(equation: Any, x: Operand) -> Any:
         zip(p["start_indices"], p["limit_indices"], strides, strict=True)
     ):
         if (start, stop, step) != (0, np.shape(x)[axis], 1):
-            x = taken(x, np.arange(start, stop, step), axis) if start < stop else _nothing(x, axis)
+            x = taken(x, np.arange(start, stop, step), axis) if start < stop else part(x, axis, 0, 0)
     return x
-
-
-def _nothing(x: Operand, axis: int) -> Any:
-    return apply(
-        "index", x, pattern=tuple(("slice", 0, 0 if a == axis else n) for a, n in enumerate(np.shape(x)))
-    )
 
 
 def _clamped(start: Operand, most: int) -> Any:
@@ -121,9 +114,8 @@ def padded(x: Operand, filling: Operand, config: Sequence[tuple[int, int, int]])
     outside = places.size
     for axis, (low, high, between) in enumerate(config):
         n: int = places.shape[axis]
-        wide = np.full(
-            (*places.shape[:axis], n + max(n - 1, 0) * between, *places.shape[axis + 1 :]), outside
-        )
+        length = n + max(n - 1, 0) * between
+        wide = np.full((*places.shape[:axis], length, *places.shape[axis + 1 :]), outside)
         wide[(*[slice(None)] * axis, slice(None, None, between + 1))] = places
         width = [(max(low, 0), max(high, 0)) if a == axis else (0, 0) for a in range(places.ndim)]
         wide = np.pad(wide, width, constant_values=outside)
@@ -163,16 +155,14 @@ class _Places:
 
     def starts(self, indices: Operand) -> list[Any]:
         """One array of ints for each mapped axis, moved into the array where JAX does that."""
-        rank = len(np.shape(indices))
-        found = []
-        for k, axis in enumerate(self.mapped):
-            start = apply(
-                "index", indices, k, pattern=(*(("slice", 0, n) for n in np.shape(indices)[: rank - 1]), "at")
-            )
-            found.append(
-                _clamped(start, self.shape[axis] - self.sizes[axis]) if self.mode == "CLIP" else start
-            )
-        return found
+        pattern: tuple[Any, ...] = (*(("slice", 0, n) for n in np.shape(indices)[:-1]), "at")
+        found = [apply("index", indices, k, pattern=pattern) for k in range(len(self.mapped))]
+        return self.clamped(found) if self.mode == "CLIP" else found
+
+    def clamped(self, starts: Sequence[Operand]) -> list[Any]:
+        """The starts, moved into the array."""
+        most = [self.shape[axis] - self.sizes[axis] for axis in self.mapped]
+        return list(map(_clamped, starts, most))
 
     def inside(self, starts: Sequence[Operand]) -> Any:
         """Which windows lie inside of the array; None where it is known that all do."""
@@ -200,9 +190,8 @@ class _Places:
         for axis, batch in self.shared:
             base += _along_axis(self.result, self.outer[batch]) * strides[axis]
         places: Any = base
-        for start, axis in zip(starts, self.mapped, strict=True):
-            here = _clamped(start, self.shape[axis] - self.sizes[axis]) if move else start
-            places = apply("add", places, self.spread(here) * strides[axis])
+        for start, axis in zip(self.clamped(starts) if move else starts, self.mapped, strict=True):
+            places = apply("add", places, self.spread(start) * strides[axis])
         return places
 
 
@@ -233,12 +222,8 @@ def _gather(equation: Any, x: Operand, indices: Operand) -> Any:
     starts = places.starts(indices)
     fill = p["fill_value"]
     ends = kind_of(x) in ("float", "complex") and (fill is None or np.isnan(fill))
-    if (
-        ends
-        and not places.shared
-        and places.mapped == tuple(numbers.collapsed_slice_dims)
-        and len(starts) == 1
-    ):
+    one = not places.shared and places.mapped == tuple(numbers.collapsed_slice_dims) and len(starts) == 1
+    if ends and one:
         axis = places.mapped[0]
         if all(n == m for a, (n, m) in enumerate(zip(shape, sizes, strict=True)) if a != axis):
             return _in_order(apply("take", x, starts[0], axis=axis), places, axis, len(np.shape(starts[0])))
@@ -293,12 +278,10 @@ def _written(
         return x
     if kind_of(x) not in ("float", "complex"):
         raise UntraceableError("JAX's scatter of ints or bools at indices that are not constant")
-    ones = (
-        engine.broadcast_to(1, np.shape(places))
-        if drop is None
-        else engine.where(drop, 1, np.zeros(np.shape(places), np.int64))
-    )
-    kept = updates if drop is None else engine.where(drop, updates, 0.0)
+    ones, kept = engine.broadcast_to(1, np.shape(places)), updates
+    if drop is not None:
+        ones = engine.where(drop, 1, np.zeros(np.shape(places), np.int64))
+        kept = engine.where(drop, updates, 0.0)
     row = flat(places)
     count = apply("scatter_add", np.zeros(size, np.int64), row, flat(ones), axis=0)
     new = apply("scatter_add", recorded(np.zeros(size)), row, flat(kept), axis=0)
@@ -311,14 +294,12 @@ def _written(
 
 def _turns(places: Any) -> list[list[int]]:
     """Which of some places come first, which second and so on of those that are equal."""
-    turns: list[list[int]] = []
+    turns: defaultdict[int, list[int]] = defaultdict(list)
     seen: Counter[int] = Counter()
     for k, place in enumerate(np.ravel(places).tolist()):
-        if seen[place] == len(turns):
-            turns.append([])
         turns[seen[place]].append(k)
         seen[place] += 1
-    return turns
+    return list(turns.values())
 
 
 def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False, repeats: bool = False) -> Rule:
@@ -346,22 +327,16 @@ def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False, repeats:
         if 0 in given or 0 in shape:
             return x
         starts = places.starts(indices)
-        if not places.outer and all(
-            m == n or a in places.mapped for a, (m, n) in enumerate(zip(sizes, shape, strict=True))
-        ):
-            named = dict(zip(places.mapped, starts, strict=True))
-            if all(sizes[a] == 1 for a in named):
-                return _at_one_place(x, named, updates, combine)
+        wide = all(m == n or a in places.mapped for a, (m, n) in enumerate(zip(sizes, shape, strict=True)))
+        if not places.outer and wide and all(sizes[a] == 1 for a in places.mapped):
+            return _at_one_place(x, dict(zip(places.mapped, starts, strict=True)), updates, combine)
         verdict = places.inside(starts)
         flat_places = places.flat(starts, move=verdict is not None)
         if verdict is not None:
             verdict = engine.broadcast_to(verdict, given)
         if adds:
-            kept = (
-                updates
-                if verdict is None
-                else engine.where(verdict, updates, 0 if kind_of(x) == "int" else 0.0)
-            )
+            zero = 0 if kind_of(x) == "int" else 0.0
+            kept = updates if verdict is None else engine.where(verdict, updates, zero)
             return engine.reshape(apply("scatter_add", flat(x), flat(flat_places), flat(kept), axis=0), shape)
         unique = bool(p["unique_indices"])
         return _written(x, flat_places, updates, combine, unique=unique, drop=verdict, repeats=repeats)
@@ -377,9 +352,16 @@ def _at_one_place(
     places = [named[a] for a in sorted(named)]
     region = tuple(n for a, n in enumerate(np.shape(x)) if a not in named)
     new = updates if np.shape(updates) == region else engine.reshape(updates, region)
-    return apply(
-        "index_update", x, combine(apply("index", x, *places, pattern=pattern), new), *places, pattern=pattern
-    )
+    written = combine(apply("index", x, *places, pattern=pattern), new)
+    return apply("index_update", x, written, *places, pattern=pattern)
+
+
+_COMBINED: dict[str, Rule] = {
+    "add": _scatter(lambda old, new: old + new, adds=True),
+    "max": _scatter(engine.maximum, repeats=True),
+    "min": _scatter(engine.minimum, repeats=True),
+    "mul": _scatter(lambda old, new: old * new, repeats=True),
+}
 
 
 INDEXING: dict[str, Rule] = {
@@ -388,15 +370,8 @@ INDEXING: dict[str, Rule] = {
     "gather": _gather,
     "pad": lambda equation, x, filling: padded(x, filling, equation.params["padding_config"]),
     "scatter": _scatter(lambda old, new: new),
-    "scatter-add": _scatter(lambda old, new: old + new, adds=True),
     "scatter-sub": _scatter(lambda old, new: old - new, repeats=True),
-    "scatter-max": _scatter(engine.maximum, repeats=True),
-    "scatter-min": _scatter(engine.minimum, repeats=True),
-    "scatter-mul": _scatter(lambda old, new: old * new, repeats=True),
-    "scatter_add": _scatter(lambda old, new: old + new, adds=True),
-    "scatter_max": _scatter(engine.maximum, repeats=True),
-    "scatter_min": _scatter(engine.minimum, repeats=True),
-    "scatter_mul": _scatter(lambda old, new: old * new, repeats=True),
+    **{f"scatter{dash}{name}": rule for dash in "-_" for name, rule in _COMBINED.items()},
     "slice": _sliced,
 }
 """Primitives by name."""

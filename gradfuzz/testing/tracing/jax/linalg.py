@@ -15,10 +15,6 @@ from gradfuzz.testing.tracing.compositions import as_kind, kind_of, recorded
 Rule = Callable[..., Any]
 
 
-def _cholesky(equation: Any, x: Operand) -> Any:
-    return engine.linalg.cholesky(x)
-
-
 def _eigh(equation: Any, x: Operand) -> list[Any]:
     p = equation.params
     if p.get("subset_by_index") not in (None, (0, np.shape(x)[-1])):
@@ -85,14 +81,10 @@ def _exchanges(order: Operand, count: int) -> Any:
     found = []
 
     for j in range(count):
-        at = engine.argmax(
-            as_kind(apply("equal", standing, _column(order, j)), "int"), axis=last, keepdims=True
-        )
-        here = _column(standing, j)
+        wanted, here = _column(order, j), _column(standing, j)
+        at = engine.argmax(as_kind(apply("equal", standing, wanted), "int"), axis=last, keepdims=True)
         standing = engine.where(apply("equal", places, at), here, standing)
-        standing = engine.where(
-            np.broadcast_to(np.arange(rows) == j, (*batch, rows)), _column(order, j), standing
-        )
+        standing = engine.where(np.broadcast_to(np.arange(rows) == j, (*batch, rows)), wanted, standing)
         found.append(at)
     return engine.concat(found, axis=last)
 
@@ -120,18 +112,15 @@ def _triangular(equation: Any, a: Operand, b: Operand) -> Any:
     p = equation.params
     if p["conjugate_a"] and kind_of(a) == "complex":
         a = engine.conj(a)
+    flags = (bool(p[name]) for name in ("lower", "transpose_a", "unit_diagonal", "left_side"))
+    lower, transposed, unit, left = flags
     return engine.linalg.triangular_solve(
-        a,
-        b,
-        lower=bool(p["lower"]),
-        transposed=bool(p["transpose_a"]),
-        unit_diagonal=bool(p["unit_diagonal"]),
-        left=bool(p["left_side"]),
+        a, b, lower=lower, transposed=transposed, unit_diagonal=unit, left=left
     )
 
 
 LINALG: dict[str, Rule] = {
-    "cholesky": _cholesky,
+    "cholesky": lambda equation, x: engine.linalg.cholesky(x),
     "eig": _eig,
     "eigh": _eigh,
     "lu": _lu,
@@ -143,15 +132,13 @@ LINALG: dict[str, Rule] = {
 """Primitives by name."""
 
 
-def _solve(equation: Any, a: Operand, b: Operand) -> Any:
-    return engine.linalg.solve(a, b)
-
-
 def _function(name: str) -> Rule:
     """An elementwise function that JAX has written in steps, some of which have kinks or read bits."""
-    return lambda equation, *operands: (
-        apply(name, *operands) if all(kind_of(o) == "float" for o in operands) else None
-    )
+
+    def rule(equation: Any, *operands: Operand) -> Any:
+        return apply(name, *operands) if all(kind_of(o) == "float" for o in operands) else None
+
+    return rule
 
 
 LIBRARY: dict[tuple[str, str], Rule] = {
@@ -163,7 +150,7 @@ LIBRARY: dict[tuple[str, str], Rule] = {
     ("hypot", "/numpy/ufuncs.py"): _function("hypot"),
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
     ("logaddexp", "/lax/other.py"): _function("logaddexp"),
-    ("solve", "/numpy/linalg.py"): _solve,
+    ("solve", "/numpy/linalg.py"): lambda equation, a, b: engine.linalg.solve(a, b),
     ("xlog1py", "/scipy/special.py"): _function("xlog1py"),
     ("xlogy", "/scipy/special.py"): _function("xlogy"),
 }

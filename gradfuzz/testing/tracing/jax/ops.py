@@ -5,6 +5,7 @@ A rule takes the equation and its operands: recording values, or NumPy arrays wh
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
+    COMPARISONS,
     as_kind,
     elementwise,
     engine_compare,
@@ -24,6 +26,7 @@ from gradfuzz.testing.tracing.compositions import (
     kind_of,
     power,
     row_of,
+    spread,
 )
 from gradfuzz.testing.tracing.whole import truncated
 
@@ -48,12 +51,8 @@ def _same(equation: Any, x: Operand, *rest: Operand) -> Any:
     return x
 
 
-def _unsigned(equation: Any) -> bool:
-    return np.dtype(equation.outvars[0].aval.dtype).kind == "u"
-
-
 def _multiply(equation: Any, x: Operand, y: Operand) -> Any:
-    if _unsigned(equation):
+    if np.dtype(equation.outvars[0].aval.dtype).kind == "u":
         raise UntraceableError("products of unsigned ints wrap around; the ints of a program do not")
     return apply("multiply", x, y)
 
@@ -62,7 +61,7 @@ def _quotient(x: Operand, y: Operand) -> Any:
     """The whole part of x / y of ints, rounded towards 0: how often |y| can be taken from |x|."""
     size = engine.abs(y)
     shape = np.broadcast_shapes(np.shape(x), np.shape(y))
-    left = engine.broadcast_to(engine.abs(x), shape) if np.shape(x) != shape else engine.abs(x)
+    left = spread(engine.abs(x), shape)
 
     def again(state: tuple[Operand, Operand]) -> Any:
         enough = state[0] >= size
@@ -77,9 +76,7 @@ def _quotient(x: Operand, y: Operand) -> Any:
 
 
 def _divide(equation: Any, x: Operand, y: Operand) -> Any:
-    if kind_of(x) == "int":
-        return _quotient(x, y)
-    return apply("divide", x, y)
+    return _quotient(x, y) if kind_of(x) == "int" else apply("divide", x, y)
 
 
 def _remainder(equation: Any, x: Operand, y: Operand) -> Any:
@@ -131,21 +128,14 @@ def _compare(op: str) -> Rule:
     return lambda equation, x, y: engine_compare(op, x, y)
 
 
-def _logic(op: str) -> Rule:
+def _logic(of_bools: Callable[..., Any]) -> Rule:
     def rule(equation: Any, *operands: Operand) -> Any:
+        name = equation.primitive.name
         if kind_of(operands[0]) != "bool":
-            raise UntraceableError(
-                f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it"
-            )
-        return apply(op, *operands)
+            raise UntraceableError(f"JAX's {name} of the bits of ints; gradfuzz has no op for it")
+        return of_bools(*operands)
 
     return rule
-
-
-def _xor(equation: Any, x: Operand, y: Operand) -> Any:
-    if kind_of(x) != "bool":
-        raise UntraceableError("JAX's xor of the bits of ints; gradfuzz has no op for it")
-    return engine_compare("not_equal", x, y)
 
 
 def _finite(equation: Any, x: Operand) -> Any:
@@ -159,9 +149,8 @@ def _counted(equation: Any) -> Any:
     shape, axis = tuple(equation.params["shape"]), equation.params["dimension"]
     if np.dtype(equation.params["dtype"]).kind not in "iu":
         raise UntraceableError("JAX's iota of floats")
-    return np.broadcast_to(
-        np.arange(shape[axis]).reshape([n if a == axis else 1 for a, n in enumerate(shape)]), shape
-    )
+    along = np.arange(shape[axis]).reshape([n if a == axis else 1 for a, n in enumerate(shape)])
+    return np.broadcast_to(along, shape)
 
 
 def _power(equation: Any, x: Operand, y: Operand) -> Any:
@@ -191,28 +180,25 @@ def _select(equation: Any, which: Operand, *cases: Operand) -> Any:
     if kind_of(which) == "bool":
         nothing = [_is_nan(c) for c in cases]
         if any(nothing) and not all(nothing):
-            chosen = inside(
-                which if nothing[0] else apply("logical_not", which), cases[1] if nothing[0] else cases[0]
-            )
+            holds = which if nothing[0] else apply("logical_not", which)
+            chosen = inside(holds, cases[1] if nothing[0] else cases[0])
         else:
             chosen = engine.where(which, cases[1], cases[0])
     else:
         chosen = cases[-1]
         for k in range(len(cases) - 2, -1, -1):
             chosen = engine.where(apply("equal", which, k), cases[k], chosen)
-    return chosen if np.shape(chosen) == shape else engine.broadcast_to(chosen, shape)
+    return spread(chosen, shape)
 
 
 def _convert(equation: Any, x: Operand) -> Any:
-    dtype = np.dtype(equation.params["new_dtype"])
+    own, dtype = equation.invars[0].aval.dtype, np.dtype(equation.params["new_dtype"])
     kinds: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
     wanted = kinds.get(dtype.kind, "float")
-    if kind_of(x) == "float" and wanted == "float" and np.dtype(equation.invars[0].aval.dtype) != dtype:
-        raise UntraceableError(
-            f"the function rounds {equation.invars[0].aval.dtype} to {dtype}: a program has one precision"
-        )
+    if kind_of(x) == "float" and wanted == "float" and np.dtype(own) != dtype:
+        raise UntraceableError(f"the function rounds {own} to {dtype}: a program has one precision")
     if kind_of(x) == "float" and wanted == "int":
-        return truncated(x, int(jax.numpy.finfo(equation.invars[0].aval.dtype).nmant) + 1)
+        return truncated(x, int(jax.numpy.finfo(own).nmant) + 1)
     if kind_of(x) == "complex" and wanted == "float":
         return engine.real(x)
     return as_kind(x, wanted)
@@ -225,46 +211,32 @@ def _precision(equation: Any, x: Operand) -> Any:
     return x
 
 
+_ARITHMETIC = {"add": "add", "add_any": "add", "sub": "subtract", "neg": "negative"}
+
 OPS: dict[str, Rule] = {
     **{name: _op(name) for name in ("abs", "sign", "real", "imag", "complex", "conj")},
-    "add": _op("add"),
-    "add_any": _op("add"),
-    "and": _logic("logical_and"),
+    **{name: _op(op) for name, op in _ARITHMETIC.items()},
+    **{name: _compare(op) for name, op in COMPARISONS.items()},
+    **{f"{name}_to": _compare(COMPARISONS[name]) for name in ("eq", "le", "lt")},  # as sorting has them
+    **{name: _logic(functools.partial(apply, f"logical_{name}")) for name in ("and", "or", "not")},
+    "xor": _logic(functools.partial(engine_compare, "not_equal")),
+    **dict.fromkeys(("copy", "copy_p", "name", "sharding_constraint"), _same),
+    **dict.fromkeys(("device_put", "optimization_barrier"), lambda equation, *operands: list(operands)),
     "clamp": _clamp,
     "convert_element_type": _convert,
-    "copy": _same,
-    "copy_p": _same,
-    "device_put": lambda equation, *operands: list(operands),
     "div": _divide,
-    "eq": _compare("equal"),
-    "eq_to": _compare("equal"),
-    "ge": _compare("greater_equal"),
-    "gt": _compare("greater"),
     "integer_pow": _integer_pow,
     "iota": _counted,
     "is_finite": _finite,
-    "le": _compare("less_equal"),
-    "le_to": _compare("less_equal"),
-    "lt": _compare("less"),
-    "lt_to": _compare("less"),
     "max": _extreme("maximum", "logical_or", -math.inf),
     "min": _extreme("minimum", "logical_and", math.inf),
     "mul": _multiply,
-    "name": _same,
-    "ne": _compare("not_equal"),
-    "neg": _op("negative"),
-    "not": _logic("logical_not"),
-    "optimization_barrier": lambda equation, *operands: list(operands),
-    "or": _logic("logical_or"),
     "polygamma": _polygamma,
     "pow": _power,
     "reduce_precision": _precision,
     "rem": _remainder,
     "round": _rounded,
     "select_n": _select,
-    "sharding_constraint": _same,
     "square": lambda equation, x: apply("multiply", x, x),
-    "sub": _op("subtract"),
-    "xor": _xor,
 }
 """Primitives by name; of those that are elementwise functions, what they are of ints."""

@@ -12,32 +12,13 @@ from typing import Any
 import numpy as np
 from jax.extend import core
 
-_ELEMENTWISE = frozenset(
-    [
-        "abs",
-        "add",
-        "add_any",
-        "copy",
-        "cos",
-        "div",
-        "exp",
-        "integer_pow",
-        "log",
-        "max",
-        "min",
-        "mul",
-        "neg",
-        "pow",
-        "sin",
-        "sqrt",
-        "stop_gradient",
-        "square",
-        "sub",
-        "tanh",
-    ]
-)
-_TWO_OF_A_KIND = frozenset(["add", "add_any", "mul", "max", "min"])
+_TWO_OF_A_KIND = ("add", "add_any", "mul", "max", "min")
 """Elementwise functions of two matrices that do not change where these change places."""
+
+_ELEMENTWISE = (
+    *("abs", "copy", "cos", "div", "exp", "integer_pow", "log", "neg", "pow", "sin", "sqrt", "stop_gradient"),
+    *("square", "sub", "tanh", *_TWO_OF_A_KIND),
+)
 
 
 def is_symmetric(

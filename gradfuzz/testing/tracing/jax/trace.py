@@ -11,7 +11,6 @@ each primitive is.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,8 +29,9 @@ from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.testing.tracing.compositions import check_room, kind_of, row_of
+from gradfuzz.testing.tracing.graph import positional
 from gradfuzz.testing.tracing.jax.arrays import ARRAYS, REPLAYED
-from gradfuzz.testing.tracing.jax.cell import NOTHING, Cell, cell_of, constants_of, is_key
+from gradfuzz.testing.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.testing.tracing.jax.flow import FLOW
 from gradfuzz.testing.tracing.jax.indexing import INDEXING
 from gradfuzz.testing.tracing.jax.linalg import LIBRARY, LINALG
@@ -44,19 +44,9 @@ _RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG}
 _CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 """The parameters that hold what a call computes."""
 
-_CALL_PRIMITIVES = frozenset(
-    [
-        "jit",
-        "pjit",
-        "closed_call",
-        "core_call",
-        "call",
-        "remat2",
-        "checkpoint",
-        "custom_jvp_call",
-        "custom_vjp_call",
-        "custom_lin",
-    ]
+_CALL_PRIMITIVES = (
+    *("jit", "pjit", "closed_call", "core_call", "call", "remat2", "checkpoint", "custom_jvp_call"),
+    *("custom_vjp_call", "custom_lin"),
 )
 
 _NEUTRAL = (
@@ -84,31 +74,32 @@ class Walker:
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
-        self.pair = (
-            None if dtype.itemsize < 4 else np.dtype("complex64" if dtype.itemsize == 4 else "complex128")
-        )
+        self.pair = np.dtype(f"complex{16 * dtype.itemsize}") if dtype.itemsize >= 4 else None
 
     def run(
-        self, closed: Any, cells: Sequence[Cell], wanted: Sequence[bool] = (), symmetric: Sequence[bool] = ()
-    ) -> list[Cell]:
+        self,
+        closed: Any,
+        cells: Sequence[JaxprCell],
+        wanted: Sequence[bool] = (),
+        symmetric: Sequence[bool] = (),
+    ) -> list[JaxprCell]:
         """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are)
         nothing is worked out.
 
         `symmetric` says which arguments are symmetric by the way they are made.
         """
-        jaxpr, consts = (
-            (closed.jaxpr, closed.consts) if isinstance(closed, core.ClosedJaxpr) else (closed, ())
-        )
-        scope = _Scope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
+        is_closed = isinstance(closed, core.ClosedJaxpr)
+        jaxpr, consts = (closed.jaxpr, closed.consts) if is_closed else (closed, ())
+        scope = _JaxprScope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
         scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
         scope.cells.update(zip(jaxpr.invars, cells, strict=True))
         results = [v for k, v in enumerate(jaxpr.outvars) if not wanted or wanted[k]]
-        live = {v for v in results if not isinstance(v, core.Literal)}
+        live = set(_variables(results))
         needed = []
         for equation in reversed(jaxpr.eqns):
             if not live.isdisjoint(equation.outvars):
                 needed.append(equation)
-                live.update(v for v in equation.invars if not isinstance(v, core.Literal))
+                live.update(_variables(equation.invars))
         for equation in reversed(needed):
             check_room()
             inputs = [scope[v] for v in equation.invars]
@@ -117,7 +108,9 @@ class Walker:
             scope.made.update((v, equation) for v in equation.outvars)
         return [scope[v] if v in results else NOTHING for v in jaxpr.outvars]
 
-    def equation(self, equation: Any, inputs: list[Cell], scope: _Scope, wanted: list[bool]) -> list[Cell]:
+    def equation(
+        self, equation: Any, inputs: list[JaxprCell], scope: _JaxprScope, wanted: list[bool]
+    ) -> list[JaxprCell]:
         """The results of one equation."""
         name = equation.primitive.name
         if name in _CALL_PRIMITIVES:
@@ -126,9 +119,7 @@ class Walker:
             return [self.stopped(equation, inputs[0], scope)]
         if name == "platform_index":
             return [cell_of(np.int32(_platform(equation.params["platforms"])))]
-        if (
-            name == "ne" and equation.invars[0] is equation.invars[1]
-        ):  # isnan; a number that is none has no truth
+        if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; what is none has no truth
             return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
         if name in ("cholesky", "eigh") and not self.symmetric(equation.invars[0], scope):
             raise UntraceableError(
@@ -140,10 +131,10 @@ class Walker:
             return self.folded(equation, inputs)
         if name in FLOW:
             outputs = FLOW[name](self, equation, inputs)
-            return [o if isinstance(o, Cell) else cell_of(o) for o in outputs]
+            return [o if isinstance(o, JaxprCell) else cell_of(o) for o in outputs]
         return [cell_of(o) for o in self.applied(equation, inputs)]
 
-    def applied(self, equation: Any, inputs: Sequence[Cell]) -> list[Operand]:
+    def applied(self, equation: Any, inputs: Sequence[JaxprCell]) -> list[Operand]:
         """The results of an equation that is an op, or several."""
         name = equation.primitive.name
         wanted = [self.type(v.aval, name) for v in equation.outvars]
@@ -163,34 +154,34 @@ class Walker:
                 raise UntraceableError(f"JAX's {name} is {type} and came out as {type_of(made)}")
         return results
 
-    def folded(self, equation: Any, inputs: Sequence[Cell]) -> list[Cell]:
+    def folded(self, equation: Any, inputs: Sequence[JaxprCell]) -> list[JaxprCell]:
         """The results of an equation of constants: what is computed of floats is recorded, ints and bools
         NumPy computes, and all else JAX.
         """
         made = constants_of(equation, inputs)
+        unsaid = [JaxprCell(None, m) for m in made]
         ins, outs = ([v.aval for v in variables] for variables in (equation.invars, equation.outvars))
         row = row_of("jax primitive", equation.primitive.name)
         if equation.primitive.name in FLOW or any(map(is_key, (*ins, *outs))) or (row and row.step):
-            return [Cell(None, m) for m in made]
+            return unsaid
         kinds = [{_kind(a.dtype) for a in avals} for avals in (ins, outs)]
         floats = [a for a in (*ins, *outs) if _kind(a.dtype) == "float"]
         if len(kinds[0] | kinds[1]) > 1 or not all(a.dtype in (self.dtype, self.pair) for a in floats):
-            return [Cell(None, m) for m in made]
+            return unsaid
         try:
             values = self.applied(equation, inputs)
         except UntraceableError:
-            return [Cell(None, m) for m in made]
-        if not floats:
-            arrays = [np.asarray(v) for v in values]
-            exact = [np.array_equal(a.astype(o.dtype), a) for a, o in zip(arrays, outs, strict=True)]
-            return (
-                [cell_of(a.astype(o.dtype)) for a, o in zip(arrays, outs, strict=True)]
-                if all(exact)
-                else [Cell(None, m) for m in made]
-            )
-        return [Cell(v if isinstance(v, Value) else None, m) for v, m in zip(values, made, strict=True)]
+            return unsaid
+        if floats:
+            recording = [v if isinstance(v, Value) else None for v in values]
+            return list(map(JaxprCell, recording, made))
+        arrays = [np.asarray(v) for v in values]
+        fitted = [a.astype(o.dtype) for a, o in zip(arrays, outs, strict=True)]
+        return list(map(cell_of, fitted)) if all(map(np.array_equal, fitted, arrays)) else unsaid
 
-    def call(self, equation: Any, inputs: Sequence[Cell], scope: _Scope, wanted: list[bool]) -> list[Cell]:
+    def call(
+        self, equation: Any, inputs: Sequence[JaxprCell], scope: _JaxprScope, wanted: list[bool]
+    ) -> list[JaxprCell]:
         """What a call computes, written out. Some functions of JAX are ops of gradfuzz as they stand."""
         closed = next(equation.params[p] for p in _CALLS if p in equation.params)
         name, file = source_of(closed)
@@ -202,15 +193,11 @@ class Walker:
                 self.type(v.aval, name)
             result = whole(equation, *(c.operand for c in inputs))
             if result is not None:
-                return [Cell(r) for r in (result if isinstance(result, tuple) else (result,))]
-        return self.run(
-            closed,
-            inputs,
-            wanted,
-            [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars],
-        )
+                return [JaxprCell(r) for r in (result if isinstance(result, tuple) else (result,))]
+        symmetric = [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars]
+        return self.run(closed, inputs, wanted, symmetric)
 
-    def stopped(self, equation: Any, cell: Cell, scope: _Scope) -> Cell:
+    def stopped(self, equation: Any, cell: JaxprCell, scope: _JaxprScope) -> JaxprCell:
         """What `stop_gradient` gives where it changes no derivative."""
         (variable,) = equation.invars
         if cell.is_constant or not np.issubdtype(np.dtype(variable.aval.dtype), np.inexact):
@@ -223,9 +210,9 @@ class Walker:
                 detached=True,
             )
         smooth = self.shift(variable, scope)
-        return cell if smooth is None else Cell(smooth)
+        return cell if smooth is None else JaxprCell(smooth)
 
-    def shift(self, variable: Any, scope: _Scope) -> Value | None:
+    def shift(self, variable: Any, scope: _JaxprScope) -> Value | None:
         """A smooth shift in place of the greatest entry, by which JAX's softmax and logsumexp are shifted and
         which nothing depends on.
         """
@@ -247,7 +234,7 @@ class Walker:
             (variable,) = loose
         return None
 
-    def symmetric(self, variable: Any, scope: _Scope) -> bool:
+    def symmetric(self, variable: Any, scope: _JaxprScope) -> bool:
         """Whether a matrix is symmetric, whatever the arguments are."""
         if self.pair is not None and variable.aval.dtype == self.pair:
             return _is_hermitian(variable, scope)
@@ -285,18 +272,23 @@ def _is_own(equation: Any, operands: Sequence[Operand]) -> bool:
     return away or any(kind_of(o) in ("int", "bool") for o in operands)
 
 
-class _Scope:
+class _JaxprScope:
     """The variables of a jaxpr, and the equations that made them."""
 
     def __init__(self, symmetric: frozenset[Any]) -> None:
         self.symmetric = symmetric
-        self.cells: dict[Any, Cell] = {}
+        self.cells: dict[Any, JaxprCell] = {}
         self.made: dict[Any, Any] = {}
 
-    def __getitem__(self, variable: Any) -> Cell:
+    def __getitem__(self, variable: Any) -> JaxprCell:
         if isinstance(variable, core.Literal):
             return cell_of(np.asarray(variable.val, variable.aval.dtype))
         return self.cells[variable]
+
+
+def _variables(atoms: Sequence[Any]) -> list[Any]:
+    """Those that are no literals."""
+    return [a for a in atoms if not isinstance(a, core.Literal)]
 
 
 def _kind(dtype: Any) -> str:
@@ -311,7 +303,7 @@ def _platform(platforms: Sequence[tuple[str, ...] | None]) -> int:
     return next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
 
 
-def _is_hermitian(variable: Any, scope: _Scope) -> bool:
+def _is_hermitian(variable: Any, scope: _JaxprScope) -> bool:
     """Whether a matrix of complex numbers is (x + x^H) / 2, as JAX makes one; no other is looked at."""
     names = []
     for name in ("div", "add", "conj", "transpose"):
@@ -345,24 +337,12 @@ def _wide(dtype: np.dtype[Any]) -> Iterator[None]:
         yield
 
 
-def _names(f: Callable[..., Any], count: int) -> list[str]:
-    """The names of the first `count` parameters of `f`, as far as they are known."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        return []
-    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return positional[:count]
-
-
 def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
     """The jaxpr of `f`."""
     shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
     try:
         closed = jax.make_jaxpr(f)(*shapes)
-    except (
-        Exception
-    ) as error:  # whatever the function does with a tracer; where it is wrong, a call of it says so
+    except Exception as error:  # whatever it does with a tracer; where it is wrong, a call of it says so
         first = str(error).strip().partition("\n")[0]
         raise UntraceableError(f"JAX cannot trace the function: {type(error).__name__}: {first}") from error
     if any("debug" not in str(effect).lower() for effect in closed.effects):
@@ -386,10 +366,10 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
             walker.type(v.aval, "result")
 
         def run(*values: Value) -> tuple[Operand, ...]:
-            return tuple(c.operand for c in walker.run(closed, [Cell(v) for v in values]))
+            return tuple(c.operand for c in walker.run(closed, [JaxprCell(v) for v in values]))
 
         run.__name__ = getattr(f, "__name__", "f")
-        graph = prune(trace_function(run, types, _names(f, len(arrays))).graph)
+        graph = prune(trace_function(run, types, positional(f)[: len(arrays)]).graph)
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
     try:

@@ -20,10 +20,12 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.precision import format_of, is_float
 from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
+    COMPARISONS,
     as_kind,
     at_positions,
     check_room,
     common_kind,
+    from_front,
     kind_of,
     recorded,
     replaced_at,
@@ -43,7 +45,7 @@ def kind_of_dtype(dtype: np.dtype[Any]) -> DType:
     return kinds[dtype.kind]
 
 
-class Trace:
+class NumpyTrace:
     """One run of a function: its precision, and the first thing that it did that no program says, whatever it
     did with the exception.
     """
@@ -59,12 +61,8 @@ class Trace:
         return self.refused
 
     def dtype_of(self, kind: DType) -> np.dtype[Any]:
-        return {
-            "float": self.dtype,
-            "complex": self.complex_dtype,
-            "int": np.dtype(np.int64),
-            "bool": np.dtype(bool),
-        }[kind]
+        own = {"float": self.dtype, "complex": self.complex_dtype}
+        return own[kind] if kind in own else np.dtype(np.int64 if kind == "int" else bool)
 
     def check(self, dtype: np.dtype[Any]) -> DType:
         """The kind of a result that NumPy says is of `dtype`; `UntraceableError` where that is another
@@ -80,7 +78,7 @@ class Trace:
 
     def raw(self, x: Any) -> Any:
         """An operand of any form as the engine takes it: a value, a number or an array of numbers."""
-        if isinstance(x, Recorder):
+        if isinstance(x, RecordingArray):
             return x.value
         if isinstance(x, (list, tuple)):
             x = np.array(x)
@@ -100,7 +98,7 @@ class Trace:
 
     def numpy_dtype(self, x: Any) -> Any:
         """The dtype of an operand as NumPy promotes it: a number of Python has only a type."""
-        if isinstance(x, Recorder):
+        if isinstance(x, RecordingArray):
             return x.dtype
         if isinstance(x, _PYTHON_NUMBERS) and not isinstance(x, np.generic):
             return type(x) if not isinstance(x, bool) else np.dtype(bool)
@@ -117,22 +115,24 @@ class Trace:
             parts = [self.wrapped(r) for r in result]
             return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
         check_room()
-        return Recorder(self, result) if isinstance(result, Value) else result
+        return RecordingArray(self, result) if isinstance(result, Value) else result
 
 
-class Recorder:
+class RecordingArray:
     """An array or a scalar of NumPy that records."""
 
     __slots__ = ("__weakref__", "family", "home", "source", "value")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000.0
 
-    def __init__(self, trace: Trace, value: Value, family: list[weakref.ref[Recorder]] | None = None) -> None:
+    def __init__(
+        self, trace: NumpyTrace, value: Value, family: list[weakref.ref[RecordingArray]] | None = None
+    ) -> None:
         self.home = trace
         self.value = value
-        self.family: list[weakref.ref[Recorder]] = [] if family is None else family
+        self.family: list[weakref.ref[RecordingArray]] = [] if family is None else family
         """All that see the same entries, this one included."""
-        self.source: tuple[Recorder, Any] | None = None
+        self.source: tuple[RecordingArray, Any] | None = None
         """Of a part of another array: that, and which of its entries."""
         self.family.append(weakref.ref(self))
 
@@ -194,40 +194,6 @@ class Recorder:
     def __format__(self, spec: str) -> str:
         return repr(self)
 
-    # What it refuses to become
-
-    def _number(self, what: str) -> UntraceableError:
-        return self.home.refuse(
-            f"{what} of {self!r}: a number of Python, which a program traced at one point would take as it is"
-            " there: an `if` or `while` on a value (use numpy.where), math.sin instead of numpy.sin,"
-            " range(n), or an assignment to an array that was made without it (make it with numpy.zeros_like"
-            " or numpy.stack)"
-        )
-
-    def __bool__(self) -> bool:
-        raise self._number("bool()")
-
-    def __float__(self) -> float:
-        raise self._number("float()")
-
-    def __int__(self) -> int:
-        raise self._number("int()")
-
-    def __index__(self) -> int:
-        raise self._number("an index or a count")
-
-    def __complex__(self) -> complex:
-        raise self._number("complex()")
-
-    def item(self, *args: Any) -> Any:
-        raise self._number("item()")
-
-    def tolist(self) -> Any:
-        raise self._number("tolist()")
-
-    def __contains__(self, x: Any) -> bool:
-        raise self._number("`in`")
-
     # NumPy's protocols; the tables are filled where the functions are
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -241,9 +207,9 @@ class Recorder:
         return call(self.home, function, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        from gradfuzz.testing.tracing.numpy.functions import Namespace
+        from gradfuzz.testing.tracing.numpy.functions import RecordingNamespace
 
-        return Namespace(self.home)
+        return RecordingNamespace(self.home)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -254,22 +220,22 @@ class Recorder:
 
     # Reading and writing entries
 
-    def sharing(self, value: Value) -> Recorder:
+    def sharing(self, value: Value) -> RecordingArray:
         """Another array with entries of this one; a scalar has its own."""
-        return Recorder(self.home, value, self.family if value.shape else None)
+        return RecordingArray(self.home, value, self.family if value.shape else None)
 
     def __getitem__(self, key: Any) -> Any:
         check_room()
         keys = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(k, Recorder) for k in keys):
-            return Recorder(self.home, _taken(self, keys))
+        if any(isinstance(k, RecordingArray) for k in keys):
+            return RecordingArray(self.home, _taken(self, keys))
         if isinstance(key, list):
             key = np.array(key)
         places = np.arange(self.size).reshape(self.shape)[key]
         if _is_plain(keys, self.shape):
             part = self.sharing(self.value[keys])
         elif places.base is None:
-            return Recorder(self.home, at_positions(self.value, places))
+            return RecordingArray(self.home, at_positions(self.value, places))
         else:
             part = self.sharing(at_positions(self.value, places))
         part.source = (self, places)
@@ -282,32 +248,24 @@ class Recorder:
                 f"{kind_of(new)} numbers are written to an array of {kind}, which would cut them"
             )
         new = as_kind(new, kind)
-        if isinstance(key, Recorder):
-            if key.value.type.dtype != "bool" or np.shape(new) or key.shape != self.shape:
-                raise self.home.refuse(
-                    "an assignment to places that depend on the arguments; use numpy.where"
-                )
+        is_mask = isinstance(key, RecordingArray) and key.value.type.dtype == "bool"
+        if is_mask and not np.shape(new) and key.shape == self.shape:
             self.replace(engine.where(key.value, new, self.value))
             return
         keys = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(k, Recorder) for k in keys):
+        if any(isinstance(k, RecordingArray) for k in keys):
             raise self.home.refuse("an assignment to places that depend on the arguments; use numpy.where")
         places = np.arange(self.size).reshape(self.shape)[key]
-        if (
-            isinstance(value, Recorder)
-            and value.source is not None
-            and value.source[0] is self
-            and np.array_equal(value.source[1], places)
-        ):
+        source = value.source if isinstance(value, RecordingArray) else None
+        if source is not None and source[0] is self and np.array_equal(source[1], places):
             return  # the end of x[key] += y, which has been written already
         sizes = np.shape(places)
-        if np.shape(new) != sizes and len(np.shape(new)) > len(sizes):
-            new = engine.reshape(recorded(new), np.shape(new)[len(np.shape(new)) - len(sizes) :])
+        if np.ndim(new) > len(sizes):
+            new = engine.reshape(recorded(new), np.shape(new)[np.ndim(new) - len(sizes) :])
         if _is_plain(keys, self.shape) and self.size:
             spread = new if np.shape(new) == sizes else engine.broadcast_to(new, sizes)
-            self.replace(
-                engine.index_update(self.value, keys + (slice(None),) * (self.ndim - len(keys)), spread)
-            )
+            whole = keys + (slice(None),) * (self.ndim - len(keys))
+            self.replace(engine.index_update(self.value, whole, spread))
         else:
             self.replace(recorded(replaced_at(self.value, places, new)))
 
@@ -315,12 +273,8 @@ class Recorder:
         """Writes all entries. `UntraceableError` where they are seen through another array, too."""
         check_room()
         self.family[:] = [ref for ref in self.family if ref() is not None]
-        if (
-            len(self.family) == 2
-            and self.source is not None
-            and any(ref() is self.source[0] for ref in self.family)
-        ):
-            base, places = self.source
+        base, places = self.source or (None, None)
+        if base is not None and len(self.family) == 2 and any(ref() is base for ref in self.family):
             base.value = recorded(replaced_at(base.value, places, value))
         elif len(self.family) > 1:
             raise self.home.refuse(
@@ -329,9 +283,8 @@ class Recorder:
             )
         self.value = value
 
-    # Python's operators
-
-    def _in_place(self, ufunc: Any, other: Any) -> Any:
+    def written_by(self, ufunc: Any, other: Any) -> Any:
+        """What an operator in place makes: the array itself, or another scalar."""
         result = ufunc(self, other)
         if not self.shape:
             return result
@@ -342,72 +295,57 @@ class Recorder:
         self.replace(result.value)
         return self
 
-    def __iadd__(self, other: Any) -> Any:
-        return self._in_place(np.add, other)
 
-    def __isub__(self, other: Any) -> Any:
-        return self._in_place(np.subtract, other)
-
-    def __imul__(self, other: Any) -> Any:
-        return self._in_place(np.multiply, other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return self._in_place(np.divide, other)
-
-    def __ipow__(self, other: Any) -> Any:
-        return self._in_place(np.power, other)
-
-    def __imatmul__(self, other: Any) -> Any:
-        return self._in_place(np.matmul, other)
-
-    def __neg__(self) -> Any:
-        return np.negative(self)
-
-    def __pos__(self) -> Any:
-        return np.positive(self)
-
-    def __abs__(self) -> Any:
-        return np.absolute(self)
-
-    def __invert__(self) -> Any:
-        return np.invert(self)
+_BECOMES = {
+    **{f"__{name}__": f"{name}()" for name in ("bool", "float", "int", "complex")},
+    **{name: f"{name}()" for name in ("item", "tolist")},
+    "__contains__": "`in`",
+    "__index__": "an index or a count",
+}
+"""Methods that would make a number of Python, and what people call them."""
 
 
-def _binary(ufunc: Any) -> tuple[Any, Any]:
-    def forward(self: Recorder, other: Any) -> Any:
-        return ufunc(self, other)
-
-    def backward(self: Recorder, other: Any) -> Any:
-        return ufunc(other, self)
-
-    return forward, backward
+def _ufuncs(names: str) -> dict[str, Any]:
+    """Operators by the names of their methods, and their ufuncs: "sub=subtract", or one name for both."""
+    pairs = (name.partition("=") for name in names.split())
+    return {method: getattr(np, ufunc or method) for method, _, ufunc in pairs}
 
 
-for _name, _ufunc in (
-    ("add", np.add),
-    ("sub", np.subtract),
-    ("mul", np.multiply),
-    ("truediv", np.divide),
-    ("floordiv", np.floor_divide),
-    ("mod", np.remainder),
-    ("pow", np.power),
-    ("matmul", np.matmul),
-    ("and", np.bitwise_and),
-    ("or", np.bitwise_or),
-    ("xor", np.bitwise_xor),
-):
-    _forward, _backward = _binary(_ufunc)
-    setattr(Recorder, f"__{_name}__", _forward)
-    setattr(Recorder, f"__r{_name}__", _backward)
-for _name, _comparison in (
-    ("lt", np.less),
-    ("le", np.less_equal),
-    ("gt", np.greater),
-    ("ge", np.greater_equal),
-    ("eq", np.equal),
-    ("ne", np.not_equal),
-):
-    setattr(Recorder, f"__{_name}__", _binary(_comparison)[0])
+_UNARY = _ufuncs("neg=negative pos=positive abs=absolute invert")
+_IN_PLACE = _ufuncs("add sub=subtract mul=multiply truediv=divide pow=power matmul")
+_REFLECTED = _IN_PLACE | _ufuncs("floordiv=floor_divide mod=remainder and=bitwise_and or=bitwise_or")
+_REFLECTED |= _ufuncs("xor=bitwise_xor")
+_COMPARISONS = {name: getattr(np, op) for name, op in COMPARISONS.items()}
+
+
+def _has_operators() -> None:
+    """Gives the array Python's operators, each of which is a ufunc."""
+
+    def becoming(what: str) -> Any:
+        def refuse(self: RecordingArray, *args: Any) -> Any:
+            raise self.home.refuse(
+                f"{what} of {self!r}: a number of Python, which a program traced at one point would take as"
+                " it is there: an `if` or `while` on a value (use numpy.where), math.sin instead of"
+                " numpy.sin, range(n), or an assignment to an array that was made without it (make it with"
+                " numpy.zeros_like or numpy.stack)"
+            )
+
+        return refuse
+
+    methods: dict[str, Any] = {name: becoming(what) for name, what in _BECOMES.items()}
+    for name, ufunc in _UNARY.items():
+        methods[f"__{name}__"] = lambda x, ufunc=ufunc: ufunc(x)
+    for name, ufunc in (_REFLECTED | _COMPARISONS).items():
+        methods[f"__{name}__"] = lambda x, y, ufunc=ufunc: ufunc(x, y)
+    for name, ufunc in _REFLECTED.items():
+        methods[f"__r{name}__"] = lambda x, y, ufunc=ufunc: ufunc(y, x)
+    for name, ufunc in _IN_PLACE.items():
+        methods[f"__i{name}__"] = lambda x, y, ufunc=ufunc: x.written_by(ufunc, y)
+    for name, method in methods.items():
+        setattr(RecordingArray, name, method)
+
+
+_has_operators()
 
 
 def _is_plain(keys: Sequence[Any], shape: tuple[int, ...]) -> bool:
@@ -419,11 +357,11 @@ def _is_plain(keys: Sequence[Any], shape: tuple[int, ...]) -> bool:
     )
 
 
-def _taken(x: Recorder, keys: Sequence[Any]) -> Any:
+def _taken(x: RecordingArray, keys: Sequence[Any]) -> Any:
     """Entries at indices that depend on the arguments: one index array among slices that take all, or index
     arrays that stand first.
     """
-    raws = [x.home.raw(k) if isinstance(k, Recorder) else k for k in keys]
+    raws = [x.home.raw(k) if isinstance(k, RecordingArray) else k for k in keys]
     if any(isinstance(k, Value) and k.type.dtype != "int" for k in raws):
         raise x.home.refuse(
             "a mask as an index makes an array whose size depends on numbers; use numpy.where"
@@ -437,11 +375,6 @@ def _taken(x: Recorder, keys: Sequence[Any]) -> Any:
         raise x.home.refuse("several indices that depend on the arguments and do not stand first")
     total: Any = 0
     for raw, size in zip((raws[k] for k in given), x.shape, strict=False):
-        inside = (
-            engine.where(raw < 0, raw + size, raw)
-            if isinstance(raw, Value)
-            else np.where(np.asarray(raw) < 0, raw + size, raw)[()]
-        )
-        total = total * size + inside
+        total = total * size + from_front(raw, size)
     rest = x.shape[len(given) :]
     return engine.take(engine.reshape(x.value, (int(np.prod(x.shape[: len(given)])), *rest)), total, axis=0)

@@ -23,7 +23,7 @@ from gradfuzz.testing.tracing.compositions import (
     recorded,
     replaced_at,
 )
-from gradfuzz.testing.tracing.numpy.array import Recorder, Trace
+from gradfuzz.testing.tracing.numpy.array import NumpyTrace, RecordingArray
 from gradfuzz.testing.tracing.numpy.linalg import LINALG
 from gradfuzz.testing.tracing.numpy.reductions import HANDLERS, no_options
 from gradfuzz.testing.tracing.numpy.ufuncs import handler_of
@@ -37,7 +37,7 @@ wrapped.
 # Choosing and joining ---------------------------------------------------------------------------------------
 
 
-def _where(trace: Trace, condition: Any, *sides: Any) -> Any:
+def _where(trace: NumpyTrace, condition: Any, *sides: Any) -> Any:
     if not sides:
         raise trace.refuse("numpy.where with a condition alone makes an array whose size depends on numbers")
     x, y = map(trace.raw, sides)
@@ -45,14 +45,16 @@ def _where(trace: Trace, condition: Any, *sides: Any) -> Any:
     return engine.where(as_kind(trace.raw(condition), "bool"), as_kind(x, kind), as_kind(y, kind))
 
 
-def _select(trace: Trace, conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0) -> Any:
+def _select(trace: NumpyTrace, conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0) -> Any:
     result = default
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = np.where(condition, choice, result)
     return result
 
 
-def _clip(trace: Trace, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **options: Any) -> Any:
+def _clip(
+    trace: NumpyTrace, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **options: Any
+) -> Any:
     low, high = options.pop("min", a_min), options.pop("max", a_max)
     no_options(trace, {**options, "out": out})
     if low is not None and high is not None and kind_of(trace.raw(a)) == "float":
@@ -61,7 +63,7 @@ def _clip(trace: Trace, a: Any, a_min: Any = None, a_max: Any = None, out: Any =
     return result if high is None else np.minimum(result, high)
 
 
-def _round(trace: Trace, a: Any, decimals: int = 0, out: Any = None) -> Any:
+def _round(trace: NumpyTrace, a: Any, decimals: int = 0, out: Any = None) -> Any:
     no_options(trace, {"out": out})
     if kind_of(trace.raw(a)) != "float":
         raise trace.refuse("numpy.round of ints; gradfuzz has that of floats")
@@ -71,44 +73,43 @@ def _round(trace: Trace, a: Any, decimals: int = 0, out: Any = None) -> Any:
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
 
 
-def _same_kind(trace: Trace, arrays: Sequence[Any]) -> list[Any]:
+def _same_kind(trace: NumpyTrace, arrays: Sequence[Any]) -> list[Any]:
     raws = [trace.raw(a) for a in arrays]
     kind = common_kind(*raws)
     return [as_kind(recorded(x), kind) for x in raws]
 
 
 def _concatenate(
-    trace: Trace, arrays: Sequence[Any], axis: int | None = 0, out: Any = None, **options: Any
+    trace: NumpyTrace, arrays: Sequence[Any], axis: int | None = 0, out: Any = None, **options: Any
 ) -> Any:
     no_options(trace, {**options, "out": out, "casting": None})
     parts = _same_kind(trace, list(arrays))
     return engine.concat([flat(p) for p in parts] if axis is None else parts, axis=axis or 0)
 
 
-def _stack(trace: Trace, arrays: Sequence[Any], axis: int = 0, out: Any = None, **options: Any) -> Any:
+def _stack(trace: NumpyTrace, arrays: Sequence[Any], axis: int = 0, out: Any = None, **options: Any) -> Any:
     return engine.stack(_same_kind(trace, list(arrays)), axis=axis)
 
 
 def _joined(at_least: Callable[[Any], Any], axis: Callable[[int], int]) -> Handler:
-    def handler(trace: Trace, arrays: Sequence[Any], **options: Any) -> Any:
+    def handler(trace: NumpyTrace, arrays: Sequence[Any], **options: Any) -> Any:
         parts = [at_least(a) for a in arrays]
         return _concatenate(trace, parts, axis=axis(max(p.ndim for p in parts)))
 
     return handler
 
 
-def _column_stack(trace: Trace, arrays: Sequence[Any]) -> Any:
+def _column_stack(trace: NumpyTrace, arrays: Sequence[Any]) -> Any:
     columns = [a if np.ndim(a) > 1 else np.reshape(a, (-1, 1)) for a in arrays]
     return _concatenate(trace, columns, axis=1)
 
 
-def _append(trace: Trace, a: Any, values: Any, axis: int | None = None) -> Any:
-    return _concatenate(
-        trace, [np.ravel(a), np.ravel(values)] if axis is None else [a, values], axis=axis or 0
-    )
+def _append(trace: NumpyTrace, a: Any, values: Any, axis: int | None = None) -> Any:
+    parts = [np.ravel(a), np.ravel(values)] if axis is None else [a, values]
+    return _concatenate(trace, parts, axis=axis or 0)
 
 
-def _block_pad(trace: Trace, a: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
+def _block_pad(trace: NumpyTrace, a: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
     """By running it on positions, in which -1 marks what is new."""
     x = trace.raw(a)
     value = options.pop("constant_values", 0)
@@ -118,27 +119,25 @@ def _block_pad(trace: Trace, a: Any, pad_width: Any, mode: str = "constant", **o
     if np.ndim(value) or options:
         raise trace.refuse("numpy.pad with several constants")
     padded = np.pad(places, pad_width, constant_values=-1)
-    kind = kind_of(x)
-    return engine.where(
-        padded >= 0, at_positions(x, np.where(padded < 0, 0, padded)), as_kind(trace.raw(value), kind)
-    )
+    inner = at_positions(x, np.where(padded < 0, 0, padded))
+    return engine.where(padded >= 0, inner, as_kind(trace.raw(value), kind_of(x)))
 
 
 def _take(
-    trace: Trace, a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+    trace: NumpyTrace, a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Any:
     x, chosen = trace.raw(a), trace.raw(indices)
     return engine.take(flat(x), chosen, axis=0) if axis is None else engine.take(x, chosen, axis=axis)
 
 
-def _take_along_axis(trace: Trace, arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def _take_along_axis(trace: NumpyTrace, arr: Any, indices: Any, axis: int | None = -1) -> Any:
     x, chosen = trace.raw(arr), trace.raw(indices)
     return engine.take_along_axis(flat(x) if axis is None else x, chosen, axis=0 if axis is None else axis)
 
 
 def _like(fill: Any) -> Handler:
     def handler(
-        trace: Trace, a: Any, *args: Any, dtype: Any = None, shape: Any = None, **options: Any
+        trace: NumpyTrace, a: Any, *args: Any, dtype: Any = None, shape: Any = None, **options: Any
     ) -> Any:
         kind = kind_of(trace.raw(a)) if dtype is None else trace.check(np.dtype(dtype))
         sizes = np.shape(trace.raw(a)) if shape is None else tuple(int(n) for n in np.atleast_1d(shape))
@@ -148,11 +147,11 @@ def _like(fill: Any) -> Handler:
     return handler
 
 
-def _copy(trace: Trace, a: Any, *args: Any, **options: Any) -> Any:
+def _copy(trace: NumpyTrace, a: Any, *args: Any, **options: Any) -> Any:
     return recorded(trace.raw(a))
 
 
-def _diff(trace: Trace, a: Any, n: int = 1, axis: int = -1, **options: Any) -> Any:
+def _diff(trace: NumpyTrace, a: Any, n: int = 1, axis: int = -1, **options: Any) -> Any:
     no_options(trace, options)
     x = recorded(trace.raw(a))
     place = axis % len(np.shape(x))
@@ -163,20 +162,17 @@ def _diff(trace: Trace, a: Any, n: int = 1, axis: int = -1, **options: Any) -> A
     return x
 
 
-def _real(trace: Trace, x: Any) -> Any:
+def _real(trace: NumpyTrace, x: Any) -> Any:
     return engine.real(trace.raw(x)) if kind_of(trace.raw(x)) == "complex" else x
 
 
-def _imag(trace: Trace, x: Any) -> Any:
-    return (
-        engine.imag(as_kind(trace.raw(x), "complex"))
-        if kind_of(trace.raw(x)) == "complex"
-        else np.zeros(np.shape(trace.raw(x)))[()]
-    )
+def _imag(trace: NumpyTrace, x: Any) -> Any:
+    raw = trace.raw(x)
+    return engine.imag(raw) if kind_of(raw) == "complex" else np.zeros(np.shape(raw))[()]
 
 
 def _decided(name: str) -> Handler:
-    def handler(trace: Trace, *args: Any, **options: Any) -> Any:
+    def handler(trace: NumpyTrace, *args: Any, **options: Any) -> Any:
         raise trace.refuse(
             f"numpy.{name} gives a bool of Python, which a program traced at one point would take as it is"
             " there; use numpy.where"
@@ -185,7 +181,7 @@ def _decided(name: str) -> Handler:
     return handler
 
 
-def _fill_diagonal(trace: Trace, a: Any, value: Any, wrap: bool = False) -> None:
+def _fill_diagonal(trace: NumpyTrace, a: Any, value: Any, wrap: bool = False) -> None:
     places = np.diagonal(np.arange(a.size).reshape(a.shape))
     a.replace(recorded(replaced_at(a.value, places, trace.raw(value))))
 
@@ -196,8 +192,8 @@ def _fill_diagonal(trace: Trace, a: Any, value: Any, wrap: bool = False) -> None
 def _moved(function: Any, *, views: bool) -> Handler:
     """A function that only moves entries, run on the positions of the entries."""
 
-    def handler(trace: Trace, a: Any, *args: Any, **options: Any) -> Any:
-        if any(isinstance(o, Recorder) for o in (*args, *options.values())):
+    def handler(trace: NumpyTrace, a: Any, *args: Any, **options: Any) -> Any:
+        if any(isinstance(o, RecordingArray) for o in (*args, *options.values())):
             raise trace.refuse(f"numpy.{function.__name__} by numbers that depend on the arguments")
         x = trace.raw(a)
         sizes = np.shape(x)
@@ -205,11 +201,8 @@ def _moved(function: Any, *, views: bool) -> Handler:
 
         def made(p: Any) -> Any:
             found = engine.reshape(x, p.shape) if _is_same_order(p, x) else at_positions(x, p)
-            return (
-                a.sharing(found)
-                if views and isinstance(a, Recorder) and isinstance(found, Value)
-                else trace.wrapped(found)
-            )
+            shares = views and isinstance(a, RecordingArray) and isinstance(found, Value)
+            return a.sharing(found) if shares else trace.wrapped(found)
 
         return [made(p) for p in places] if isinstance(places, (list, tuple)) else made(places)
 
@@ -223,69 +216,59 @@ def _is_same_order(places: Any, x: Any) -> bool:
 def _axes_moved(function: Any) -> Handler:
     """A permutation of axes, read off the shape of an array whose sizes are all different."""
 
-    def handler(trace: Trace, a: Any, *args: Any, **options: Any) -> Any:
+    def handler(trace: NumpyTrace, a: Any, *args: Any, **options: Any) -> Any:
         x = trace.raw(a)
         rank = len(np.shape(x))
-        axes = tuple(
-            n - 2 for n in function(np.broadcast_to(0, tuple(range(2, rank + 2))), *args, **options).shape
-        )
+        moved = function(np.broadcast_to(0, tuple(range(2, rank + 2))), *args, **options)
+        axes = tuple(n - 2 for n in moved.shape)
         found = engine.permute_dims(x, axes) if axes != tuple(range(rank)) else recorded(x)
-        return a.sharing(found) if isinstance(a, Recorder) else trace.wrapped(found)
+        return a.sharing(found) if isinstance(a, RecordingArray) else trace.wrapped(found)
 
     return handler
 
 
-def _broadcast_to(trace: Trace, array: Any, shape: Any, subok: bool = False) -> Any:
+def _broadcast_to(trace: NumpyTrace, array: Any, shape: Any, subok: bool = False) -> Any:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     return array.sharing(engine.broadcast_to(array.value, sizes))
 
 
-def _broadcast_arrays(trace: Trace, *arrays: Any, subok: bool = False) -> Any:
+def _broadcast_arrays(trace: NumpyTrace, *arrays: Any, subok: bool = False) -> Any:
     sizes = np.broadcast_shapes(*(np.shape(trace.raw(a)) for a in arrays))
     return tuple(np.broadcast_to(a, sizes) for a in arrays)
 
 
-def _shape(trace: Trace, a: Any) -> Any:
+def _shape(trace: NumpyTrace, a: Any) -> Any:
     return np.shape(trace.raw(a))
 
 
+def _size(trace: NumpyTrace, a: Any, axis: int | None = None) -> Any:
+    return int(np.prod(_shape(trace, a))) if axis is None else _shape(trace, a)[axis]
+
+
+def _diag(trace: NumpyTrace, v: Any, k: int = 0) -> Any:
+    x = trace.raw(v)
+    if len(np.shape(x)) == 2:
+        return engine.linalg.diagonal(x, offset=k)
+    n = np.shape(x)[0] + abs(k)
+    return replaced_at(np.zeros((n, n)), np.diagonal(np.arange(n * n).reshape(n, n), k), x)
+
+
 _VIEWS = (
-    "reshape",
-    "ravel",
-    "expand_dims",
-    "squeeze",
-    "flip",
-    "fliplr",
-    "flipud",
-    "rot90",
-    "diagonal",
-    "split",
-    "array_split",
-    "hsplit",
-    "vsplit",
-    "dsplit",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "unstack",
+    *("reshape", "ravel", "expand_dims", "squeeze", "flip", "fliplr", "flipud", "rot90", "diagonal"),
+    *("split", "array_split", "hsplit", "vsplit", "dsplit", "unstack"),
+    *("atleast_1d", "atleast_2d", "atleast_3d"),
 )
-_COPIES = ("repeat", "tile", "roll", "resize", "delete", "compress", "diagflat")
+_COPIES = ("repeat", "tile", "roll", "resize", "delete", "compress")
 _PERMUTATIONS = ("transpose", "swapaxes", "moveaxis", "rollaxis", "matrix_transpose")
 _DECISIONS = (
-    "allclose",
-    "array_equal",
-    "array_equiv",
-    "nonzero",
-    "argwhere",
-    "flatnonzero",
-    "unique",
+    *("allclose", "array_equal", "array_equiv", "nonzero", "argwhere", "flatnonzero", "unique"),
     "searchsorted",
 )
 
 _BY_NAME: dict[str, Handler] = {
     **HANDLERS,
     **{name: _moved(getattr(np, name), views=True) for name in _VIEWS if hasattr(np, name)},
-    **{name: _moved(getattr(np, name), views=False) for name in _COPIES if name != "diagflat"},
+    **{name: _moved(getattr(np, name), views=False) for name in _COPIES},
     **{name: _axes_moved(getattr(np, name)) for name in _PERMUTATIONS},
     **{name: _decided(name) for name in _DECISIONS},
     "where": _where,
@@ -320,20 +303,9 @@ _BY_NAME: dict[str, Handler] = {
     "broadcast_arrays": _broadcast_arrays,
     "shape": _shape,
     "ndim": lambda trace, a: len(_shape(trace, a)),
-    "size": lambda trace, a, axis=None: (
-        int(np.prod(_shape(trace, a))) if axis is None else _shape(trace, a)[axis]
-    ),
-    "diag": lambda trace, v, k=0: _diag(trace, v, k),
+    "size": _size,
+    "diag": _diag,
 }
-
-
-def _diag(trace: Trace, v: Any, k: int) -> Any:
-    x = trace.raw(v)
-    if len(np.shape(x)) == 2:
-        return engine.linalg.diagonal(x, offset=k)
-    n = np.shape(x)[0] + abs(k)
-    return replaced_at(np.zeros((n, n)), np.diagonal(np.arange(n * n).reshape(n, n), k), x)
-
 
 FUNCTIONS: dict[Any, Handler] = {
     **{getattr(np, name): handler for name, handler in _BY_NAME.items() if hasattr(np, name)},
@@ -342,72 +314,51 @@ FUNCTIONS: dict[Any, Handler] = {
 """By NumPy's function itself."""
 
 
-def call(trace: Trace, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call(trace: NumpyTrace, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What `__array_function__` does."""
     _one_precision(trace, args)
     handler = FUNCTIONS.get(function)
     if handler is not None:
         return trace.wrapped(handler(trace, *args, **kwargs))
+    nothing = f"the NumPy function {function.__name__} has no counterpart among the ops of gradfuzz"
     written = getattr(function, "_implementation", None)
     if written is None:
-        raise trace.refuse(
-            f"the NumPy function {function.__name__} has no counterpart among the ops of gradfuzz"
-        )
+        raise trace.refuse(nothing)
     try:
         return written(*args, **kwargs)
     except UntraceableError:
         raise
     except Exception as error:
-        raise trace.refuse(
-            f"the NumPy function {function.__name__} has no counterpart among the ops of gradfuzz"
-            f" ({type(error).__name__}: {error})"
-        ) from error
+        raise trace.refuse(f"{nothing} ({type(error).__name__}: {error})") from error
 
 
-def _one_precision(trace: Trace, args: Sequence[Any]) -> None:
+def _one_precision(trace: NumpyTrace, args: Sequence[Any]) -> None:
     for a in args:
         for entry in a if isinstance(a, (list, tuple)) else [a]:
             if isinstance(entry, (np.ndarray, np.generic)) and entry.dtype.kind in "fc":
                 trace.check(np.result_type(entry.dtype, trace.dtype))
 
 
-_METHODS = {
-    *(
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "argsort",
-        "clip",
-        "compress",
-        "copy",
-        "cumprod",
-        "cumsum",
-        "diagonal",
-        "dot",
-        "max",
-        "mean",
-        "min",
-        "prod",
-        "round",
-    ),
-    *("ravel", "repeat", "reshape", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var"),
-}
+_METHODS = (
+    *("all", "any", "argmax", "argmin", "argsort", "clip", "compress", "copy", "cumprod", "cumsum"),
+    *("diagonal", "dot", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round", "squeeze"),
+    *("std", "sum", "swapaxes", "take", "trace", "transpose", "var"),
+)
 
 
-def method(x: Recorder, name: str) -> Any:
+def method(x: RecordingArray, name: str) -> Any:
     """A method of an array: of NumPy's functions that of its name; of ufuncs, too, by which NumPy computes
     with arrays of objects.
     """
     if name in _METHODS:
         function = getattr(np, name)
-        if name in ("reshape", "transpose"):
-            return lambda *args, **options: function(
-                x,
-                *([args] if args and not (len(args) == 1 and not isinstance(args[0], int)) else args),
-                **options,
-            )
-        return lambda *args, **options: function(x, *args, **options)
+
+        def called(*args: Any, **options: Any) -> Any:
+            if name in ("reshape", "transpose") and args and isinstance(args[0], int):
+                args = (args,)  # sizes one by one
+            return function(x, *args, **options)
+
+        return called
     special: dict[str, Callable[..., Any]] = {
         "flatten": lambda order="C": np.copy(np.ravel(x, order=order)),
         "astype": lambda dtype, *args, copy=True, **options: (
@@ -427,21 +378,21 @@ def method(x: Recorder, name: str) -> Any:
     )
 
 
-def _refuse_view(x: Recorder) -> Any:
+def _refuse_view(x: RecordingArray) -> Any:
     raise x.home.refuse("ndarray.view with another dtype reads bits")
 
 
-def _astype(x: Recorder, dtype: Any) -> Any:
+def _astype(x: RecordingArray, dtype: Any) -> Any:
     try:
-        return Recorder(x.home, recorded(as_kind(x.value, x.home.check(np.dtype(dtype)))))
+        return RecordingArray(x.home, recorded(as_kind(x.value, x.home.check(np.dtype(dtype)))))
     except UntraceableError as error:
         raise x.home.refuse(error.reason) from error
 
 
-class Namespace:
+class RecordingNamespace:
     """The array API namespace of arrays that record: NumPy's, but for what makes arrays of others."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: NumpyTrace) -> None:
         self._trace = trace
 
     def __getattr__(self, name: str) -> Any:
@@ -449,12 +400,12 @@ class Namespace:
 
     def asarray(self, x: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
         """An array that records stays one."""
-        if not isinstance(x, Recorder):
+        if not isinstance(x, RecordingArray):
             made = np.asarray(x)
             x = self._trace.wrapped(recorded(self._trace.raw(made))) if made.dtype == object else made
         if dtype is None:
             return np.copy(x) if copy else x
-        return _astype(x, dtype) if isinstance(x, Recorder) else np.asarray(x, dtype)
+        return _astype(x, dtype) if isinstance(x, RecordingArray) else np.asarray(x, dtype)
 
     def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
         """`x` as another dtype."""

@@ -10,43 +10,36 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine import linalg
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import norm
+from gradfuzz.testing.tracing.compositions import cross, norm
 from gradfuzz.testing.tracing.graph import need_symmetric
-from gradfuzz.testing.tracing.numpy.array import Trace
+from gradfuzz.testing.tracing.numpy.array import NumpyTrace
 
 Handler = Callable[..., Any]
 
 
-def _solve(trace: Trace, a: Any, b: Any) -> Any:
-    """A right side of one axis is a vector, as NumPy has it since 2.0."""
-    return linalg.solve(trace.raw(a), trace.raw(b))
-
-
-def _qr(trace: Trace, a: Any, mode: str = "reduced") -> Any:
+def _qr(trace: NumpyTrace, a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise trace.refuse(f"numpy.linalg.qr with mode={mode!r}")
     q, r = linalg.qr(trace.raw(a), mode="complete" if mode == "complete" else "reduced")
     return r if mode == "r" else _named(np.linalg.qr, trace, (q, r))
 
 
-def _named(function: Any, trace: Trace, parts: Sequence[Any]) -> Any:
+def _named(function: Any, trace: NumpyTrace, parts: Sequence[Any]) -> Any:
     """The parts as the named tuple in which NumPy returns them."""
     return function(np.eye(1)).__class__(*map(trace.wrapped, parts))
 
 
 def _svd(
-    trace: Trace, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    trace: NumpyTrace, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     if hermitian:
         raise trace.refuse("numpy.linalg.svd with hermitian=True")
-    return (
-        _named(np.linalg.svd, trace, linalg.svd(trace.raw(a), full_matrices=full_matrices))
-        if compute_uv
-        else linalg.svdvals(trace.raw(a))
-    )
+    if not compute_uv:
+        return linalg.svdvals(trace.raw(a))
+    return _named(np.linalg.svd, trace, linalg.svd(trace.raw(a), full_matrices=full_matrices))
 
 
-def _symmetric(trace: Trace, a: Any, name: str) -> Any:
+def _symmetric(trace: NumpyTrace, a: Any, name: str) -> Any:
     """A matrix that is symmetric whatever the arguments are: then it is no matter which triangle is read."""
     x = trace.raw(a)
     try:
@@ -56,78 +49,72 @@ def _symmetric(trace: Trace, a: Any, name: str) -> Any:
     return x
 
 
-def _eigh(trace: Trace, a: Any, UPLO: str = "L") -> Any:
+def _cholesky(trace: NumpyTrace, a: Any, /, *, upper: bool = False) -> Any:
+    return linalg.cholesky(_symmetric(trace, a, "cholesky"), upper=upper)
+
+
+def _eigh(trace: NumpyTrace, a: Any, UPLO: str = "L") -> Any:
     return _named(np.linalg.eigh, trace, linalg.eigh(_symmetric(trace, a, "eigh")))
 
 
-def _eigvalsh(trace: Trace, a: Any, UPLO: str = "L") -> Any:
-    return linalg.eigvalsh(_symmetric(trace, a, "eigvalsh"))
-
-
-def _pinv(trace: Trace, a: Any, *options: Any, **more: Any) -> Any:
+def _pinv(trace: NumpyTrace, a: Any, *options: Any, **more: Any) -> Any:
     if options or any(v not in (None, False) for v in more.values()):
         raise trace.refuse("numpy.linalg.pinv with a tolerance of its own, or of Hermitian matrices")
     return linalg.pinv(trace.raw(a))
 
 
-def _norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm(trace: NumpyTrace, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     raw = trace.raw(x)
     rank = len(np.shape(raw))
-    if axis is None and (
-        ord is None or (ord in (2, "fro") and rank == (2 if ord == "fro" else 1)) or rank == 1
-    ):
-        return norm(raw, 2.0 if ord in (None, "fro") else float(ord), keepdims=keepdims)
     axes = tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    if len(axes) == 1:
-        return norm(raw, 2.0 if ord is None else float(ord), axes=axes, keepdims=keepdims)
-    if ord in (None, "fro"):
-        return norm(raw, 2.0, axes=axes, keepdims=keepdims)
+    if len(axes) == 1 or ord in (None, "fro"):
+        return norm(raw, 2.0 if ord in (None, "fro") else float(ord), axes=axes, keepdims=keepdims)
     if [a % rank for a in axes] != [rank - 2, rank - 1]:
         raise trace.refuse("numpy.linalg.norm of matrices that are not the last two axes")
     orders: dict[Any, Any] = {np.inf: "inf", -np.inf: "-inf"}
     return linalg.matrix_norm(raw, ord=orders.get(ord, ord), keepdims=keepdims)
 
 
-def _vector_norm(trace: Trace, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def _vector_norm(
+    trace: NumpyTrace, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
+) -> Any:
     axes = None if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     return norm(trace.raw(x), float(ord), axes=axes, keepdims=keepdims)
 
 
-def _matrix_norm(trace: Trace, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def _matrix_norm(trace: NumpyTrace, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return _norm(trace, x, ord, (-2, -1), keepdims)
 
 
-def _multi_dot(trace: Trace, arrays: Sequence[Any], *, out: Any = None) -> Any:
+def _multi_dot(trace: NumpyTrace, arrays: Sequence[Any], *, out: Any = None) -> Any:
     result = trace.raw(arrays[0])
     for a in arrays[1:]:
         result = engine.matmul(result, trace.raw(a))
     return result
 
 
-def _lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
+def _lstsq(trace: NumpyTrace, a: Any, b: Any, rcond: Any = None) -> Any:
     """The solution; what else NumPy gives has no counterpart."""
     return trace.wrapped(linalg.lstsq(trace.raw(a), trace.raw(b))), None, None, None
 
 
-def _cross(trace: Trace, a: Any, b: Any, /, *, axis: int = -1) -> Any:
-    x, y = trace.raw(a), trace.raw(b)
-    after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
-    return engine.take(x, after, axis=axis) * engine.take(y, before, axis=axis) - engine.take(
-        x, before, axis=axis
-    ) * engine.take(y, after, axis=axis)
+def _cross(trace: NumpyTrace, a: Any, b: Any, /, *, axis: int = -1) -> Any:
+    return cross(trace.raw(a), trace.raw(b), axis=axis)
+
+
+def _vecdot(trace: NumpyTrace, a: Any, b: Any, /, *, axis: int = -1) -> Any:
+    return engine.sum(engine.conj(trace.raw(a)) * trace.raw(b), axis=axis)
 
 
 LINALG: dict[str, Handler] = {
     "inv": lambda trace, a: linalg.inv(trace.raw(a)),
-    "solve": _solve,
+    "solve": lambda trace, a, b: linalg.solve(trace.raw(a), trace.raw(b)),  # a vector is one, as since 2.0
     "det": lambda trace, a: linalg.det(trace.raw(a)),
     "slogdet": lambda trace, a: _named(np.linalg.slogdet, trace, linalg.slogdet(trace.raw(a))),
-    "cholesky": lambda trace, a, /, *, upper=False: linalg.cholesky(
-        _symmetric(trace, a, "cholesky"), upper=upper
-    ),
+    "cholesky": _cholesky,
     "qr": _qr,
     "eigh": _eigh,
-    "eigvalsh": _eigvalsh,
+    "eigvalsh": lambda trace, a, UPLO="L": linalg.eigvalsh(_symmetric(trace, a, "eigvalsh")),
     "eig": lambda trace, a: _named(np.linalg.eig, trace, linalg.eig(trace.raw(a))),
     "eigvals": lambda trace, a: linalg.eigvals(trace.raw(a)),
     "svd": _svd,
@@ -146,8 +133,6 @@ LINALG: dict[str, Handler] = {
     "matmul": lambda trace, a, b, /: engine.matmul(trace.raw(a), trace.raw(b)),
     "matrix_transpose": lambda trace, x, /: np.matrix_transpose(x),
     "tensordot": lambda trace, a, b, /, *, axes=2: np.tensordot(a, b, axes),
-    "vecdot": lambda trace, a, b, /, *, axis=-1: engine.sum(
-        engine.conj(trace.raw(a)) * trace.raw(b), axis=axis
-    ),
+    "vecdot": _vecdot,
 }
 """By the name of the function in numpy.linalg."""

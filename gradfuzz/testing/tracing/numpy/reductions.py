@@ -10,7 +10,7 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.testing.tracing.compositions import as_kind, ascending, flat, kind_of, recorded, variance
-from gradfuzz.testing.tracing.numpy.array import Trace
+from gradfuzz.testing.tracing.numpy.array import NumpyTrace
 
 Axis = int | tuple[int, ...] | None
 Handler = Callable[..., Any]
@@ -28,15 +28,20 @@ def _axes(axis: Any) -> Axis:
     return tuple(axis) if isinstance(axis, (list, tuple)) else axis
 
 
-def no_options(trace: Trace, options: dict[str, Any]) -> None:
+def no_options(trace: NumpyTrace, options: dict[str, Any]) -> None:
     given = [k for k, v in options.items() if v is not None and v is not True]
     if given:
         raise trace.refuse(f"the option {given[0]} of a NumPy function, which gradfuzz has not")
 
 
+def _over(op: str, x: Any, axis: Any, keepdims: Any) -> Any:
+    """An op over axes; of a scalar, the scalar."""
+    return apply(op, x, axis=_axes(axis), keepdims=keepdims is True) if np.shape(x) else x
+
+
 def _reduction(op: str) -> Handler:
     def handler(
-        trace: Trace,
+        trace: NumpyTrace,
         a: Any,
         axis: Any = None,
         dtype: Any = None,
@@ -44,51 +49,39 @@ def _reduction(op: str) -> Handler:
         keepdims: Any = False,
         **options: Any,
     ) -> Any:
-        no_options(
-            trace,
-            {
-                **options,
-                "out": out,
-                "dtype": None if dtype is None or np.dtype(dtype) == trace.dtype else dtype,
-            },
-        )
-        x = _number(trace.raw(a))
-        if not np.shape(x):
-            return as_kind(x, "float") if op == "mean" else x
-        return apply(op, x, axis=_axes(axis), keepdims=keepdims is True)
+        other = None if dtype is None or np.dtype(dtype) == trace.dtype else dtype
+        no_options(trace, {**options, "out": out, "dtype": other})
+        result = _over(op, _number(trace.raw(a)), axis, keepdims)
+        return as_kind(result, "float") if op == "mean" else result
 
     return handler
 
 
-def _extreme(op: str) -> Handler:
+def _extreme(op: str, of_two: str, neutral: float) -> Handler:
     def handler(
-        trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+        trace: NumpyTrace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
     ) -> Any:
         least = options.pop("initial", None)
         no_options(trace, {**options, "out": out})
-        x = trace.raw(a)
-        result = apply(op, x, axis=_axes(axis), keepdims=keepdims is True) if np.shape(x) else x
-        if least is None or least == (-np.inf if op == "amax" else np.inf):
-            return result
-        return apply("maximum" if op == "amax" else "minimum", result, trace.raw(least))
+        result = _over(op, trace.raw(a), axis, keepdims)
+        return result if least is None or least == neutral else apply(of_two, result, trace.raw(least))
 
     return handler
 
 
 def _quantifier(op: str) -> Handler:
     def handler(
-        trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+        trace: NumpyTrace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
     ) -> Any:
         no_options(trace, {**options, "out": out})
-        x = as_kind(trace.raw(a), "bool")
-        return apply(op, x, axis=_axes(axis), keepdims=keepdims is True) if np.shape(x) else x
+        return _over(op, as_kind(trace.raw(a), "bool"), axis, keepdims)
 
     return handler
 
 
 def _arg(op: str) -> Handler:
     def handler(
-        trace: Trace, a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False
+        trace: NumpyTrace, a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False
     ) -> Any:
         no_options(trace, {"out": out})
         return apply(op, _number(trace.raw(a)), axis=axis, keepdims=keepdims is True)
@@ -97,7 +90,7 @@ def _arg(op: str) -> Handler:
 
 
 def _var(
-    trace: Trace,
+    trace: NumpyTrace,
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -113,19 +106,17 @@ def _var(
     return variance(trace.raw(a), axis=axes, correction=chosen, keepdims=keepdims is True)  # type: ignore[arg-type]
 
 
-def _std(trace: Trace, a: Any, *args: Any, **options: Any) -> Any:
+def _std(trace: NumpyTrace, a: Any, *args: Any, **options: Any) -> Any:
     return engine.sqrt(_var(trace, a, *args, **options))
 
 
-def _ptp(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    x = trace.raw(a)
-    return engine.amax(x, axis=_axes(axis), keepdims=keepdims is True) - engine.amin(
-        x, axis=_axes(axis), keepdims=keepdims is True
-    )
+def _ptp(trace: NumpyTrace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    x, over = trace.raw(a), {"axis": _axes(axis), "keepdims": keepdims is True}
+    return apply("amax", x, **over) - apply("amin", x, **over)
 
 
 def _average(
-    trace: Trace,
+    trace: NumpyTrace,
     a: Any,
     axis: Any = None,
     weights: Any = None,
@@ -138,50 +129,43 @@ def _average(
             "numpy.average in a form that gradfuzz has not; use numpy.mean, or the quotient of two sums"
         )
     x, w = trace.raw(a), trace.raw(weights)
-    if np.shape(x) != np.shape(w):
-        w = engine.reshape(
-            w, tuple(n if k == axis % len(np.shape(x)) else 1 for k, n in enumerate(np.shape(x)))
-        )
-    total = engine.sum(x * w, axis=_axes(axis), keepdims=keepdims is True)
-    return total / engine.sum(
-        recorded(w) if np.shape(w) == np.shape(x) else engine.broadcast_to(w, np.shape(x)),
-        axis=_axes(axis),
-        keepdims=keepdims is True,
+    shape, over = np.shape(x), {"axis": _axes(axis), "keepdims": keepdims is True}
+    if np.shape(w) != shape:
+        w = engine.reshape(w, tuple(n if k == axis % len(shape) else 1 for k, n in enumerate(shape)))
+    total = apply("sum", x * w, **over)
+    return total / apply(
+        "sum", recorded(w) if np.shape(w) == shape else engine.broadcast_to(w, shape), **over
     )
 
 
 def _scan(op: str) -> Handler:
     def handler(
-        trace: Trace, a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, **options: Any
+        trace: NumpyTrace, a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, **options: Any
     ) -> Any:
         no_options(trace, {**options, "out": out, "dtype": dtype})
         x = _number(trace.raw(a))
-        return (
-            apply(op, flat(x), axis=0)
-            if axis is None and len(np.shape(x)) != 1
-            else apply(op, x, axis=axis or 0)
-        )
+        return apply(op, flat(x) if axis is None and len(np.shape(x)) != 1 else x, axis=axis or 0)
 
     return handler
 
 
-def _count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def _count_nonzero(trace: NumpyTrace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return engine.sum(as_kind(as_kind(trace.raw(a), "bool"), "int"), axis=_axes(axis), keepdims=keepdims)
 
 
-def _sort(trace: Trace, a: Any, axis: int | None = -1, **options: Any) -> Any:
+def _sort(trace: NumpyTrace, a: Any, axis: int | None = -1, **options: Any) -> Any:
     descending = options.pop("descending", False)
     x = trace.raw(a)
     return ascending(flat(x) if axis is None else x, -1 if axis is None else axis, descending=descending)[0]
 
 
-def _argsort(trace: Trace, a: Any, axis: int | None = -1, **options: Any) -> Any:
+def _argsort(trace: NumpyTrace, a: Any, axis: int | None = -1, **options: Any) -> Any:
     x = trace.raw(a)
     return engine.argsort(flat(x) if axis is None else x, axis=-1 if axis is None else axis)
 
 
 def _median(
-    trace: Trace,
+    trace: NumpyTrace,
     a: Any,
     axis: Any = None,
     out: Any = None,
@@ -202,23 +186,28 @@ def _median(
 # Products ---------------------------------------------------------------------------------------------------
 
 
-def _dot(trace: Trace, a: Any, b: Any, out: Any = None) -> Any:
+def _dot(trace: NumpyTrace, a: Any, b: Any, out: Any = None) -> Any:
     x, y = trace.raw(a), trace.raw(b)
     if not np.ndim(x) or not np.ndim(y):
         return x * y
     return engine.matmul(x, y) if np.ndim(y) < 3 else trace.raw(np.tensordot(a, b, (-1, -2)))
 
 
-def _outer(trace: Trace, a: Any, b: Any, out: Any = None) -> Any:
+def _outer(trace: NumpyTrace, a: Any, b: Any, out: Any = None) -> Any:
     return engine.linalg.outer(flat(recorded(trace.raw(a))), flat(recorded(trace.raw(b))))
 
 
-def _inner(trace: Trace, a: Any, b: Any) -> Any:
+def _kron(trace: NumpyTrace, a: Any, b: Any) -> Any:
+    matrices = np.ndim(a) == np.ndim(b) == 2
+    return engine.linalg.kron(trace.raw(a), trace.raw(b)) if matrices else flat(_outer(trace, a, b))
+
+
+def _inner(trace: NumpyTrace, a: Any, b: Any) -> Any:
     x, y = trace.raw(a), trace.raw(b)
     return x * y if not np.ndim(x) or not np.ndim(y) else trace.raw(np.tensordot(a, b, (-1, -1)))
 
 
-def _tensordot(trace: Trace, a: Any, b: Any, axes: Any = 2) -> Any:
+def _tensordot(trace: NumpyTrace, a: Any, b: Any, axes: Any = 2) -> Any:
     """By letters, as an einsum."""
     x, y = trace.raw(a), trace.raw(b)
     m, n = len(np.shape(x)), len(np.shape(y))
@@ -233,17 +222,16 @@ def _tensordot(trace: Trace, a: Any, b: Any, axes: Any = 2) -> Any:
     return engine.linalg.einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", x, y)
 
 
-def _einsum(trace: Trace, *operands: Any, **options: Any) -> Any:
+def _einsum(trace: NumpyTrace, *operands: Any, **options: Any) -> Any:
     subscripts, *arrays = operands
     if not isinstance(subscripts, str):
         raise trace.refuse("numpy.einsum with lists of axes; write the subscripts as text")
     raws = [trace.raw(a) for a in arrays]
     terms, _, result = subscripts.replace(" ", "").partition("->")
     free = [c for c in (chr(k) for k in range(65, 91)) if c not in subscripts]
-    spread = [
-        "".join(free[: np.ndim(x) - len(t.replace("...", ""))]) if "..." in t else ""
-        for t, x in zip(terms.split(","), raws, strict=True)
-    ]
+    named = list(zip(terms.split(","), raws, strict=True))
+    more = [np.ndim(x) - len(t.replace("...", "")) if "..." in t else 0 for t, x in named]
+    spread = ["".join(free[:count]) for count in more]
     if len({s for s in spread if s}) > 1:
         raise trace.refuse("numpy.einsum with ellipses for different numbers of axes")
     all_spread = max(spread, key=len)
@@ -258,7 +246,13 @@ def _einsum(trace: Trace, *operands: Any, **options: Any) -> Any:
 
 
 def _trace(
-    trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    trace: NumpyTrace,
+    a: Any,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: Any = None,
 ) -> Any:
     x = trace.raw(a)
     rank = len(np.shape(x))
@@ -270,20 +264,16 @@ def _trace(
 
 HANDLERS: dict[str, Handler] = {
     **{name: _reduction(name) for name in ("sum", "prod", "mean")},
-    "max": _extreme("amax"),
-    "min": _extreme("amin"),
-    "all": _quantifier("all"),
-    "any": _quantifier("any"),
-    "argmax": _arg("argmax"),
-    "argmin": _arg("argmin"),
+    "max": _extreme("amax", "maximum", -np.inf),
+    "min": _extreme("amin", "minimum", np.inf),
+    **{name: _quantifier(name) for name in ("all", "any")},
+    **{name: _arg(name) for name in ("argmax", "argmin")},
     "var": _var,
     "std": _std,
     "ptp": _ptp,
     "average": _average,
-    "cumsum": _scan("cumulative_sum"),
-    "cumprod": _scan("cumulative_prod"),
-    "cumulative_sum": _scan("cumulative_sum"),
-    "cumulative_prod": _scan("cumulative_prod"),
+    **dict.fromkeys(("cumsum", "cumulative_sum"), _scan("cumulative_sum")),
+    **dict.fromkeys(("cumprod", "cumulative_prod"), _scan("cumulative_prod")),
     "count_nonzero": _count_nonzero,
     "sort": _sort,
     "argsort": _argsort,
@@ -297,10 +287,6 @@ HANDLERS: dict[str, Handler] = {
     "trace": _trace,
     "tril": lambda trace, m, k=0: engine.linalg.tril(trace.raw(m), k=k),
     "triu": lambda trace, m, k=0: engine.linalg.triu(trace.raw(m), k=k),
-    "kron": lambda trace, a, b: (
-        engine.linalg.kron(trace.raw(a), trace.raw(b))
-        if np.ndim(a) == np.ndim(b) == 2
-        else flat(_outer(trace, a, b))
-    ),
+    "kron": _kron,
 }
 """By the name of the function in numpy."""

@@ -20,7 +20,7 @@ from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.tracing.compositions import kind_of
 from gradfuzz.testing.tracing.graph import confirm, finished, float_dtype, inputs_of
 from gradfuzz.testing.tracing.leaves import leaves_of
-from gradfuzz.testing.tracing.numpy.array import Recorder, Trace
+from gradfuzz.testing.tracing.numpy.array import NumpyTrace, RecordingArray
 
 
 def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
@@ -30,12 +30,12 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     lists and dicts. `UntraceableError` where there is no such program.
     """
     arrays = [np.asarray(a) for a in args]
-    trace = Trace(float_dtype(arrays))
+    trace = NumpyTrace(float_dtype(arrays))
 
     def run(*values: Value) -> tuple[Any, ...]:
         with _unspoilt(trace):
             try:
-                result = f(*(Recorder(trace, value) for value in values))
+                result = f(*(RecordingArray(trace, value) for value in values))
             except UntraceableError as error:
                 raise trace.refused or error from error
             except Exception as error:  # whatever f raises, there is no program
@@ -58,7 +58,7 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
 
 
 @contextlib.contextmanager
-def _unspoilt(trace: Trace) -> Iterator[None]:
+def _unspoilt(trace: NumpyTrace) -> Iterator[None]:
     """Puts the entries back of arrays that the function wrote to."""
     try:
         yield
@@ -68,9 +68,9 @@ def _unspoilt(trace: Trace) -> Iterator[None]:
         trace.spoilt.clear()
 
 
-def _output(trace: Trace, leaf: Any) -> Any:
+def _output(trace: NumpyTrace, leaf: Any) -> Any:
     """What `f` returned, as an output of a program."""
-    if not isinstance(leaf, (Recorder, np.ndarray, np.generic, bool, int, float, complex)):
+    if not isinstance(leaf, (RecordingArray, np.ndarray, np.generic, bool, int, float, complex)):
         raise UntraceableError(f"the function returns {type(leaf).__name__} {leaf!r:.60}; return arrays")
     value = trace.raw(leaf)
     if kind_of(value) == "complex":

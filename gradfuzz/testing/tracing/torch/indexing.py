@@ -14,9 +14,13 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, flat, replaced_at
+from gradfuzz.testing.tracing.compositions import flat, from_front, kind_of, replaced_at, spread
 from gradfuzz.testing.tracing.torch.moves import moved, positions, scattered
 from gradfuzz.testing.tracing.torch.values import Handler, Out, operand
+
+_MAY_BE_ONE = (
+    "to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+)
 
 
 def _index_select(out: Out, x: Any, dim: int, index: Any) -> Any:
@@ -24,14 +28,6 @@ def _index_select(out: Out, x: Any, dim: int, index: Any) -> Any:
     if not np.ndim(x):
         return x
     return engine.take(x, index if np.ndim(index) else engine.reshape(index, (1,)), axis=dim)
-
-
-def _embedding(out: Out, weight: Any, indices: Any, *options: Any) -> Any:
-    return engine.take(operand(weight), operand(indices), axis=0)
-
-
-def _take(out: Out, x: Any, index: Any) -> Any:
-    return engine.take(flat(operand(x)), operand(index), axis=0)
 
 
 def _within(x: Any, index_shape: Sequence[int], dim: int) -> Any:
@@ -54,18 +50,13 @@ def _linear(index: Any, sizes: Sequence[int], dim: int) -> Any:
     """Where in row-major order the entries stand that a gather along `dim` reads."""
     strides = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
     places = np.indices(tuple(np.shape(index)))
-    rest = sum(
-        (places[a] * strides[a] for a in range(len(sizes)) if a != dim), np.zeros(np.shape(index), np.int64)
-    )
-    if isinstance(index, Value):
-        index = engine.where(index < 0, index + sizes[dim], index)
-        return index * strides[dim] + rest
-    index = np.asarray(index)
-    return np.where(index < 0, index + sizes[dim], index) * strides[dim] + rest
+    others = (places[a] * strides[a] for a in range(len(sizes)) if a != dim)
+    rest = sum(others, np.zeros(np.shape(index), np.int64))
+    return from_front(index, sizes[dim]) * strides[dim] + rest
 
 
 def _scatter_add(out: Out, x: Any, dim: int, index: Any, source: Any) -> Any:
-    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    x, index, source = out.cast(x), operand(index), out.cast(source)
     if not np.ndim(x):
         return x + engine.reshape(source, ())
     return _added(x, dim % np.ndim(x), index, _cut(source, np.shape(index)))
@@ -84,7 +75,7 @@ def _added(x: Any, dim: int, index: Any, source: Any) -> Any:
 def _scatter(out: Out, x: Any, dim: int, index: Any, source: Any, *, reduce: str | None = None) -> Any:
     if reduce is not None:
         raise UntraceableError(f"scatter with reduce={reduce!r}; gradfuzz has scatter and scatter_add")
-    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    x, index, source = out.cast(x), operand(index), out.cast(source)
     if not np.ndim(x):
         return engine.reshape(source, ())
     dim %= np.ndim(x)
@@ -93,10 +84,7 @@ def _scatter(out: Out, x: Any, dim: int, index: Any, source: Any, *, reduce: str
     if not isinstance(index, Value):
         return replaced_at(x, _linear(index, np.shape(x), dim), source)
     if sizes[dim] != 1:
-        raise UntraceableError(
-            "a scatter to places that depend on the arguments: two of them may be one, and which write counts"
-            " is not defined"
-        )
+        raise UntraceableError(f"a scatter {_MAY_BE_ONE}")
     zeros = np.zeros(np.shape(x))
     hit = _added(np.zeros(np.shape(x), np.int64), dim, index, np.ones(sizes, np.int64)) > 0
     return engine.where(hit, _added(zeros, dim, index, source), x)
@@ -114,7 +102,7 @@ def _scatter_reduce(
 
 
 def _index_add(out: Out, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    x, index, source = out.cast(x), operand(index), out.cast(source)
     if not np.ndim(x):
         raise UntraceableError("index_add to a scalar")
     return engine.scatter_add(x, index, source * alpha if alpha != 1 else source, axis=dim)
@@ -137,13 +125,10 @@ def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
     order).
     """
     given = [(a, operand(i)) for a, i in enumerate(indices) if i is not None]
-    for _, index in given:
-        if (isinstance(index, Value) and index.type.dtype == "bool") or (
-            not isinstance(index, Value) and np.asarray(index).dtype == bool
-        ):
-            raise UntraceableError(
-                "a mask as an index makes an array whose size depends on numbers; use torch.where"
-            )
+    if any(kind_of(index) == "bool" for _, index in given):
+        raise UntraceableError(
+            "a mask as an index makes an array whose size depends on numbers; use torch.where"
+        )
     if len(given) == 1:
         return given[0]
     axes = tuple(a for a, _ in given)
@@ -151,83 +136,56 @@ def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
         raise UntraceableError("several index tensors that do not stand first; gradfuzz has leading ones")
     total: Any = 0
     for a, index in given:
-        size = sizes[a]
-        inside = (
-            engine.where(index < 0, index + size, index)
-            if isinstance(index, Value)
-            else np.where(index < 0, index + size, index)
-        )
-        total = inside if a == 0 else total * size + inside
+        total = total * sizes[a] + from_front(index, sizes[a]) if a else from_front(index, sizes[a])
     return axes, total
 
 
 def _index_put(
     out: Out, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False
 ) -> Any:
-    x, values = as_kind(operand(x), out.kind), as_kind(operand(values), out.kind)
+    x, values = out.cast(x), out.cast(values)
     sizes = np.shape(x)
     if not any(isinstance(i, Value) for i in indices):
         places = torch.ops.aten.index.Tensor(positions(sizes), list(indices)).numpy()
         if not accumulate:
             return replaced_at(x, places, values)
-        spread = values if np.shape(values) == places.shape else engine.broadcast_to(values, places.shape)
-        return engine.reshape(engine.scatter_add(flat(x), places.ravel(), flat(spread), axis=0), sizes)
-    if (
-        len(indices) == 1
-        and indices[0].type.dtype == "bool"
-        and math.prod(np.shape(values)) == 1
-        and not accumulate
-    ):
-        mask = indices[0]
+        entries = flat(spread(values, places.shape))
+        return engine.reshape(engine.scatter_add(flat(x), places.ravel(), entries, axis=0), sizes)
+    mask, *more = indices
+    if not more and mask.type.dtype == "bool" and math.prod(np.shape(values)) == 1 and not accumulate:
         mask = engine.reshape(mask, (*mask.shape, *[1] * (len(sizes) - len(mask.shape))))
         return engine.where(mask, engine.reshape(values, ()), x)
     if not accumulate:
-        raise UntraceableError(
-            "an assignment to places that depend on the arguments: two of them may be one, and which write"
-            " counts is not defined"
-        )
+        raise UntraceableError(f"an assignment {_MAY_BE_ONE}")
     axis, index = _one_index(indices, sizes)
-    if axis == 0:
-        axis = (0,)
+    axis = (0,) if axis == 0 else axis
     if isinstance(axis, int):
         raise UntraceableError("an assignment by an index tensor that does not stand first")
     rest = sizes[len(axis) :]
     rows = engine.reshape(x, (math.prod(sizes[: len(axis)]), *rest))
-    whole = (*np.shape(index), *rest)
-    spread = values if np.shape(values) == whole else engine.broadcast_to(values, whole)
-    return engine.reshape(engine.scatter_add(rows, index, spread, axis=0), sizes)
-
-
-def _by_dim(positions: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
-    return torch.index_select(positions, dim, index)
-
-
-def _index_fill(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _index_copy(out, x, dim, index, operand(value))
+    added = engine.scatter_add(rows, index, spread(values, (*np.shape(index), *rest)), axis=0)
+    return engine.reshape(added, sizes)
 
 
 def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
     if isinstance(index, Value):
-        raise UntraceableError(
-            "an assignment to places that depend on the arguments: two of them may be one, and which write"
-            " counts is not defined"
-        )
-    return scattered(_by_dim)(out, x, value, dim, index)
+        raise UntraceableError(f"an assignment {_MAY_BE_ONE}")
+    return scattered(torch.index_select)(out, x, value, dim, index)
 
 
 HANDLERS: dict[str, Handler] = {
     "index_select": _index_select,
-    "embedding": _embedding,
-    "take": _take,
+    "embedding": lambda out, weight, indices, *options: engine.take(
+        operand(weight), operand(indices), axis=0
+    ),
+    "take": lambda out, x, index: engine.take(flat(operand(x)), operand(index), axis=0),
     "gather": _gather,
     "scatter_add": _scatter_add,
     "scatter": _scatter,
     "scatter_reduce": _scatter_reduce,
     "index_add": _index_add,
     "index": _index,
-    "index_put": _index_put,
-    "_unsafe_index_put": _index_put,
-    "index_fill": _index_fill,
-    "index_copy": _index_copy,
+    **dict.fromkeys(("index_put", "_unsafe_index_put"), _index_put),
+    **dict.fromkeys(("index_fill", "index_copy"), _index_copy),
 }
 """By the name of an op without its overload."""

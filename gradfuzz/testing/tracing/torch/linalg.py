@@ -12,14 +12,13 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine import linalg
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind
+from gradfuzz.testing.tracing.compositions import as_kind, cross, spread
 from gradfuzz.testing.tracing.graph import need_symmetric
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
 
 
 def _adjoint(x: Any) -> Any:
-    rank = np.ndim(x)
-    return engine.conj(engine.permute_dims(x, (*range(rank - 2), rank - 1, rank - 2)))
+    return engine.conj(_transposed(x))
 
 
 def _transposed(x: Any) -> Any:
@@ -96,11 +95,9 @@ def _eigh(out: Out, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
 def _svd(
     out: Out, x: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
 ) -> Any:
-    return (
-        linalg.svd(operand(x), full_matrices=full_matrices)
-        if compute_uv
-        else (UNSAID, linalg.svdvals(operand(x)), UNSAID)
-    )
+    if not compute_uv:
+        return UNSAID, linalg.svdvals(operand(x)), UNSAID
+    return linalg.svd(operand(x), full_matrices=full_matrices)
 
 
 def _lu(out: Out, x: Any, *, pivot: bool = True) -> Any:
@@ -136,24 +133,13 @@ def _diag(out: Out, x: Any, diagonal: int = 0) -> Any:
 
 
 def _cross(out: Out, x: Any, y: Any, *, dim: int = -1) -> Any:
-    """x2 y3 - x3 y2 and so on."""
-    x, y = (
-        engine.broadcast_to(operand(o), out.shape) if np.shape(operand(o)) != out.shape else operand(o)
-        for o in (x, y)
-    )
-    after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
-
-    def turned(z: Any, order: Any) -> Any:
-        return engine.take(z, order, axis=dim)
-
-    return turned(x, after) * turned(y, before) - turned(x, before) * turned(y, after)
+    return cross(spread(operand(x), out.shape), spread(operand(y), out.shape), axis=dim)
 
 
 def _cdist(out: Out, x: Any, y: Any, p: float = 2.0, *options: Any) -> Any:
     x, y = operand(x), operand(y)
-    apart = engine.reshape(x, (*np.shape(x)[:-1], 1, np.shape(x)[-1])) - engine.reshape(
-        y, (*np.shape(y)[:-2], 1, *np.shape(y)[-2:])
-    )
+    of_y = engine.reshape(y, (*np.shape(y)[:-2], 1, *np.shape(y)[-2:]))
+    apart = engine.reshape(x, (*np.shape(x)[:-1], 1, np.shape(x)[-1])) - of_y
     if not float(p).is_integer() and not math.isinf(p):
         raise UntraceableError(f"distances in the norm of order {p}")
     order: Any = "inf" if math.isinf(p) else int(p)
@@ -179,8 +165,7 @@ HANDLERS: dict[str, Handler] = {
     "linalg_pinv": _pinv,
     "linalg_matrix_exp": lambda out, x: linalg.expm(operand(x)),
     "linalg_eig": lambda out, x: linalg.eig(operand(x)),
-    "_linalg_eigvals": lambda out, x: linalg.eigvals(operand(x)),
-    "linalg_eigvals": lambda out, x: linalg.eigvals(operand(x)),
+    **dict.fromkeys(("_linalg_eigvals", "linalg_eigvals"), lambda out, x: linalg.eigvals(operand(x))),
     "linalg_cross": _cross,
     "trace": lambda out, x: linalg.trace(operand(x)),
     "diag_embed": _diag_embed,

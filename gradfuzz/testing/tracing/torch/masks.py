@@ -13,12 +13,8 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, at_positions
+from gradfuzz.testing.tracing.compositions import as_kind, at_positions, spread
 from gradfuzz.testing.tracing.torch.values import Masked, Out, operand
-
-
-def _spread(x: Any, shape: tuple[int, ...]) -> Any:
-    return x if np.shape(x) == shape else engine.broadcast_to(x, shape)
 
 
 def _is_minus_infinity(x: Any) -> bool:
@@ -29,14 +25,10 @@ def masked(out: Out, mask: Any, hidden: Any, x: Any) -> Any:
     """where(mask, hidden, x): a `Masked` where the mask is constant and `hidden` minus infinity, None where
     it is anything else.
     """
-    if not (
-        isinstance(mask, torch.Tensor)
-        and mask.dtype == torch.bool
-        and _is_minus_infinity(hidden)
-        and isinstance(x, Value)
-    ):
+    constant = isinstance(mask, torch.Tensor) and mask.dtype == torch.bool
+    if not (constant and _is_minus_infinity(hidden) and isinstance(x, Value)):
         return None
-    return Masked(_spread(as_kind(x, out.kind), out.shape), np.broadcast_to(mask.numpy(), out.shape))
+    return Masked(spread(as_kind(x, out.kind), out.shape), np.broadcast_to(mask.numpy(), out.shape))
 
 
 def plus(out: Out, x: Any, y: Any) -> Any:
@@ -51,7 +43,7 @@ def plus(out: Out, x: Any, y: Any) -> Any:
     if not bool(hidden.any()) or not bool(torch.isfinite(y[~hidden]).all()):
         return None
     rest = operand(torch.where(hidden, torch.zeros((), dtype=y.dtype), y))
-    return Masked(_spread(as_kind(x, out.kind) + rest, out.shape), np.broadcast_to(hidden.numpy(), out.shape))
+    return Masked(spread(as_kind(x, out.kind) + rest, out.shape), np.broadcast_to(hidden.numpy(), out.shape))
 
 
 def softmax(x: Masked, dim: int) -> Any:

@@ -16,7 +16,7 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, at_positions, replaced_at
+from gradfuzz.testing.tracing.compositions import as_kind, at_positions, replaced_at, spread
 from gradfuzz.testing.tracing.torch import masks
 from gradfuzz.testing.tracing.torch.values import Handler, Masked, Out, operand
 
@@ -106,12 +106,12 @@ def _slice_scatter(
 ) -> Any:
     if step != 1:
         places = torch.ops.aten.slice.Tensor(positions(out.shape), dim, start, end, step)
-        return replaced_at(as_kind(operand(x), out.kind), places.numpy(), as_kind(operand(value), out.kind))
+        return replaced_at(out.cast(x), places.numpy(), out.cast(value))
     return _updated(out, x, value, _key(out.shape, dim, _bounds(out.shape[dim], start, end)))
 
 
 def _updated(out: Out, x: Any, value: Any, key: tuple[Any, ...]) -> Any:
-    x, value = as_kind(operand(x), out.kind), as_kind(operand(value), out.kind)
+    x, value = out.cast(x), out.cast(value)
     return engine.index_update(x, (*key, *[slice(None)] * (len(out.shape) - len(key))), value)
 
 
@@ -120,7 +120,7 @@ def scattered(view: Any) -> Handler:
 
     def handler(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
         places = view(positions(out.shape), *args, **options)
-        return replaced_at(as_kind(operand(x), out.kind), places.numpy(), as_kind(operand(value), out.kind))
+        return replaced_at(out.cast(x), places.numpy(), out.cast(value))
 
     return handler
 
@@ -153,12 +153,12 @@ def _pad(out: Out, x: Any, pad: Sequence[int], value: float = 0) -> Any:
 
 def _cat(out: Out, tensors: Sequence[Any], dim: int = 0) -> Any:
     """Torch leaves out tensors of the shape (0,)."""
-    parts = [as_kind(operand(t), out.kind) for t in tensors]
+    parts = [out.cast(t) for t in tensors]
     return engine.concat([p for p in parts if np.shape(p) != (0,) or len(out.shape) == 1], axis=dim)
 
 
 def _stack(out: Out, tensors: Sequence[Any], dim: int = 0) -> Any:
-    return engine.stack([as_kind(operand(t), out.kind) for t in tensors], axis=dim)
+    return engine.stack([out.cast(t) for t in tensors], axis=dim)
 
 
 # Filling ----------------------------------------------------------------------------------------------------
@@ -166,20 +166,15 @@ def _stack(out: Out, tensors: Sequence[Any], dim: int = 0) -> Any:
 
 def _like(out: Out, x: Any, *args: Any, **options: Any) -> Any:
     """An op that asks `x` only for its shape. What is not initialised is 0."""
-    sizes = np.shape(operand(x))
-    options = {
-        k: v
-        for k, v in options.items()
-        if k not in ("memory_format", "device", "layout", "pin_memory", "dtype")
-    }
+    about_memory = ("memory_format", "device", "layout", "pin_memory", "dtype")
+    options = {k: v for k, v in options.items() if k not in about_memory}
     if any(isinstance(a, Value) for a in (*args, *options.values())):
         raise UntraceableError(
             "an array filled with a number that depends on the arguments in a form that gradfuzz does not"
             " have"
         )
     dtypes = {"bool": torch.bool, "int": torch.int64, "float": torch.float64, "complex": torch.complex128}
-    made = out.op(torch.zeros(sizes, dtype=dtypes[out.kind]), *args, **options)
-    return operand(made)
+    return operand(out.op(torch.zeros(np.shape(operand(x)), dtype=dtypes[out.kind]), *args, **options))
 
 
 def _empty_like(out: Out, x: Any, *args: Any, **options: Any) -> Any:
@@ -188,49 +183,28 @@ def _empty_like(out: Out, x: Any, *args: Any, **options: Any) -> Any:
 
 def _copy(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
     """`value` in the place of the whole of `x`."""
-    value = as_kind(operand(value), out.kind)
-    return value if np.shape(value) == out.shape else engine.broadcast_to(value, out.shape)
+    return spread(out.cast(value), out.shape)
 
 
 def _masked_fill(out: Out, x: Any, mask: Any, value: Any) -> Any:
     hidden = masks.masked(out, mask, value, x)
-    return (
-        hidden
-        if hidden is not None
-        else engine.where(operand(mask), as_kind(operand(value), out.kind), operand(x))
-    )
+    return engine.where(operand(mask), out.cast(value), operand(x)) if hidden is None else hidden
 
 
 _VIEWS = (
-    "as_strided",
-    "diagonal",
-    "repeat",
-    "roll",
-    "split",
-    "split_with_sizes",
-    "unbind",
-    "unfold",
-    "rot90",
-    "im2col",
-    "pixel_shuffle",
-    "pixel_unshuffle",
+    *("as_strided", "diagonal", "repeat", "roll", "split", "split_with_sizes", "unbind", "unfold", "rot90"),
+    *("im2col", "pixel_shuffle", "pixel_unshuffle"),
 )
 _SAMES = (
-    "alias",
-    "clone",
-    "contiguous",
-    "detach",
-    "lift",
-    "lift_fresh",
-    "lift_fresh_copy",
-    "resolve_conj",
-    "resolve_neg",
-    "positive",
+    *("alias", "clone", "contiguous", "detach", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj"),
+    *("resolve_neg", "positive"),
 )
 _RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
 _LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill", "zero")
 
-SHAPE_ONLY = frozenset([*_LIKES, "empty_like", "new_empty", "new_empty_strided"])
+_EMPTIES = ("empty_like", "new_empty", "new_empty_strided")
+
+SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES])
 """Ops that read no number of their argument."""
 
 HANDLERS: dict[str, Handler] = {
@@ -238,9 +212,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_SAMES, _same),
     **dict.fromkeys(_RESHAPES, _reshaped),
     **dict.fromkeys(_LIKES, _like),
-    "empty_like": _empty_like,
-    "new_empty": _empty_like,
-    "new_empty_strided": _empty_like,
+    **dict.fromkeys(_EMPTIES, _empty_like),
     "expand": _expanded,
     "permute": _permute,
     "transpose": _transpose,
@@ -252,8 +224,7 @@ HANDLERS: dict[str, Handler] = {
     "diagonal_scatter": scattered(torch.ops.aten.diagonal.default),
     "as_strided_scatter": scattered(torch.ops.aten.as_strided.default),
     "flip": _flip,
-    "tril": _triangle("tril"),
-    "triu": _triangle("triu"),
+    **{name: _triangle(name) for name in ("tril", "triu")},
     "constant_pad_nd": _pad,
     "cat": _cat,
     "stack": _stack,

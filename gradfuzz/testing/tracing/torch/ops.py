@@ -7,7 +7,7 @@ recording values, or Torch's tensors where they are constant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from gradfuzz.engine.rules.value import apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.testing.tracing.compositions import (
+    COMPARISONS,
     as_kind,
     elementwise,
     engine_compare,
@@ -27,16 +28,9 @@ from gradfuzz.testing.tracing.compositions import (
     recorded,
     row_of,
 )
-from gradfuzz.testing.tracing.torch import indexing as trace_torch_indexing
-from gradfuzz.testing.tracing.torch import linalg as trace_torch_linalg
-from gradfuzz.testing.tracing.torch import masks
-from gradfuzz.testing.tracing.torch import moves as trace_torch_moves
-from gradfuzz.testing.tracing.torch import reductions as trace_torch_reductions
+from gradfuzz.testing.tracing.torch import indexing, linalg, masks, moves, reductions
 from gradfuzz.testing.tracing.torch.reductions import times
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
-
-Axes = Sequence[int] | int | None
-
 
 # Elementwise ------------------------------------------------------------------------------------------------
 
@@ -47,10 +41,8 @@ def _arithmetic(op: str) -> Handler:
     """
 
     def handler(out: Out, *operands: Any, **options: Any) -> Any:
-        return apply(
-            "logical_and" if op == "multiply" and out.kind == "bool" else op,
-            *(as_kind(operand(o), out.kind) for o in operands),
-        )
+        both = op == "multiply" and out.kind == "bool"
+        return apply("logical_and" if both else op, *map(out.cast, operands))
 
     return handler
 
@@ -61,7 +53,7 @@ def _function(row: Function, of_ints: Handler | None) -> Handler:
     def handler(out: Out, *operands: Any, **options: Any) -> Any:
         if of_ints is not None and (out.kind not in ("float", "complex") or options):
             return of_ints(out, *operands, **options)
-        return elementwise(row, *(as_kind(operand(o), out.kind) for o in operands), **options)
+        return elementwise(row, *map(out.cast, operands), **options)
 
     return handler
 
@@ -85,28 +77,22 @@ def _logic(op: str) -> Handler:
 
 def _add(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
     hidden = masks.plus(out, x, y) if alpha == 1 else None
-    if hidden is not None:
-        return hidden
-    return _sum_of(out, x, y, alpha)
+    return apply("add", out.cast(x), times(out.cast(y), alpha)) if hidden is None else hidden
 
 
 def _sub(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
-    return apply("subtract", as_kind(operand(x), out.kind), times(as_kind(operand(y), out.kind), alpha))
-
-
-def _sum_of(out: Out, x: Any, y: Any, alpha: Any) -> Any:
-    return apply("add", as_kind(operand(x), out.kind), times(as_kind(operand(y), out.kind), alpha))
+    return apply("subtract", out.cast(x), times(out.cast(y), alpha))
 
 
 def _div(out: Out, x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     if out.kind == "int":
         raise UntraceableError("a division of ints that is rounded; gradfuzz has none")
-    quotient = apply("divide", as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
+    quotient = apply("divide", out.cast(x), out.cast(y))
     return quotient if rounding_mode is None else apply(rounding_mode, quotient)
 
 
 def _remainder(out: Out, x: Any, y: Any) -> Any:
-    x, y = as_kind(operand(x), out.kind), as_kind(operand(y), out.kind)
+    x, y = out.cast(x), out.cast(y)
     return apply("remainder", x, y) if out.kind == "int" else x - apply("floor", x / y) * y
 
 
@@ -123,10 +109,8 @@ def _pow(out: Out, x: Any, y: Any) -> Any:
     if out.kind == "int":
         raise UntraceableError("a power of ints; gradfuzz has those of floats")
     exponent = operand(y)
-    return power(
-        as_kind(operand(x), out.kind),
-        exponent if isinstance(exponent, (int, float, np.ndarray)) else as_kind(exponent, out.kind),
-    )
+    constant = isinstance(exponent, (int, float, np.ndarray))
+    return power(out.cast(x), exponent if constant else as_kind(exponent, out.kind))
 
 
 def _where(out: Out, condition: Any, x: Any, y: Any) -> Any:
@@ -141,8 +125,8 @@ def _where(out: Out, condition: Any, x: Any, y: Any) -> Any:
     chosen = as_kind(operand(condition), "bool")
     for side, other, wanted in ((x, y, engine_compare("equal", chosen, False)), (y, x, chosen)):
         if _is_undefined(side):
-            return inside(wanted, engine.broadcast_to(recorded(as_kind(operand(other), out.kind)), out.shape))
-    return engine.where(chosen, as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
+            return inside(wanted, engine.broadcast_to(recorded(out.cast(other)), out.shape))
+    return engine.where(chosen, out.cast(x), out.cast(y))
 
 
 def _is_undefined(x: Any) -> bool:
@@ -151,12 +135,12 @@ def _is_undefined(x: Any) -> bool:
 
 def _clamp(out: Out, x: Any, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low, high = (min if low is None else low), (max if high is None else high)
-    value = as_kind(operand(x), out.kind)
+    value = out.cast(x)
     if low is not None and high is not None and out.kind == "float":
-        return engine.clip(value, as_kind(operand(low), out.kind), as_kind(operand(high), out.kind))
+        return engine.clip(value, out.cast(low), out.cast(high))
     if low is not None:
-        value = engine.maximum(value, as_kind(operand(low), out.kind))
-    return value if high is None else engine.minimum(value, as_kind(operand(high), out.kind))
+        value = engine.maximum(value, out.cast(low))
+    return value if high is None else engine.minimum(value, out.cast(high))
 
 
 def _leaky_relu(out: Out, x: Any, slope: float = 0.01) -> Any:
@@ -179,12 +163,12 @@ def _gelu(out: Out, x: Any, *, approximate: str = "none") -> Any:
 
 
 def _to_copy(out: Out, x: Any, **options: Any) -> Any:
-    return as_kind(operand(x), out.kind)
+    return out.cast(x)
 
 
-def _whole(out: Out, x: Any) -> Any:
-    """A rounding of ints."""
-    return operand(x)
+def _of(f: Callable[..., Any]) -> Handler:
+    """A function of the engine."""
+    return lambda out, *operands: f(*map(operand, operands))
 
 
 def _view_as_complex(out: Out, x: Any) -> Any:
@@ -193,72 +177,50 @@ def _view_as_complex(out: Out, x: Any) -> Any:
     return engine.complex(x[(*whole, 0)], x[(*whole, 1)])
 
 
-def _complex_abs(out: Out, x: Any) -> Any:
-    return engine.abs(operand(x))
-
-
-def _sign(out: Out, x: Any) -> Any:
-    return engine.sign(operand(x))
-
-
-_COMPARISONS = {
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
+_LOGIC = {
+    f"{kind}_{name}": f"logical_{name}" for kind in ("logical", "bitwise") for name in ("and", "or", "not")
 }
-_LOGIC = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not"}
-_BITS = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_not": "logical_not"}
-_SAME = {"neg": "negative", "maximum": "maximum", "minimum": "minimum", "mul": "multiply"}
+_ARITHMETIC = {"neg": "negative", "maximum": "maximum", "minimum": "minimum", "mul": "multiply"}
+_ARITHMETIC.update({"fmax": "maximum", "fmin": "minimum"})
 HANDLERS: dict[str, Handler] = {
-    **{name: _comparison(op) for name, op in _COMPARISONS.items()},
-    **{name: _logic(op) for name, op in {**_LOGIC, **_BITS}.items()},
-    **{name: _arithmetic(op) for name, op in _SAME.items()},
-    "logical_xor": lambda out, x, y: engine_compare(
-        "not_equal", as_kind(operand(x), "bool"), as_kind(operand(y), "bool")
-    ),
+    **{name: _comparison(op) for name, op in COMPARISONS.items()},
+    **{name: _logic(op) for name, op in _LOGIC.items()},
+    **{name: _arithmetic(op) for name, op in _ARITHMETIC.items()},
+    "logical_xor": _of(lambda x, y: engine_compare("not_equal", as_kind(x, "bool"), as_kind(y, "bool"))),
     "add": _add,
     "sub": _sub,
     "rsub": lambda out, x, y, alpha=1: _sub(out, y, x, alpha=alpha),
     "div": _div,
     "remainder": _remainder,
     "pow": _pow,
-    "abs": _complex_abs,
-    "sign": _sign,
+    "abs": _of(engine.abs),
+    "sign": _of(engine.sign),
     "where": _where,
     "clamp": _clamp,
-    **dict.fromkeys(("floor", "ceil", "trunc"), _whole),
+    **dict.fromkeys(("floor", "ceil", "trunc"), _of(lambda x: x)),
     "round": _round,
     "floor_divide": lambda out, x, y: _div(out, x, y, rounding_mode="floor"),
-    "frac": lambda out, x: operand(x) - apply("trunc", operand(x)),
+    "frac": _of(lambda x: x - apply("trunc", x)),
     "polygamma": lambda out, n, x: apply("polygamma", as_kind(operand(x), "float"), n=n),
     "clamp_min": lambda out, x, low: _clamp(out, x, low),
     "clamp_max": lambda out, x, high: _clamp(out, x, None, high),
-    "fmax": _arithmetic("maximum"),
-    "fmin": _arithmetic("minimum"),
     "relu": lambda out, x: engine.maximum(operand(x), as_kind(0, out.kind)),
     "leaky_relu": _leaky_relu,
     "elu": _elu,
     "softplus": _softplus,
-    "log_sigmoid_forward": lambda out, x: (log_sigmoid(operand(x)), UNSAID),
+    "log_sigmoid_forward": _of(lambda x: (log_sigmoid(x), UNSAID)),
     "gelu": _gelu,
-    "_to_copy": _to_copy,
-    "convert_element_type": _to_copy,
-    "polar": lambda out, x, angle: engine.complex(
-        operand(x) * engine.cos(operand(angle)), operand(x) * engine.sin(operand(angle))
-    ),
+    **dict.fromkeys(("_to_copy", "convert_element_type"), _to_copy),
+    "polar": _of(lambda x, angle: engine.complex(x * engine.cos(angle), x * engine.sin(angle))),
     "view_as_complex": _view_as_complex,
-    "complex": lambda out, x, y: engine.complex(operand(x), operand(y)),
-    "conj_physical": lambda out, x: engine.conj(operand(x)),
-    "_conj": lambda out, x: engine.conj(operand(x)),
-    "angle": lambda out, x: apply("atan2", engine.imag(operand(x)), engine.real(operand(x))),
-    "view_as_real": lambda out, x: engine.stack([engine.real(operand(x)), engine.imag(operand(x))], axis=-1),
-    **trace_torch_reductions.HANDLERS,
-    **trace_torch_moves.HANDLERS,
-    **trace_torch_indexing.HANDLERS,
-    **trace_torch_linalg.HANDLERS,
+    "complex": _of(engine.complex),
+    **dict.fromkeys(("conj_physical", "_conj"), _of(engine.conj)),
+    "angle": _of(lambda x: apply("atan2", engine.imag(x), engine.real(x))),
+    "view_as_real": _of(lambda x: engine.stack([engine.real(x), engine.imag(x)], axis=-1)),
+    **reductions.HANDLERS,
+    **moves.HANDLERS,
+    **indexing.HANDLERS,
+    **linalg.HANDLERS,
 }
 """By the name of an op without its overload; of elementwise functions, what they are of ints."""
 

@@ -12,6 +12,7 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
     as_kind,
     ascending,
@@ -40,17 +41,11 @@ def axes_of(axes: Axes) -> tuple[int, ...] | None:
     return tuple(axes) if axes else None
 
 
-def _reduction(op: str) -> Handler:
+def _reduction(op: str, kind: DType | None = None) -> Handler:
+    """`kind` is what the op is computed of, where that is not the dtype of the result."""
+
     def handler(out: Out, x: Any, dim: Axes = None, keepdim: bool = False, **options: Any) -> Any:
-        x = as_kind(operand(x), out.kind)
-        return x if not np.ndim(x) else apply(op, x, axis=axes_of(dim), keepdims=keepdim)
-
-    return handler
-
-
-def _quantifier(op: str) -> Handler:
-    def handler(out: Out, x: Any, dim: Axes = None, keepdim: bool = False) -> Any:
-        x = as_kind(operand(x), "bool")
+        x = as_kind(operand(x), kind or out.kind)
         return x if not np.ndim(x) else apply(op, x, axis=axes_of(dim), keepdims=keepdim)
 
     return handler
@@ -60,13 +55,13 @@ def _extreme(op: str, other: str, index: str) -> Handler:
     """max and min: of all, along an axis with the places, or of two tensors."""
 
     def handler(out: Out, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        x = as_kind(operand(x), out.kinds[0])
+        x = out.cast(x)
         if isinstance(dim, int):
             if not np.ndim(x):
                 return x, np.int64(0)
             return apply(op, x, axis=dim, keepdims=keepdim), apply(index, x, axis=dim, keepdims=keepdim)
         if dim is not None:
-            return apply(other, x, as_kind(operand(dim), out.kinds[0]))
+            return apply(other, x, out.cast(dim))
         return x if not np.ndim(x) else apply(op, x)
 
     return handler
@@ -80,11 +75,6 @@ def _arg(op: str) -> Handler:
     return handler
 
 
-def _logsumexp(out: Out, x: Any, dim: Axes = None, keepdim: bool = False) -> Any:
-    x = as_kind(operand(x), "float")
-    return x if not np.ndim(x) else engine.logsumexp(x, axis=axes_of(dim), keepdims=keepdim)
-
-
 def _var(
     out: Out,
     x: Any,
@@ -96,9 +86,8 @@ def _var(
 ) -> Any:
     if options or more or isinstance(dim, bool):
         raise UntraceableError("an old form of var and std; give dim, correction and keepdim")
-    return variance(
-        operand(x), axis=axes_of(dim), correction=1 if correction is None else correction, keepdims=keepdim
-    )
+    divisor = 1 if correction is None else correction
+    return variance(operand(x), axis=axes_of(dim), correction=divisor, keepdims=keepdim)
 
 
 def _std(out: Out, x: Any, dim: Any = None, *options: Any, **more: Any) -> Any:
@@ -108,9 +97,8 @@ def _std(out: Out, x: Any, dim: Any = None, *options: Any, **more: Any) -> Any:
 def _var_mean(
     out: Out, x: Any, dim: Any = None, *, correction: float | None = 1, keepdim: bool = False
 ) -> Any:
-    return _var(out, x, dim, correction=correction, keepdim=keepdim), engine.mean(
-        operand(x), axis=axes_of(dim), keepdims=keepdim
-    )
+    mean = engine.mean(operand(x), axis=axes_of(dim), keepdims=keepdim)
+    return _var(out, x, dim, correction=correction, keepdim=keepdim), mean
 
 
 def _along(op: str) -> Handler:
@@ -119,7 +107,7 @@ def _along(op: str) -> Handler:
     def handler(out: Out, x: Any, dim: int, *rest: Any, **options: Any) -> Any:
         if isinstance(x, Masked) and op == "softmax":
             return masks.softmax(x, dim)
-        x = as_kind(operand(x), out.kinds[0])
+        x = out.cast(x)
         if np.ndim(x):
             return apply(op, x, axis=dim)
         return {"softmax": 1.0, "log_softmax": 0.0}.get(op, x)
@@ -132,9 +120,8 @@ def _cumulative_extreme(sign: int) -> Handler:
         x = operand(x)
         if not np.ndim(x):
             return x, UNSAID
-        return (
-            engine.cumulative_max(x, axis=dim) if sign > 0 else -engine.cumulative_max(-x, axis=dim)
-        ), UNSAID
+        found = engine.cumulative_max(x if sign > 0 else -x, axis=dim)
+        return found if sign > 0 else -found, UNSAID
 
     return handler
 
@@ -196,22 +183,17 @@ def _vector_norm(
 
 
 def _matmul(out: Out, x: Any, y: Any) -> Any:
-    return engine.matmul(as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
+    return engine.matmul(out.cast(x), out.cast(y))
 
 
 def _plus_product(out: Out, base: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta base + alpha x y."""
-    if beta == 1 and isinstance(base, torch.Tensor):
-        product = times(_matmul(out, x, y), alpha)
-        hidden = masks.plus(out, product, base) if isinstance(product, Value) else None
+    product = times(_matmul(out, x, y), alpha)
+    if beta == 1 and isinstance(base, torch.Tensor) and isinstance(product, Value):
+        hidden = masks.plus(out, product, base)
         if hidden is not None:
             return hidden
-    product = times(_matmul(out, x, y), alpha)
-    return product if beta == 0 else times(as_kind(operand(base), out.kind), beta) + product
-
-
-def _vdot(out: Out, x: Any, y: Any) -> Any:
-    return engine.matmul(engine.conj(operand(x)), operand(y))
+    return product if beta == 0 else times(out.cast(base), beta) + product
 
 
 def _convolution(
@@ -228,25 +210,18 @@ def _convolution(
 ) -> Any:
     if transposed:
         raise UntraceableError("a transposed convolution; gradfuzz has none")
-    count = len(np.shape(operand(x))) - 2
-
-    def each(sizes: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sizes) if len(sizes) == count else tuple(sizes) * count
-
-    pairs = tuple((n, n) for n in each(padding))
+    x, count = operand(x), np.ndim(operand(x)) - 2
     result = convolution(
-        operand(x),
+        x,
         operand(kernel),
-        strides=each(stride),
-        padding=pairs,
-        dilation=each(dilation),
+        strides=_pairs(stride, count),
+        padding=tuple((n, n) for n in _pairs(padding, count)),
+        dilation=_pairs(dilation, count),
         groups=groups,
     )
-    return (
-        result
-        if bias is None
-        else result + engine.reshape(operand(bias), (-1 if not out.shape else out.shape[1], *[1] * count))
-    )
+    if bias is None:
+        return result
+    return result + engine.reshape(operand(bias), (-1 if not out.shape else out.shape[1], *[1] * count))
 
 
 def _pairs(sizes: Sequence[int], count: int) -> tuple[int, ...]:
@@ -269,9 +244,8 @@ def _average_pool(
     if ceil_mode or (any(padding) and not count_include_pad):
         raise UntraceableError("an average over windows of different sizes")
     pads = tuple((n, n) for n in (*(0 for _ in before), *_pairs(padding, count)))
-    total = engine.window_sum(
-        x, (*before, *sizes), strides=(*before, *_pairs(stride or window, count)), padding=pads
-    )
+    strides = (*before, *_pairs(stride or window, count))
+    total = engine.window_sum(x, (*before, *sizes), strides=strides, padding=pads)
     return total / float(divisor_override or math.prod(sizes))
 
 
@@ -297,29 +271,19 @@ def _max_pool(
 
 
 HANDLERS: dict[str, Handler] = {
-    "avg_pool1d": _average_pool,
-    "avg_pool2d": _average_pool,
+    **dict.fromkeys(("avg_pool1d", "avg_pool2d"), _average_pool),
     "max_pool2d_with_indices": _max_pool,
-    "sum": _reduction("sum"),
-    "mean": _reduction("mean"),
-    "prod": _reduction("prod"),
-    "amax": _reduction("amax"),
-    "amin": _reduction("amin"),
-    "all": _quantifier("all"),
-    "any": _quantifier("any"),
+    **{name: _reduction(name) for name in ("sum", "mean", "prod", "amax", "amin")},
+    **{name: _reduction(name, "bool") for name in ("all", "any")},
+    "logsumexp": _reduction("logsumexp", "float"),
     "max": _extreme("amax", "maximum", "argmax"),
     "min": _extreme("amin", "minimum", "argmin"),
-    "argmax": _arg("argmax"),
-    "argmin": _arg("argmin"),
-    "logsumexp": _logsumexp,
+    **{name: _arg(name) for name in ("argmax", "argmin")},
     "var": _var,
     "std": _std,
     "var_mean": _var_mean,
-    "softmax": _along("softmax"),
-    "_softmax": _along("softmax"),
-    "_safe_softmax": _along("softmax"),
-    "log_softmax": _along("log_softmax"),
-    "_log_softmax": _along("log_softmax"),
+    **dict.fromkeys(("softmax", "_softmax", "_safe_softmax"), _along("softmax")),
+    **dict.fromkeys(("log_softmax", "_log_softmax"), _along("log_softmax")),
     "cumsum": _along("cumulative_sum"),
     "cumprod": _along("cumulative_prod"),
     "cummax": _cumulative_extreme(1),
@@ -331,15 +295,9 @@ HANDLERS: dict[str, Handler] = {
     "kthvalue": _kth,
     "median": _median,
     "linalg_vector_norm": _vector_norm,
-    "mm": _matmul,
-    "bmm": _matmul,
-    "mv": _matmul,
-    "dot": _matmul,
-    "matmul": _matmul,
-    "vdot": _vdot,
-    "addmm": _plus_product,
-    "addmv": _plus_product,
-    "baddbmm": _plus_product,
+    **dict.fromkeys(("mm", "bmm", "mv", "dot", "matmul"), _matmul),
+    "vdot": lambda out, x, y: engine.matmul(engine.conj(operand(x)), operand(y)),
+    **dict.fromkeys(("addmm", "addmv", "baddbmm"), _plus_product),
     "convolution": _convolution,
 }
 """By the name of an op without its overload."""

@@ -37,39 +37,23 @@ from gradfuzz.testing.tracing.torch.moves import SHAPE_ONLY
 from gradfuzz.testing.tracing.torch.ops import handler_of
 from gradfuzz.testing.tracing.torch.values import UNSAID, Masked, Out, array_of, operand
 
-_CONVERSIONS = frozenset(
-    [
-        "item",
-        "tolist",
-        "numpy",
-        "__array__",
-        "__bool__",
-        "__float__",
-        "__int__",
-        "__index__",
-        "__complex__",
-        "__contains__",
-        "is_nonzero",
-        "equal",
-        "allclose",
-    ]
+_CONVERSIONS = (
+    *("item", "tolist", "numpy", "__array__", "__bool__", "__float__", "__int__", "__index__", "__complex__"),
+    *("__contains__", "is_nonzero", "equal", "allclose"),
 )
 """Functions that turn tensors into numbers of Python."""
 
 _DATA_DEPENDENT = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
 
-_CHECKS = frozenset(
-    [
-        "_linalg_check_errors",
-        "_assert_async",
-        "_assert_scalar",
-        "_assert_tensor_metadata",
-        "sym_constrain_range_for_size",
-    ]
+_CHECKS = (
+    *("_linalg_check_errors", "_assert_async", "_assert_scalar", "_assert_tensor_metadata"),
+    "sym_constrain_range_for_size",
 )
 """Ops that only raise."""
 
-_HOOKS = frozenset(["register_hook", "register_post_accumulate_grad_hook"])
+_HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
+
+_NOT_MEANT = "the gradient that is meant is not that of the values"
 
 _MOST_PASSES = 3
 """A decomposition may write in place, and what is made of that may want to be decomposed."""
@@ -98,10 +82,8 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
         run.__name__ = getattr(f, "__name__", "f")
         program = finished(run, *inputs_of(f, arrays), arrays)
         with torch.enable_grad():
-            outputs = [
-                array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
-                for leaf in pytree.tree_leaves(f(*map(_tensor, arrays)))
-            ]
+            leaves = pytree.tree_leaves(f(*map(_tensor, arrays)))
+            outputs = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
     confirm(program, arrays, outputs, float_dtype(arrays))
     return program
 
@@ -158,15 +140,10 @@ class _Guard(TorchFunctionMode):
             if name in _CONVERSIONS:
                 raise self.refuse(_decision(name)) from error
             raise
-        if (
-            self.hiding
-            and not torch.is_grad_enabled()
-            and differentiable
-            and any(_is_float(t) for t in pytree.tree_leaves(result))
-        ):
+        hidden = self.hiding and not torch.is_grad_enabled() and differentiable
+        if hidden and any(map(_is_float, pytree.tree_leaves(result))):
             raise self.refuse(
-                f"{name} under torch.no_grad: what it computes is hidden from autograd, so the gradient that"
-                " is meant is not that of the values",
+                f"{name} under torch.no_grad: what it computes is hidden from autograd, so {_NOT_MEANT}",
                 detached=True,
             )
         return result
@@ -175,16 +152,11 @@ class _Guard(TorchFunctionMode):
         """What is asked of tensors that autograd follows."""
         data = getattr(func, "__self__", None) is torch.Tensor.data
         if data or name in ("detach", "detach_", "new_tensor", "tensor"):
-            raise self.refuse(
-                f"{'Tensor.data' if data else name} hides a value from autograd, so the gradient that is"
-                " meant is not that of the values",
-                detached=True,
-            )
+            hidden = "Tensor.data" if data else name
+            raise self.refuse(f"{hidden} hides a value from autograd, so {_NOT_MEANT}", detached=True)
         if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
             raise self.refuse(
-                f"{name} changes what autograd does with a value, so the gradient that is meant is not that"
-                " of the values",
-                detached=True,
+                f"{name} changes what autograd does with a value, so {_NOT_MEANT}", detached=True
             )
         if name == "backward" or (
             func is torch.autograd.grad and not (kwargs.get("create_graph") or args[4:5] == (True,))
@@ -228,14 +200,16 @@ def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> tuple[G
     except UntraceableError as error:
         raise guard.refused or error from error
     except Exception as error:  # whatever f and Torch raise, there is no graph
-        if guard.refused is not None:
-            raise guard.refused from error
-        text = str(error).strip().partition("\n")[0][:300]
-        raise UntraceableError(f"torch cannot trace the function: {type(error).__name__}: {text}") from error
+        raise guard.refused or _failure("trace the function", error) from error
     if guard.refused is not None:
         raise guard.refused
     module.graph.eliminate_dead_code()
     return module, guard.followed
+
+
+def _failure(what: str, error: Exception) -> UntraceableError:
+    text = str(error).strip().partition("\n")[0][:300]
+    return UntraceableError(f"torch cannot {what}: {type(error).__name__}: {text}")
 
 
 def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphModule:
@@ -245,25 +219,16 @@ def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphMo
         if _name(op) == "_local_scalar_dense":
             raise UntraceableError(_decision("item"))
         if torch.Tag.nondeterministic_seeded in getattr(op, "tags", ()):
-            raise UntraceableError(
-                f"the Torch op {_name(op)} draws random numbers; pass them to the function as an argument"
-            )
+            raise UntraceableError(_random(_name(op)))
     table = {op: rule for op, rule in decomposition_table.items() if handler_of(_name(op)) is None}
     plain = [t.detach() for t in tensors]
     for _ in range(_MOST_PASSES):
         try:
+            pure = functionalize(module) if _mutates(module) else module
             with torch.no_grad():
-                module = make_fx(
-                    functionalize(module) if _mutates(module) else module,
-                    table,
-                    "fake",
-                    _allow_non_fake_inputs=True,
-                )(*plain)
+                module = make_fx(pure, table, "fake", _allow_non_fake_inputs=True)(*plain)
         except Exception as error:
-            text = str(error).strip().partition("\n")[0][:300]
-            raise UntraceableError(
-                f"torch cannot make the function functional: {type(error).__name__}: {text}"
-            ) from error
+            raise _failure("make the function functional", error) from error
         module.graph.eliminate_dead_code()
         if not _mutates(module):
             return module
@@ -294,12 +259,12 @@ def _check_followed(module: GraphModule, followed: Sequence[bool]) -> None:
         ):
             reached.add(node)
         if node.op == "output":
-            leaves = pytree.tree_leaves(node.args[0], is_leaf=lambda leaf: isinstance(leaf, Node))
+            leaves = pytree.tree_leaves(node.args[0], is_leaf=_is_node)
             for k, (leaf, seen) in enumerate(zip(leaves, followed, strict=True)):
                 if isinstance(leaf, Node) and leaf in reached and not seen:
                     raise UntraceableError(
-                        f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so the"
-                        " gradient that is meant is not that of the values",
+                        f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so"
+                        f" {_NOT_MEANT}",
                         detached=True,
                     )
 
@@ -328,41 +293,33 @@ class _Walk:
                 check_room()
                 self.known[node] = self._call(node)
             elif node.op == "output":
-                leaves = pytree.tree_leaves(node.args[0], is_leaf=lambda leaf: isinstance(leaf, Node))
+                leaves = pytree.tree_leaves(node.args[0], is_leaf=_is_node)
                 return tuple(_result(self.known[leaf] if isinstance(leaf, Node) else leaf) for leaf in leaves)
         raise AssertionError("every graph has an output")
 
     def _call(self, node: Node) -> Any:
-        args = pytree.tree_map(self._look_up, node.args, is_leaf=lambda leaf: isinstance(leaf, Node))
-        kwargs = pytree.tree_map(self._look_up, node.kwargs, is_leaf=lambda leaf: isinstance(leaf, Node))
+        args, kwargs = pytree.tree_map(self._look_up, (node.args, node.kwargs), is_leaf=_is_node)
+        name = _name(node.target)
         if _is_getitem(node):
             return args[0][args[1]]
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            raise UntraceableError(
-                f"the Torch op {_name(node.target)} draws random numbers; pass them to the function as an"
-                " argument"
-            )
-        if _name(node.target) in _CHECKS:
+            raise UntraceableError(_random(name))
+        if name in _CHECKS:
             return None
-        if not any(
-            isinstance(leaf, (Value, Masked)) or leaf is UNSAID for leaf in pytree.tree_leaves((args, kwargs))
-        ):
+        leaves = pytree.tree_leaves((args, kwargs))
+        if not any(isinstance(leaf, (Value, Masked)) or leaf is UNSAID for leaf in leaves):
             with torch.no_grad():
                 return node.target(*args, **kwargs)
-        handler = handler_of(_name(node.target))
+        handler = handler_of(name)
         if handler is None:
-            raise UntraceableError(
-                f"the Torch op {_name(node.target)} has no counterpart among the ops of gradfuzz"
-            )
+            raise UntraceableError(f"the Torch op {name} has no counterpart among the ops of gradfuzz")
         out = self._out(node)
         try:
             result = handler(out, *args, **kwargs)
         except UntraceableError as error:
-            raise UntraceableError(
-                f"{_name(node.target)}: {error.reason}", detached=error.detached
-            ) from error
+            raise UntraceableError(f"{name}: {error.reason}", detached=error.detached) from error
         except Exception as error:  # an argument that the handler does not know
-            raise UntraceableError(f"{_name(node.target)}: {type(error).__name__}: {error}") from error
+            raise UntraceableError(f"{name}: {type(error).__name__}: {error}") from error
         return self._fitting(node, out, result)
 
     def _look_up(self, leaf: Any) -> Any:
@@ -379,9 +336,9 @@ class _Walk:
             elif isinstance(t, torch.Tensor) and t.is_complex() and t.dtype == self.dtype.to_complex():
                 kind = "complex"
             if kind is None:
+                made = f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)}"
                 raise UntraceableError(
-                    f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)} where the arguments"
-                    f" are {self.dtype}: a program has one precision"
+                    f"{made} where the arguments are {self.dtype}: a program has one precision"
                 )
             kinds.append(kind)
             shapes.append(tuple(t.shape))
@@ -420,6 +377,14 @@ def _attribute(module: GraphModule, path: str) -> torch.Tensor:
     for name in path.split("."):
         value = getattr(value, name)
     return value.detach() if isinstance(value, torch.Tensor) else value
+
+
+def _is_node(leaf: Any) -> bool:
+    return isinstance(leaf, Node)
+
+
+def _random(name: str) -> str:
+    return f"the Torch op {name} draws random numbers; pass them to the function as an argument"
 
 
 def _is_getitem(node: Node) -> bool:

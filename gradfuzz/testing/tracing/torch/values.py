@@ -14,7 +14,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.types import DType
-from gradfuzz.testing.tracing.compositions import MOST_ENTRIES
+from gradfuzz.testing.tracing.compositions import MOST_ENTRIES, as_kind
 from gradfuzz.testing.tracing.graph import bounded
 
 Handler = Callable[..., Any]
@@ -43,6 +43,10 @@ class Out:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.shapes[0]
+
+    def cast(self, x: Any) -> Any:
+        """An argument in the dtype of the result."""
+        return as_kind(operand(x), self.kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
