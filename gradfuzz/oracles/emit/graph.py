@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gradfuzz.oracles.emit.linalg_source import Items
 from gradfuzz.oracles.emit.statements import Emitter, Piece
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import ParamValue
 
 _WIDTH = 72
 """A longer expression gets a name of its own."""
@@ -113,7 +113,7 @@ class GraphWriter(abc.ABC):
         return name
 
 
-_Computation = tuple[str, tuple[Atom, ...], tuple[tuple[str, ParamValue], ...]]
+_Computation = tuple[str, tuple[Atom, ...], Items]
 
 
 def _computation(node: Equation) -> _Computation:
