@@ -12,7 +12,7 @@ from gradfuzz.oracles.dialects.numbers import decimal, entries, header, listed, 
 from gradfuzz.oracles.dialects.nx_emit import FUNCTIONS, LACKS, NxEmitter
 from gradfuzz.oracles.dialects.nx_linalg_source import shape_text
 from gradfuzz.oracles.dialects.table import ReproducerInput
-from gradfuzz.oracles.emit.graph import GraphWriter, Scope
+from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
 from gradfuzz.oracles.emit.statements import Piece, nested_list
 from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
@@ -51,21 +51,21 @@ class NxWriter(GraphWriter):
     emitter: NxEmitter
 
     def function(self, graph: Graph, name: str) -> str:
-        scope = Scope("    ", {*self.emitter.reserved}, [], {})
+        scope = FunctionScope("    ", {*self.emitter.reserved}, [], {})
         params = [self.new(scope, v) for v in graph.inputs]
         self.nodes(scope, graph)
         scope.add(packed(self.results(scope, graph)))
         return "\n".join([f"  defn {name}({', '.join(params)}) do", *scope.lines, "  end"]) + "\n"
 
-    def strong(self, scope: Scope, atom: Atom) -> str:
+    def strong(self, scope: FunctionScope, atom: Atom) -> str:
         """A value with a type of its own."""
         return self.emitter.value(self.piece(scope, atom)).text
 
-    def results(self, scope: Scope, graph: Graph) -> list[str]:
+    def results(self, scope: FunctionScope, graph: Graph) -> list[str]:
         """The outputs of a graph, each with a type of its own."""
         return [self.strong(scope, a) for a in graph.outputs]
 
-    def branch(self, scope: Scope, node: Branch) -> None:
+    def branch(self, scope: FunctionScope, node: Branch) -> None:
         predicate = self.piece(scope, node.predicate).text
         sides = []
         for graph in (node.then, node.otherwise):
@@ -77,10 +77,10 @@ class NxWriter(GraphWriter):
         scope.lines += [f"{scope.indent}  if {predicate} do", *sides[0]]
         scope.lines += [f"{scope.indent}  else", *sides[1], f"{scope.indent}  end"]
 
-    def loop(self, scope: Scope, node: Loop) -> None:
+    def loop(self, scope: FunctionScope, node: Loop) -> None:
         assert not node.stacks, "a program's own loops read no stacks"
         assert not node.written, "a program's own loops write no stacks"
-        inner = Scope(f"{scope.indent}    ", {*self.emitter.reserved}, [], {})
+        inner = FunctionScope(f"{scope.indent}    ", {*self.emitter.reserved}, [], {})
         carried: list[tuple[str, str]] = []
         constants, body = node.constants, node.body
         names = list(body.inputs[: len(constants)])
@@ -145,7 +145,7 @@ class NxWriter(GraphWriter):
         plain = first in known and (not sign or text.removeprefix(f"{first} + ").isdigit())
         return text if of.is_inexact or plain or text.startswith("Nx.tensor(") else f"stop_grad({text})"
 
-    def _condition(self, scope: Scope, node: Loop, carries: Sequence[Piece]) -> str:
+    def _condition(self, scope: FunctionScope, node: Loop, carries: Sequence[Piece]) -> str:
         """A loop's condition as one expression of its constants, which `scope` has, and of `carries`."""
         assert node.condition is not None, "a loop without a count has a condition"
         n = len(node.constants)
@@ -155,7 +155,7 @@ class NxWriter(GraphWriter):
 
     def _inline(self, graph: Graph, known: dict[Var, Piece]) -> list[str]:
         """The outputs of a graph without loops, as expressions of its inputs."""
-        scope = Scope("", set(), [], known)
+        scope = FunctionScope("", set(), [], known)
         for node in graph.nodes:
             if isinstance(node, Equation):
                 pieces = [self.piece(scope, a) for a in node.inputs]
