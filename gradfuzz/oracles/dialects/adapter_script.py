@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gradfuzz import adapters
 from gradfuzz.adapters.shipped import Adapter
@@ -11,13 +11,22 @@ from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.adapter_source import cut
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.host import HostEmitter
+from gradfuzz.oracles.emit.linalg_source import Params
 from gradfuzz.oracles.emit.script import RESERVED, heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
-from gradfuzz.oracles.emit.statements import Piece, number_text
+from gradfuzz.oracles.emit.statements import (
+    COMPARISON,
+    Piece,
+    Pieces,
+    Written,
+    as_piece,
+    number_text,
+    with_defaults,
+)
 from gradfuzz.oracles.foreign.wire import operand_dtypes
-from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import ArrayConst, ParamValue, Program
+from gradfuzz.programs.language.syntax import ArrayConst, Program
 from gradfuzz.programs.language.types import DType, Type
 
 _TENSORS = '''\
@@ -52,6 +61,9 @@ def gradient():
     return {result}
 """
 
+_SLOPES = "{name: array(s) for name, s in zip(wrt, slopes)}"
+_OUTPUTS = '{f"output {k}": array(output) for k, output in enumerate(outputs)}'
+
 
 def script(
     shown: ReproducerInput,
@@ -70,19 +82,14 @@ def script(
     program = program or question.program
     asked = _Asked()
     _Emitter(question.precision, asked).function(program, "f")
-    rest = [
-        _gradient(question),
-        truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes),
-    ]
-    found = cut(
-        adapters.path(adapter.script),
-        way,
-        asked,
-        _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"},
-    )
+    truth = truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
+    rest = [_gradient(question), truth]
+    taken = _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"}
+    found = cut(adapters.path(adapter.script), way, asked, taken)
+    beside = [requirement for requirement in adapter.requires if requirement != "numpy"]
+    needs = ", ".join((adapter.distribution, *beside))
     parts = [
-        heading(question, title, ", ".join((adapter.distribution, *_beside(adapter))), found.imports)
-        + inputs_source(question, shown.place),
+        heading(question, title, needs, found.imports) + inputs_source(question, shown.place),
         found.source,
         _TENSORS.format(way=found.way),
         _Emitter(question.precision, found.spelling).function(program, "f"),
@@ -91,42 +98,28 @@ def script(
     return "\n\n".join(parts)
 
 
-def _beside(adapter: Adapter) -> list[str]:
-    """The packages beside the library, without those of every script."""
-    return [requirement for requirement in adapter.requires if requirement != "numpy"]
-
-
 def _defined(source: str) -> set[str]:
     """The names that a source defines."""
     nodes = ast.parse(source).body
+    targets = [target for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
     functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    return functions | {
-        n.id
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for n in node.targets
-        if isinstance(n, ast.Name)
-    }
+    return functions | {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def _gradient(question: Question) -> str:
     single = len(question.program.result.values) == 1
     wrt = "wrt" if question.modes else "[]"
     given = f"f(*{{**point, **dict(zip({wrt}, xs))}}.values())"
-    weights = (
-        "[None if w is None else tensor(w) for w in weights]"
-        if question.modes
-        else f"{[None] * len(question.weights)}"
-    )
+    weights, result = str([None] * len(question.weights)), _OUTPUTS
+    if question.modes:
+        weights, result = "[None if w is None else tensor(w) for w in weights]", _SLOPES
     return _GRADIENT.format(
         outputs=f"[{given}]" if single else f"list({given})",
         wrt=wrt,
         directions="[tensor(directions[name]) for name in wrt]" if question.order > 1 else "[]",
         weights=weights,
         modes=tuple(question.modes),
-        result="{name: array(s) for name, s in zip(wrt, slopes)}"
-        if question.modes
-        else '{f"output {k}": array(output) for k, output in enumerate(outputs)}',
+        result=result,
     )
 
 
@@ -149,66 +142,57 @@ class _Emitter(HostEmitter):
 
     def name(self, name: str) -> str:
         own = super().name(name)
-        return (
-            f"{own}_"
-            if own in self._spelling.values() or any(s.startswith(f"{own}.") for s in self._spelling.values())
-            else own
-        )
+        return f"{own}_" if own in {spelled.partition(".")[0] for spelled in self._spelling.values()} else own
 
     def constant(self, value: float | complex) -> str:
         assert not isinstance(value, complex), "no adapter is asked about complex numbers"
-        return f'way.array("{self.precision}", (), [{number_text(value)}])'
+        return self.scalar(number_text(value))
+
+    def scalar(self, text: str) -> str:
+        """A float as a tensor."""
+        return f'way.array("{self.precision}", (), [{text}])'
+
+    def dtype(self, of: str) -> str:
+        """The protocol's name of a dtype."""
+        return {"float": self.precision, "int": "int64", "bool": "bool"}[of]
 
     def array(self, array: ArrayConst) -> str:
-        dtype = {"float": self.precision, "int": "int64", "bool": "bool"}[array.dtype]
-        return (
-            f'way.array("{dtype}", {array.shape}, [{", ".join(self.literal(v).text for v in array.values)}])'
-        )
+        entries = ", ".join(self.literal(v).text for v in array.values)
+        return f'way.array("{self.dtype(array.dtype)}", {array.shape}, [{entries}])'
 
     def to_float(self, piece: Piece) -> str:
-        if not piece.type.shape:
-            return f'way.array("{self.precision}", (), [float({piece.text})])'
-        return f'{self._spelling["astype"]}({piece.text}, dtype="{self.precision}")'
+        return self.cast(piece, "float") if piece.type.shape else self.scalar(f"float({piece.text})")
 
     def to_complex(self, piece: Piece) -> str:
         raise NotImplementedError("no adapter is asked about complex numbers")
 
-    def apply(
-        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
-    ) -> Piece:
-        full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
-        types = tuple(a.type for a in args)
+    def cast(self, piece: Piece, dtype: DType) -> str:
+        """A tensor of another dtype."""
+        return f'{self._spelling["astype"]}({piece.text}, dtype="{self.dtype(dtype)}")'
+
+    def apply(self, op: str, args: Pieces, params: Params, together: str | None = None) -> Piece:
+        full, types = with_defaults(op, params), tuple(a.type for a in args)
         result = result_type(op, types, full)
         if self.is_host(result) and all(map(self.is_host, types)):
             return super().apply(op, args, params, together)
         dtypes = operand_dtypes(op, types, result)
-        return self.call(
-            op, [self._as(a, dtype) for a, dtype in zip(args, dtypes, strict=True)], full, result
-        )
+        operands = [self._as(a, dtype) for a, dtype in zip(args, dtypes, strict=True)]
+        return as_piece(self.call(op, operands, full, result), result)
 
     def _as(self, piece: Piece, dtype: DType) -> Piece:
         if dtype == "float":
             return self.floating(piece)
         if piece.type.dtype == dtype or not piece.type.shape:
             return piece
-        return Piece(
-            f'{self._spelling["astype"]}({piece.text}, dtype="{_NAMES[dtype]}")', piece.type.with_dtype(dtype)
-        )
+        return Piece(self.cast(piece, dtype), piece.type.with_dtype(dtype))
 
-    def on_arrays(
-        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece:
+    def on_arrays(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         x = args[0]
-        if op == "astype" and not x.type.shape:
-            return Piece(
-                f"{x.text} != 0" if result.dtype == "bool" else x.text,
-                result,
-                4 if result.dtype == "bool" else x.precedence,
-            )
+        if op == "astype" and x.type.shape:
+            return self.cast(x, result.dtype)
+        if op == "astype" and result.dtype == "bool":
+            return Piece(f"{x.text} != 0", result, COMPARISON)
         if op == "astype":
-            params = {"dtype": {**_NAMES, "float": self.precision}[result.dtype]}
+            return Piece(x.text, result, x.precedence)
         texts = [a.text for a in args] + [f"{name}={value!r}" for name, value in params.items()]
-        return Piece(f"{self._spelling[op]}({', '.join(texts)})", result)
-
-
-_NAMES: Mapping[str, str] = {"int": "int64", "bool": "bool"}
+        return f"{self._spelling[op]}({', '.join(texts)})"

@@ -60,12 +60,8 @@ class _Adapter:
                 self.defined[node.targets[0].id] = node
                 if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
                     self.strings[node.targets[0].id] = node.value.value
-            elif (
-                isinstance(node, ast.AugAssign)
-                and isinstance(node.target, ast.Name)
-                and node.target.id in self.strings
-            ):
-                self.strings[node.target.id] += ast.literal_eval(node.value)
+            elif isinstance(node, ast.AugAssign) and (name := ast.unparse(node.target)) in self.strings:
+                self.strings[name] += ast.literal_eval(node.value)
 
     @classmethod
     @functools.lru_cache(maxsize=32)
@@ -92,23 +88,16 @@ class _Adapter:
                 made.append(_function(spelling[op], value))
         classes = self._trimmed(chain)
         wanted = self._reached([*made, *called, *classes.values()], classes)
-        source = [
-            classes.get(name, node)
-            for node in self.tree.body
-            if (name := _name(node)) is not None and (name in wanted or name in classes)
-        ]
+        named = [(_name(node), node) for node in self.tree.body]
+        source = [classes.get(name or "", node) for name, node in named if name in wanted or name in classes]
         cleaned = _Cleaned({name: f"{name}_" for name in self.defined if name in taken})
         parts = [cleaned.of(node) for node in [*source, *made]]
         used = _names([*parts, *called])
         if "kit" in used:
             raise CutError("it uses the kit")
-        imports = [
-            _kept(node, used)
-            for node in self.tree.body
-            if isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr))
-        ]
+        kept = [_kept(node, used) for node in self.tree.body]
         return Cut(
-            "".join(f"{line}\n" for line in imports if line and line != "import numpy as np"),
+            "".join(f"{line}\n" for line in kept if line and line != "import numpy as np"),
             "\n\n\n".join(map(ast.unparse, parts)) + "\n",
             cleaned.name(chain[0].name),
             {op: cleaned.name(text) for op, text in spelling.items()},
@@ -149,12 +138,8 @@ class _Adapter:
         wanted = set(_METHODS)
         while True:
             kept = [s for c in chain for s in c.body if _name(s) in wanted]
-            found = {
-                n.attr
-                for s in kept
-                for n in ast.walk(s)
-                if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"
-            }
+            nodes = [n for s in kept for n in ast.walk(s) if isinstance(n, ast.Attribute)]
+            found = {n.attr for n in nodes if ast.unparse(n.value) == "self"}
             if found & {"ops", "answer"}:
                 raise CutError("its methods read the table of ops")
             if found <= wanted:
@@ -163,16 +148,9 @@ class _Adapter:
         trimmed = {}
         for node in chain:
             body = [s for s in node.body if _name(s) in wanted and _name(s) not in _ABOUT]
-            bases: list[ast.expr] = [
-                b for b in node.bases if isinstance(b, ast.Name) and b.id in self.defined
-            ]
-            trimmed[node.name] = ast.ClassDef(
-                node.name,
-                bases,
-                [],
-                [*node.body[:1], *body] if _documented(node) else body or [ast.Pass()],
-                [],
-            )
+            bases = [b for b in node.bases if isinstance(b, ast.Name) and b.id in self.defined]
+            body = [*node.body[:1], *body] if _documented(node) else body or [ast.Pass()]
+            trimmed[node.name] = ast.ClassDef(node.name, [*bases], [], body, [])
         return trimmed
 
     # The table
@@ -189,10 +167,8 @@ class _Adapter:
         path = ast.Attribute(namespace, name, ast.Load())
         if not others:
             return path
-        tried = [
-            ast.Call(ast.Name("getattr", ast.Load()), [n, ast.Constant(other), ast.Constant(None)], [])
-            for n, other in others
-        ]
+        get = ast.Name("getattr", ast.Load())
+        tried = [ast.Call(get, [n, ast.Constant(other), ast.Constant(None)], []) for n, other in others]
         return ast.BoolOp(ast.Or(), [*tried, path])
 
     def _entry(self, table: ast.expr, op: str) -> ast.expr | None:
@@ -202,27 +178,24 @@ class _Adapter:
                 node = self.defined.get(name)
                 return self._entry(node.value, op) if isinstance(node, ast.Assign) else None
             case ast.Dict(keys, values):
-                for key, value in reversed(list(zip(keys, values, strict=True))):
-                    found = self._entry(value, op) if key is None else value if _constant(key) == op else None
-                    if found is not None:
-                        return found
+                names = [None if key is None else str(_constant(key)) for key in keys]
+                return self._last([*zip(names, values, strict=True)], op)
             case ast.DictComp(
                 value=ast.Call(func=ast.Name(id="getattr"), args=[module, _]), generators=[loop]
             ):
                 if op in self._words(loop.iter):
                     return ast.Attribute(module, op, ast.Load())
             case ast.Call(func=ast.Name(id="dict"), args=args, keywords=keywords):
-                for keyword in reversed(keywords):
-                    found = (
-                        self._entry(keyword.value, op)
-                        if keyword.arg is None
-                        else keyword.value
-                        if keyword.arg == op
-                        else None
-                    )
-                    if found is not None:
-                        return found
-                return next((found for a in args if (found := self._entry(a, op)) is not None), None)
+                found = self._last([(keyword.arg, keyword.value) for keyword in keywords], op)
+                return found or next((found for a in args if (found := self._entry(a, op)) is not None), None)
+        return None
+
+    def _last(self, items: list[tuple[str | None, ast.expr]], op: str) -> ast.expr | None:
+        """The last entry of an op among the items of a table; the key None: another table."""
+        for key, value in reversed(items):
+            found = self._entry(value, op) if key is None else value if key == op else None
+            if found is not None:
+                return found
         return None
 
     def _words(self, iterable: ast.expr) -> list[str]:
@@ -278,16 +251,15 @@ def _function(name: str, value: ast.expr) -> ast.stmt:
     return ast.fix_missing_locations(ast.Assign([ast.Name(name, ast.Store())], value))
 
 
-def _kept(node: ast.Import | ast.ImportFrom | ast.Expr, used: Collection[str]) -> str | None:
+def _kept(node: ast.stmt, used: Collection[str]) -> str | None:
     """An import that is used, or a call that makes settings; None for every other statement."""
     if isinstance(node, ast.Expr):
         return ast.unparse(node) if isinstance(node.value, ast.Call) else None
-    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+    if not isinstance(node, (ast.Import, ast.ImportFrom)) or getattr(node, "module", "") == "__future__":
         return None
     bound = {(a.asname or a.name).partition(".")[0] for a in node.names}
-    if isinstance(node, ast.Import) and bound & {"os", "sys"}:
-        return ast.unparse(node)
-    return ast.unparse(node) if bound & set(used) else None
+    system = isinstance(node, ast.Import) and bound & {"os", "sys"}
+    return ast.unparse(node) if system or bound & set(used) else None
 
 
 class _Cleaned(ast.NodeTransformer):

@@ -12,10 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.oracles.emit.host import HostEmitter
-from gradfuzz.oracles.emit.linalg_source import Params, Shape, is_linalg
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, is_linalg, keywords
 from gradfuzz.oracles.emit.script import RESERVED
-from gradfuzz.oracles.emit.statements import ATOM, POWER, SUM, UNARY, Piece, number_text
-from gradfuzz.programs.language.functions import Function
+from gradfuzz.oracles.emit.statements import ATOM, POWER, SUM, UNARY, Piece, Pieces, Written, number_text
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.language.types import Type
 
@@ -32,55 +31,45 @@ LACKS: Mapping[str, str] = {
     "window_sum": "autograd has no sums over windows",
 }
 
-HELPERS = {
-    "entries_along": (
-        '''\
+_ENTRIES_ALONG = '''\
 def entries_along(array, indices, axis):
     """The entries of `array` at `indices` along one axis."""
     places = list(np.indices(array.shape, sparse=True))
     places[axis] = indices
     return array[tuple(places)]
 '''
-    ),
-    "with_value": (
-        '''\
+_WITH_VALUE = '''\
 def with_value(array, place, value):
     """A copy of `array` with `value` at `place`."""
     numbers = np.full(array.shape, -1)
     numbers[place] = np.arange(np.size(numbers[place])).reshape(np.shape(numbers[place]))
     return anp.where(numbers < 0, array, anp.reshape(value, (-1,))[numbers])
 '''
-    ),
-    "log_sum_exp": (
-        '''\
+_LOG_SUM_EXP = '''\
 def log_sum_exp(x, axis, keepdims):
     """The logarithm of the sum of exp(x); the largest entry, a constant, is taken out."""
     largest = np.max(getval(x), axis=axis, keepdims=True)
     total = anp.log(anp.sum(anp.exp(x - largest), axis=axis, keepdims=True)) + largest
     return total if keepdims else anp.reshape(total, np.sum(largest, axis=axis).shape)
 '''
-    ),
-}
+HELPERS = {"entries_along": _ENTRIES_ALONG, "with_value": _WITH_VALUE, "log_sum_exp": _LOG_SUM_EXP}
 """Functions that emitted code may call, by name."""
 
 _OTHER_NAME = {
     "amax": "max",
     "amin": "min",
     "concat": "concatenate",
+    "pow": "power",
     "cumulative_sum": "cumsum",
     "permute_dims": "transpose",
-    "pow": "power",
 }
+_IN_NUMPY = (
+    "ceil cos cosh exp exp2 expm1 floor floor_divide hypot log log10 log1p log2 logaddexp reciprocal round"
+    " sin sinc sinh sqrt square tan tanh trunc"
+)
 FUNCTIONS: Mapping[str, str] = {
     **{f"a{name}": f"anp.arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")},
-    **{
-        name: f"anp.{name}"
-        for name in (
-            *("ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor", "floor_divide", "hypot", "log"),
-            *("log10", "log1p", "log2", "logaddexp", "reciprocal", "round", "sin", "sinc", "sinh", "sqrt"),
-            *("square", "tan", "tanh", "trunc"),
-        )
-    },
+    **{name: f"anp.{name}" for name in _IN_NUMPY.split()},
     **{name: f"special.{name}" for name in ("digamma", "erf", "erfc", "erfinv", "expit", "polygamma")},
     "lgamma": "special.gammaln",
 }
@@ -96,52 +85,36 @@ class AutogradEmitter(HostEmitter):
     """Floats and arrays are what `autograd.numpy` takes."""
 
     reserved = RESERVED | {"anp", "getval", "grad", "special", *HELPERS}
+    functions = FUNCTIONS
 
     def constant(self, value: float | complex) -> str:
         return f"np.{self.dtype('complex' if isinstance(value, complex) else 'float')}({number_text(value)})"
 
     def dtype(self, of: str) -> str:
         """NumPy's name of a dtype."""
-        return {"float": self.precision, "complex": _COMPLEX[self.precision], "int": "int64", "bool": "bool"}[
-            of
-        ]
+        names = {"float": self.precision, "complex": _COMPLEX[self.precision], "int": "int64", "bool": "bool"}
+        return names[of]
 
     def array(self, array: ArrayConst) -> str:
-        dtype = self.dtype(array.dtype)
-        return (
-            f'np.array({self.entries(array)}, "{dtype}")'
-            if array.values
-            else f'np.zeros({array.shape}, "{dtype}")'
-        )
+        text = f"np.array({self.entries(array)}, " if array.values else f"np.zeros({array.shape}, "
+        return f'{text}"{self.dtype(array.dtype)}")'
 
     def to_float(self, piece: Piece) -> str:
-        return (
-            f"np.{self.precision}({piece.text})"
-            if piece.host
-            else f'np.asarray({piece.text}, "{self.precision}")'
-        )
+        if piece.host:
+            return f"np.{self.precision}({piece.text})"
+        return f'np.asarray({piece.text}, "{self.precision}")'
 
     def to_complex(self, piece: Piece) -> str:
         return f"({piece.at(SUM)} + 0j)"
 
-    def elementwise(
-        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece | None:
-        if row.name not in FUNCTIONS:
-            return None
-        operands = [*map(str, params.values()), *(a.text for a in args)]
-        return Piece(f"{FUNCTIONS[row.name]}({', '.join(operands)})", result)
-
-    def on_arrays(
-        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece:
+    def on_arrays(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         """An op with at least one argument or the result being more than a plain number."""
-        x, texts = args[0], [a.text for a in args]
+        x, texts, axis = args[0], [a.text for a in args], params.get("axis")
         if op in _IDENTITY_ON_SCALARS and not x.type.shape and not result.shape:
             return replace(x, type=result)
         match op:
             case _ if is_linalg(op):
-                return self.linalg(write, op, [Piece(a.at(ATOM), a.type) for a in args], params, result)
+                return write(op, [a.at(ATOM) for a in args], self.shapes(args), params)
             case "complex":
                 return Piece(f"{x.at(SUM)} + 1j * {args[1].at(UNARY)}", result, SUM)
             case "integer_pow":
@@ -149,52 +122,38 @@ class AutogradEmitter(HostEmitter):
             case "astype" if x.type.dtype == result.dtype:
                 return x
             case "astype" if result.is_inexact:
-                return Piece(self.to_complex(x) if result.is_complex else self.to_float(x), result)
+                return self.to_complex(x) if result.is_complex else self.to_float(x)
             case "astype":
-                return Piece(f'np.asarray({x.text}, "{self.dtype(result.dtype)}")', result)
-            case "concat" | "stack":
-                return Piece(
-                    f"anp.{_OTHER_NAME.get(op, op)}([{', '.join(texts)}], axis={params['axis']})", result
-                )
-            case "index" if not x.type.shape:
-                return x
+                return f'np.asarray({x.text}, "{self.dtype(result.dtype)}")'
             case "index":
-                return Piece(f"{x.at(ATOM)}[{', '.join(self.places(params['pattern'], texts[1:]))}]", result)
+                return self.indexed(x, args[1:], params["pattern"], result)
             case "index_update" if not x.type.shape:
                 return args[1]
             case "index_update":
-                places = self.places(params["pattern"], texts[2:], "slice({}, {})")
-                place = places[0] if len(places) == 1 else f"({', '.join(places)})"
-                return Piece(f"with_value({x.text}, {place}, {texts[1]})", result)
+                return f"with_value({x.text}, {self.place(params['pattern'], args[2:])}, {texts[1]})"
             case "clip":
-                return Piece(f"anp.minimum(anp.maximum({x.text}, {texts[1]}), {texts[2]})", result)
+                return f"anp.minimum(anp.maximum({x.text}, {texts[1]}), {texts[2]})"
             case "logsumexp" if not x.type.shape:
                 return x
             case "logsumexp":
-                return Piece(f"log_sum_exp({x.text}, {params['axis']}, {params['keepdims']})", result)
+                return f"log_sum_exp({x.text}, {axis}, {params['keepdims']})"
             case "softmax" | "log_softmax":
-                text = f"{x.at(SUM)} - log_sum_exp({x.text}, {params['axis']}, True)"
-                return Piece(f"anp.exp({text})", result) if op == "softmax" else Piece(text, result, SUM)
+                text = f"{x.at(SUM)} - log_sum_exp({x.text}, {axis}, True)"
+                return f"anp.exp({text})" if op == "softmax" else Piece(text, result, SUM)
             case "argsort":
-                return Piece(f'anp.argsort({x.text}, {params["axis"]}, "stable")', result)
+                return f'anp.argsort({x.text}, {axis}, "stable")'
             case "sort" if x.type.rank == 1:
-                return Piece(f"anp.sort({x.text})", result)
+                return f"anp.sort({x.text})"
             case "sort":  # autograd sorts vectors only
-                return Piece(
-                    f'entries_along({x.text}, anp.argsort({x.text}, {params["axis"]}, "stable"),'
-                    f" {params['axis']})",
-                    result,
-                )
+                return f'entries_along({x.text}, anp.argsort({x.text}, {axis}, "stable"), {axis})'
             case "take_along_axis":
-                return Piece(f"entries_along({x.text}, {texts[1]}, {params['axis']})", result)
+                return f"entries_along({x.text}, {texts[1]}, {axis})"
             case "take":
-                axis = params["axis"]
                 assert isinstance(axis, int), "the type checker lets no other axis through"
-                return Piece(f"{x.at(ATOM)}[{':, ' * (axis % x.type.rank)}{texts[1]}]", result)
-        options = [
-            f"{name}={value}" for name, value in params.items() if value is not None and value is not False
-        ]
-        return Piece(f"anp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *options])})", result)
+                return f"{x.at(ATOM)}[{':, ' * (axis % x.type.rank)}{texts[1]}]"
+            case "concat" | "stack":
+                texts = [f"[{', '.join(texts)}]"]
+        return f"anp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *keywords(params)])})"
 
 
 # Linear algebra ---------------------------------------------------------------------------------------------
@@ -205,11 +164,11 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     x, shape = texts[0], shapes[0]
     match op:
         case "cholesky" | "eigh" | "eigvalsh":
-            symmetric = f"({x} + anp.conj(anp.swapaxes({x}, -1, -2))) / 2"
+            symmetric = f"({x} + anp.conj({_swapped(x)})) / 2"
             if op != "cholesky":
                 return f"anp.linalg.eigh({symmetric}){'[0]' if op == 'eigvalsh' else ''}"
             text = f"anp.linalg.cholesky({symmetric})"
-            return f"anp.conj(anp.swapaxes({text}, -1, -2))" if params["upper"] else text
+            return f"anp.conj({_swapped(text)})" if params["upper"] else text
         case "svd":
             return f"anp.linalg.svd({x}, full_matrices={params['full_matrices']})"
         case "svdvals":
@@ -258,17 +217,18 @@ def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Par
     a, b = texts
     size, lower = shapes[0][-1], params["lower"]
     triangle = "anp.tril" if lower else "anp.triu"
-    matrix = (
-        f"{triangle}({a}, {-1 if lower else 1}) + np.eye({size})"
-        if params["unit_diagonal"]
-        else f"{triangle}({a})"
-    )
-    matrix = f"anp.swapaxes({matrix}, -1, -2)" if params["transposed"] else matrix
+    matrix = f"{triangle}({a})"
+    if params["unit_diagonal"]:
+        matrix = f"{triangle}({a}, {-1 if lower else 1}) + np.eye({size})"
+    matrix = _swapped(matrix) if params["transposed"] else matrix
     if params["left"]:
         return f"anp.linalg.solve({matrix}, {b})"
-    return (
-        f"anp.swapaxes(anp.linalg.solve(anp.swapaxes({matrix}, -1, -2), anp.swapaxes({b}, -1, -2)), -1, -2)"
-    )
+    return _swapped(f"anp.linalg.solve({_swapped(matrix)}, {_swapped(b)})")
+
+
+def _swapped(x: str) -> str:
+    """The transposed matrices of a stack."""
+    return f"anp.swapaxes({x}, -1, -2)"
 
 
 def _matrix_norm(x: str, params: Params) -> str:
@@ -278,9 +238,8 @@ def _matrix_norm(x: str, params: Params) -> str:
         return f"anp.sqrt(anp.sum(anp.abs({x}) ** 2, axis=(-2, -1){keep}))"
     if order in ("nuc", "2", "-2"):
         values = f"anp.linalg.svd({x}, full_matrices=False)[1]"
-        text = (
-            f"anp.sum({values}, axis=-1)" if order == "nuc" else f"{values}[..., {0 if order == '2' else -1}]"
-        )
+        place = 0 if order == "2" else -1
+        text = f"anp.sum({values}, axis=-1)" if order == "nuc" else f"{values}[..., {place}]"
         return f"{text}[..., None, None]" if keep else text
     inner, outer = (-2, -1) if order in ("1", "-1") else (-1, -2)
     extreme = "min" if order.startswith("-") else "max"
@@ -289,12 +248,10 @@ def _matrix_norm(x: str, params: Params) -> str:
 
 
 def _vector_norm(x: str, shape: Shape, params: Params) -> str:
-    order, axis = params["ord"], params["axis"]
+    order = params["ord"]
     if not shape:
         return f"anp.abs({x})"
-    over = "".join(
-        [f", axis={axis}" if axis is not None else "", ", keepdims=True" if params["keepdims"] else ""]
-    )
+    over = "".join(f", {word}" for word in keywords({**params, "ord": None}))
     match order:
         case "inf" | "-inf":
             return f"anp.{'max' if order == 'inf' else 'min'}(anp.abs({x}){over})"

@@ -7,18 +7,29 @@ from __future__ import annotations
 
 import abc
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.oracles.dialects.numbers import decimal
-from gradfuzz.oracles.emit.statements import AND, ATOM, INFIX, NOT, OR, UNARY, Emitter, Piece
+from gradfuzz.oracles.emit.statements import (
+    AND,
+    ATOM,
+    NOT,
+    OPERATORS,
+    OR,
+    UNARY,
+    Emitter,
+    Piece,
+    Pieces,
+    Written,
+)
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
     Break,
     Const,
     Continue,
-    Expr,
     For,
     If,
     Program,
@@ -31,15 +42,11 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 
-_OPERATORS: Mapping[str, tuple[str, int, int, int]] = {
-    op: row for op, row in INFIX.items() if op not in ("matmul", "remainder")
-}
-
 
 class BraceEmitter(Emitter):
     """Int and bool scalars are the language's own."""
 
-    infix = _OPERATORS
+    infix = OPERATORS
     end = ""
     """The end of a statement."""
 
@@ -71,18 +78,20 @@ class BraceEmitter(Emitter):
     def literal(self, const: Const) -> Piece:
         piece = super().literal(const)
         if isinstance(piece.literal, bool):
-            return Piece(str(piece.literal).lower(), piece.type, ATOM, piece.literal, host=True)
+            return replace(piece, text=str(piece.literal).lower())
         if isinstance(piece.literal, float):
-            text = decimal(piece.literal)
-            return Piece(text, piece.type, UNARY if text[0] == "-" else ATOM, piece.literal)
+            return replace(piece, text=decimal(piece.literal))
         return piece
 
-    def plain(self, op: str, args: list[Piece], result: Type) -> Piece | None:
+    def to_complex(self, piece: Piece) -> str:
+        raise AssertionError("complex programs are refused")
+
+    def plain(self, op: str, args: Pieces, result: Type) -> Written | None:
         """An op on plain ints and bools; None where the language has no such form."""
         x, texts = args[0], [a.text for a in args]
         match op:
             case "where":
-                return Piece(f"({texts[0]} ? {texts[1]} : {texts[2]})", result)
+                return f"({texts[0]} ? {texts[1]} : {texts[2]})"
             case "logical_and":
                 return Piece(f"{x.at(AND)} && {args[1].at(NOT)}", result, AND)
             case "logical_or":
@@ -90,13 +99,13 @@ class BraceEmitter(Emitter):
             case "logical_not":
                 return Piece(f"!{x.at(ATOM)}", result, UNARY)
             case "remainder":
-                return Piece(f"modulo({', '.join(texts)})", result)
+                return f"modulo({', '.join(texts)})"
             case "astype" if result.dtype == x.type.dtype:
                 return x
             case "astype" if result.dtype == "int":
-                return Piece(f"({x.text} ? 1 : 0)", result)
+                return f"({x.text} ? 1 : 0)"
             case "astype" if result.dtype == "bool":
-                return Piece(f"({x.text} != 0)", result)
+                return f"({x.text} != 0)"
             case "index_update":
                 return args[1]
         return None
@@ -104,63 +113,54 @@ class BraceEmitter(Emitter):
     def body(self, program: Program) -> list[str]:
         """The statements of the program."""
         self.variables = typecheck(program).variables
-        params = {p.name for p in program.params}
         times = Counter(node.target for node in walk(program) if isinstance(node, Assign))
-        lines, known = [*self.parameters(program)], set(params)
+        lines, known = [*self.parameters(program)], {p.name for p in program.params}
         for stmt in program.body:
             if isinstance(stmt, Assign) and stmt.target not in known:
                 known.add(stmt.target)
-                of = self.variables[stmt.target]
-                value = self._value(stmt.target, stmt.value)
-                once = times[stmt.target] == 1
-                lines.append(f"  {self.declaration(self.name(stmt.target), of, value, once=once)}{self.end}")
+                value = self.assigned(stmt.target, stmt.value)
+                lines.append(self._declared(stmt.target, value, once=times[stmt.target] == 1))
                 continue
             inside = [node.target for node in walk(stmt) if isinstance(node, Assign)]
             for target in dict.fromkeys(t for t in inside if t not in known):
                 known.add(target)
-                of = self.variables[target]
-                lines.append(
-                    f"  {self.declaration(self.name(target), of, self.initial(of), once=False)}{self.end}"
-                )
+                lines.append(self._declared(target, self.initial(self.variables[target]), once=False))
             lines += self._statement(stmt, "  ")
         return lines
+
+    def _declared(self, target: str, value: str, *, once: bool) -> str:
+        return f"  {self.declaration(self.name(target), self.variables[target], value, once=once)}{self.end}"
 
     def parameters(self, program: Program) -> Iterator[str]:
         """Statements that turn parameters into variables where needed."""
         return iter(())
 
-    def _value(self, target: str, value: Expr) -> str:
-        piece = self.expression(value)
-        of = self.variables[target]
-        return (self.converted(piece, of.dtype) if of.is_inexact else self.value(piece)).text
-
-    def _block(self, body: Block, indent: str) -> Iterator[str]:
+    def _inside(self, body: Block, indent: str) -> Iterator[str]:
         for stmt in body:
-            yield from self._statement(stmt, indent)
+            yield from self._statement(stmt, f"{indent}  ")
 
     def _statement(self, stmt: Stmt, indent: str) -> Iterator[str]:
-        deeper = f"{indent}  "
         match stmt:
             case Assign(target, value):
-                yield f"{indent}{self.name(target)} = {self._value(target, value)}{self.end}"
+                yield f"{indent}{self.name(target)} = {self.assigned(target, value)}{self.end}"
             case While(condition, inner):
                 yield f"{indent}while {self.test(self.expression(condition).text)} {{"
-                yield from self._block(inner, deeper)
+                yield from self._inside(inner, indent)
                 yield f"{indent}}}"
             case Repeat(inner, condition):
                 yield f"{indent}{self.repeat} {{"
-                yield from self._block(inner, deeper)
+                yield from self._inside(inner, indent)
                 yield f"{indent}}} while {self.test(self.expression(condition).text)}{self.end}"
             case For(target, count, inner):
                 yield f"{indent}{self.counted(self.name(target), self.expression(count))} {{"
-                yield from self._block(inner, deeper)
+                yield from self._inside(inner, indent)
                 yield f"{indent}}}"
             case If(condition, inner, orelse):
                 yield f"{indent}if {self.test(self.expression(condition).text)} {{"
-                yield from self._block(inner, deeper)
+                yield from self._inside(inner, indent)
                 if orelse:
                     yield f"{indent}}} else {{"
-                    yield from self._block(orelse, deeper)
+                    yield from self._inside(orelse, indent)
                 yield f"{indent}}}"
             case Break():
                 yield f"{indent}break{self.end}"

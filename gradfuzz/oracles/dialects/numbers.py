@@ -12,6 +12,7 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import allowed_errors, compared
 from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.types import Type
 
 Entry = tuple[str, str, list[float], list[float]]
 """Name, the input as text, and per entry the expected value and the largest error."""
@@ -35,9 +36,7 @@ def entries(shown: ReproducerInput, scale: float = 1.0) -> list[Entry]:
     rows: list[Entry] = []
     for name in compared(shown.question):
         expected = np.asarray(shown.expected[name], float)
-        most = (
-            np.full(expected.shape, errors) if isinstance(errors, float) else np.asarray(errors[name], float)
-        )
+        most = np.full(expected.shape, errors) if isinstance(errors, float) else errors[name]
         at = str(np.asarray(shown.inputs[name]).tolist()) if name in shown.inputs else ""
         rows.append((name, at, flat(expected), [scale * e for e in flat(most)]))
     return rows
@@ -56,9 +55,10 @@ def unshown(shown: ReproducerInput) -> str | None:
     return "an input has no entries" if any(np.size(array) == 0 for array in arrays) else None
 
 
-def header(shown: ReproducerInput, title: str, told: str, needs: str) -> list[str]:
-    """The comment on top: the program, the source of the expected numbers, and how to run the script."""
-    question = shown.question
+def header(shown: ReproducerInput, mark: str, title: str, told: str, needs: str) -> str:
+    """The comment on top, whose lines start with `mark`: the program, the source of the expected numbers, and
+    how to run the script.
+    """
     names = {"arb": "ball arithmetic (python-flint)", "mpmath": "central differences in many digits (mpmath)"}
     sources = " and ".join(names.get(name, name) for name in shown.references) or "the references of gradfuzz"
     bounds = [abs(float(b)) for array in shown.bound.values() for b in np.ravel(array) if math.isfinite(b)]
@@ -68,13 +68,16 @@ def header(shown: ReproducerInput, title: str, told: str, needs: str) -> list[st
         told,
         f"Prints expected and got, and exits with 1 while they differ, otherwise with 0. Needs {needs}.",
     ]
-    program = [f"    {line}".rstrip() for line in to_text(question.program).rstrip().splitlines()]
-    return [title, "", *program, "", *(line for s in sentences if s for line in textwrap.wrap(s, 110))]
-
-
-def comment(lines: Sequence[str], mark: str) -> str:
+    program = [f"    {line}".rstrip() for line in to_text(shown.question.program).rstrip().splitlines()]
+    lines = [title, "", *program, "", *(line for s in sentences if s for line in textwrap.wrap(s, 110))]
     return "".join(f"{mark} {line}".rstrip() + "\n" for line in lines)
 
 
 def listed(values: Sequence[float], number: Callable[[float], str] = decimal) -> str:
     return f"[{', '.join(map(number, values))}]"
+
+
+def plain_number(array: Array, of: Type) -> str:
+    """An int, a bool or a float without axes."""
+    value = np.asarray(array).item()
+    return decimal(value) if of.is_float else str(value).lower()

@@ -5,73 +5,45 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gradfuzz.oracles.dialects.numbers import decimal
 from gradfuzz.oracles.dialects.nx_linalg_source import LACKS as LINALG_LACKS
-from gradfuzz.oracles.dialects.nx_linalg_source import write
-from gradfuzz.oracles.emit.linalg_source import is_linalg
-from gradfuzz.oracles.emit.statements import ATOM, UNARY, Emitter, Piece, nested_list
+from gradfuzz.oracles.dialects.nx_linalg_source import shape_text, spread, spread_stacks, write
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, is_linalg
+from gradfuzz.oracles.emit.statements import ATOM, UNARY, Emitter, Piece, Pieces, Written, nested_list
 from gradfuzz.programs.language.axes import normalize_axes
-from gradfuzz.programs.language.functions import Function
+from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.language.types import DType, Type, inexact
 from gradfuzz.programs.language.windows import padding_of, strides_of
 
 LACKS: Mapping[str, str] = {
-    "complex": "complex numbers are not asked about in Nx",
-    "conj": "complex numbers are not asked about in Nx",
-    "imag": "complex numbers are not asked about in Nx",
-    "real": "complex numbers are not asked about in Nx",
+    **dict.fromkeys(("complex", "conj", "imag", "real"), "complex numbers are not asked about in Nx"),
     **LINALG_LACKS,
 }
-_RESERVED = frozenset(
-    [
-        "after",
-        "and",
-        "case",
-        "catch",
-        "cond",
-        "do",
-        "else",
-        "end",
-        "false",
-        "fn",
-        "if",
-        "import",
-        "in",
-        "nil",
-        "not",
-        "or",
-        "rescue",
-        "true",
-        "unless",
-        "when",
-        "while",
-    ]
+_WORDS = (
+    "after and case catch cond do else end false fn if import in nil not or rescue true unless when while"
 )
+_RESERVED = frozenset(_WORDS.split())
 _TYPES = {"float64": ":f64", "float32": ":f32", "bfloat16": ":bf16", "float16": ":f16"}
-_FUNCTIONS = {
-    **{op: op for op in ("abs", "pow", "sign")},
-    **{op: op for op in ("logical_and", "logical_or", "logical_not")},
+_NAMES = {
+    **{op: op for op in ("abs", "pow", "sign", "logical_and", "logical_or", "logical_not")},
     "maximum": "max",
     "minimum": "min",
     "where": "select",
 }
+_FUNCTIONS = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp expm1 floor log log1p rsqrt sin"
+    " sinh sqrt tan tanh"
+)
 FUNCTIONS: Mapping[str, str] = {
-    **{
-        name: name
-        for name in (
-            *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh"),
-            *("erf", "erfc", "exp", "expm1", "floor", "log", "log1p", "rsqrt", "sin", "sinh", "sqrt"),
-            *("tan", "tanh"),
-        )
-    },
-    "erfinv": "erf_inv",
-    "expit": "sigmoid",
+    **{name: f"Nx.{name}" for name in _FUNCTIONS.split()},
+    "erfinv": "Nx.erf_inv",
+    "expit": "Nx.sigmoid",
 }
 """The elementwise functions of Nx. Its `round` rounds halves away from zero."""
 _REDUCTIONS = {
@@ -80,30 +52,14 @@ _REDUCTIONS = {
     "amin": "reduce_min",
     "prod": "product",
 }
-_SCANS = {
-    "cumulative_max": "cumulative_max",
+_ALONG_AXIS = {
+    **{op: op for op in ("cumulative_max", "cumulative_sum", "sort")},
     "cumulative_prod": "cumulative_product",
-    "cumulative_sum": "cumulative_sum",
 }
-_OPERATORS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-}
+"""Functions of a tensor and an axis."""
 
 
-def shape_text(shape: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, shape)) + "}"
-
-
-def axes_text(axes: Sequence[int]) -> str:
+def axes_text(axes: Iterable[object]) -> str:
     return f"[{', '.join(map(str, axes))}]"
 
 
@@ -114,6 +70,7 @@ class NxEmitter(Emitter):
     """
 
     reserved = frozenset({"f", "objective"})
+    functions = FUNCTIONS
 
     def __init__(self, precision: str) -> None:
         super().__init__(precision)  # type: ignore[arg-type]
@@ -161,16 +118,14 @@ class NxEmitter(Emitter):
             return super().value(piece)
         return Piece(f"Nx.tensor({piece.text}, type: {self.dtype(piece.type.dtype)})", piece.type)
 
-    def apply(
-        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
-    ) -> Piece:
+    def apply(self, op: str, args: Pieces, params: Params, together: str | None = None) -> Piece:
         if op == "negative":  # which binds more tightly than a power
             return Piece(f"-{self.value(args[0]).at(ATOM)}", args[0].type, UNARY)
         if op in ("remainder", "matmul"):
-            a, b = [self.floating(a) if op == "matmul" else a for a in args]
-            kind = super().apply(op, args, params).type
+            kind = result_type(op, tuple(a.type for a in args), params)
             if op == "matmul":
-                return Piece(self._matmul(a, b), kind)
+                return Piece(self._matmul(*map(self.floating, args)), kind)
+            a, b = args
             text = self._remainder(a, b)
             self.counters |= {text} if isinstance(b.literal, int) and b.literal > 0 else set()
             return Piece(text, kind)
@@ -180,7 +135,7 @@ class NxEmitter(Emitter):
             return Piece(f"elem({text}, {params['part']})", piece.type)
         return replace(piece, host=False)
 
-    def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
+    def operands(self, op: str, args: Pieces, result: Type) -> tuple[Piece, Piece]:
         """Nx rounds a bare number to float32: a number that this changes becomes a constant.
 
         So does the first of two numbers.
@@ -191,19 +146,12 @@ class NxEmitter(Emitter):
         ]
         if a.literal is not None and b.literal is not None:
             a = self.converted(a, inexact([a.type.dtype])) if result.is_inexact else self.value(a)
-        return super().operands(op, [a, b], result) if op in _OPERATORS else (a, b)
+        return super().operands(op, [a, b], result)
 
     @staticmethod
     def _remainder(a: Piece, b: Piece) -> str:
         """With the divisor's sign, as in Python."""
         return f"Nx.remainder(Nx.add(Nx.remainder({a.text}, {b.text}), {b.text}), {b.text})"
-
-    def elementwise(
-        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece | None:
-        if row.name not in FUNCTIONS:
-            return None
-        return Piece(f"Nx.{FUNCTIONS[row.name]}({', '.join(a.text for a in args)})", result)
 
     def _matmul(self, a: Piece, b: Piece) -> str:
         x, y, p, q = a.text, b.text, a.type.sizes, b.type.sizes
@@ -211,104 +159,92 @@ class NxEmitter(Emitter):
             return f"Nx.dot({x}, {y})"
         if len(p) == 1:
             return f"Nx.dot({x}, [0], {y}, [{len(q) - 2}])"
-        batch = np.broadcast_shapes(p[:-2], q[:-2])
-        x = x if p[:-2] == batch else f"Nx.broadcast({x}, {shape_text((*batch, *p[-2:]))})"
-        y = y if q[:-2] == batch else f"Nx.broadcast({y}, {shape_text((*batch, *q[-2:]))})"
-        n, along = len(batch), axes_text(range(len(batch)))
+        x, y = spread_stacks((x, y), (p, q))
+        n = max(len(p), len(q)) - 2
+        along = axes_text(range(n))
         return f"Nx.dot({x}, [{n + 1}], {along}, {y}, [{n}], {along})"
 
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         args = [self.value(a) for a in args] if op in ("concat", "stack", "where") else args
         x, texts, shape, axis = args[0], [a.text for a in args], args[0].type.sizes, params.get("axis")
         if is_linalg(op):
             return self.linalg(write, op, [self.value(a) for a in args], params, result)
-        if op in _FUNCTIONS:
-            return Piece(f"Nx.{_FUNCTIONS[op]}({', '.join(texts)})", result)
+        if op in _NAMES:
+            return f"Nx.{_NAMES[op]}({', '.join(texts)})"
         if op in _REDUCTIONS:
             return self._reduction(op, x, params, result)
-        if op in _SCANS:
-            return Piece(f"Nx.{_SCANS[op]}({x.text}, axis: {axis})", result)
+        if op in _ALONG_AXIS:
+            return f"Nx.{_ALONG_AXIS[op]}({x.text}, axis: {axis})"
         match op:
             case "integer_pow":
-                return Piece(f"Nx.pow({x.text}, {params['n']})", result)
+                return f"Nx.pow({x.text}, {params['n']})"
             case "clip":
-                return Piece(f"Nx.min(Nx.max({x.text}, {texts[1]}), {texts[2]})", result)
+                return f"Nx.min(Nx.max({x.text}, {texts[1]}), {texts[2]})"
             case "softmax" | "log_softmax":
                 text = f"Nx.subtract({x.text}, Nx.logsumexp({x.text}, axes: [{axis}], keep_axes: true))"
-                return Piece(f"Nx.exp({text})" if op == "softmax" else text, result)
+                return f"Nx.exp({text})" if op == "softmax" else text
+            case "argmax" | "argmin" if axis is None and params["keepdims"]:
+                return f"Nx.as_type(Nx.reshape(Nx.{op}({x.text}), {shape_text(result.sizes)}), :s64)"
             case "argmax" | "argmin":
-                options = ([] if axis is None else [f"axis: {axis}"]) + (
-                    ["keep_axis: true"] if params["keepdims"] else []
-                )
-                text = f"Nx.{op}({', '.join([x.text, *options])})"
-                if axis is None and params["keepdims"]:
-                    text = f"Nx.reshape(Nx.{op}({x.text}), {shape_text(result.sizes)})"
-                return Piece(f"Nx.as_type({text}, :s64)", result)
+                options = [x.text] if axis is None else [x.text, f"axis: {axis}"]
+                options += ["keep_axis: true"] if params["keepdims"] else []
+                return f"Nx.as_type(Nx.{op}({', '.join(options)}), :s64)"
             case "argsort":
-                return Piece(f"Nx.as_type(Nx.argsort({x.text}, axis: {axis}, stable: true), :s64)", result)
-            case "sort":
-                return Piece(f"Nx.sort({x.text}, axis: {axis})", result)
+                return f"Nx.as_type(Nx.argsort({x.text}, axis: {axis}, stable: true), :s64)"
             case "window_sum":
-                strides, padding = (
-                    strides_of(params["strides"], len(shape)),
-                    padding_of(params["padding"], len(shape)),
-                )
                 window = params["window"]
                 assert isinstance(window, tuple), "the type checker lets no other window through"
-                options = [f"strides: {axes_text(strides)}", f"padding: {_pairs(padding)}"]
-                return Piece(f"Nx.window_sum({x.text}, {shape_text(window)}, {', '.join(options)})", result)  # type: ignore[arg-type]
+                return f"Nx.window_sum({x.text}, {shape_text(window)}, {_stepping(params, len(shape))})"
             case "conv":
-                strides, padding = (
-                    strides_of(params["strides"], len(shape) - 2),
-                    padding_of(params["padding"], len(shape) - 2),
-                )
-                options = [f"strides: {axes_text(strides)}", f"padding: {_pairs(padding)}"]
-                return Piece(f"Nx.conv({', '.join([*texts, *options])})", result)
+                return f"Nx.conv({', '.join(texts)}, {_stepping(params, len(shape) - 2)})"
+            case "astype" if x.type.dtype == result.dtype:
+                return x
+            case "astype" if result.dtype == "bool":
+                return f"Nx.not_equal({x.text}, 0)"
             case "astype":
-                return x if x.type.dtype == result.dtype else Piece(self._cast(x, result), result)
+                return f"Nx.as_type({x.text}, {self.dtype(result.dtype)})"
             case "reshape" | "broadcast_to":
-                function = "reshape" if op == "reshape" else "broadcast"
-                return Piece(f"Nx.{function}({x.text}, {shape_text(result.sizes)})", result)
+                return f"Nx.{op.removesuffix('_to')}({x.text}, {shape_text(result.sizes)})"
             case "permute_dims":
                 axes = params["axes"]
                 assert isinstance(axes, tuple), "the type checker lets no other axes through"
-                return Piece(f"Nx.transpose({x.text}, axes: {axes_text(axes)})", result) if axes else x  # type: ignore[arg-type]
+                return f"Nx.transpose({x.text}, axes: {axes_text(axes)})" if axes else x
             case "flip":
-                return Piece(f"Nx.reverse({x.text}, axes: [{axis}])", result)
+                return f"Nx.reverse({x.text}, axes: [{axis}])"
             case "concat" | "stack":
-                return Piece(
-                    f"Nx.{'concatenate' if op == 'concat' else op}([{', '.join(texts)}], axis: {axis})",
-                    result,
-                )
+                function = "concatenate" if op == "concat" else op
+                return f"Nx.{function}([{', '.join(texts)}], axis: {axis})"
             case "index" if not shape:
                 return x
             case "index":
-                places = self._places(params["pattern"], args[1:], shape)
-                return Piece(f"{x.at(ATOM)}[[{', '.join(places)}]]", result)
+                starts, sizes = self._region(params["pattern"], args[1:], shape)
+                places = [
+                    start if size is None else f"{start}..{int(start) + size - 1}//1"
+                    for start, size in zip(starts, sizes, strict=True)
+                ]
+                return f"{x.at(ATOM)}[[{', '.join(places)}]]"
             case "index_update" if not shape:
                 return args[1]
             case "index_update":
-                return Piece(self._updated(x, args[1], params["pattern"], args[2:]), result)
+                starts, sizes = self._region(params["pattern"], args[2:], shape)
+                region = shape_text([1 if size is None else size for size in sizes])
+                value = f"Nx.reshape({self.value(args[1]).text}, {region})"
+                return f"Nx.put_slice({x.text}, {axes_text(starts)}, {value})"
             case "take":
-                return Piece(f"Nx.take({x.text}, {self.value(args[1]).text}, axis: {axis})", result)
+                return f"Nx.take({x.text}, {self.value(args[1]).text}, axis: {axis})"
             case "take_along_axis":
-                return Piece(self._along(x, args[1], axis, result), result)
+                return self._along(x, args[1], axis, result)
             case "scatter_add":
-                return Piece(self._scattered(x, args[1], args[2], axis), result)
+                return self._scattered(x, args[1], args[2], axis)
         raise AssertionError(f"no form of {op} in Nx; {op} belongs in LACKS")
 
-    def _cast(self, x: Piece, result: Type) -> str:
-        if result.dtype == "bool":
-            return f"Nx.not_equal({x.text}, 0)"
-        return f"Nx.as_type({x.text}, {self.dtype(result.dtype)})"
-
-    def _reduction(self, op: str, x: Piece, params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def _reduction(self, op: str, x: Piece, params: Params, result: Type) -> Written:
         axes = normalize_axes(params["axis"], x.type.rank, op)
         if not axes and op not in ("all", "any"):
             return replace(x, type=result)
         options = [f"axes: {axes_text(axes)}"] if len(axes) < x.type.rank or params["keepdims"] else []
         options += ["keep_axes: true"] if params["keepdims"] else []
-        return Piece(f"Nx.{_REDUCTIONS[op]}({', '.join([x.text, *options])})", result)
+        return f"Nx.{_REDUCTIONS[op]}({', '.join([x.text, *options])})"
 
     def _index(self, piece: Piece, size: int) -> str:
         """An index; a negative one is counted from the end, where Nx would clamp it."""
@@ -318,37 +254,24 @@ class NxEmitter(Emitter):
             return piece.text
         return f"Nx.select(Nx.less({piece.text}, 0), Nx.add({piece.text}, {size}), {piece.text})"
 
-    def _places(self, pattern: ParamValue, indices: Sequence[Piece], shape: Sequence[int]) -> list[str]:
+    def _region(
+        self, pattern: ParamValue, indices: Pieces, shape: Shape
+    ) -> tuple[list[str], list[int | None]]:
+        """Where a slice starts along each axis, and its sizes; None: an axis that is dropped."""
         assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
-        rest = iter(indices)
-        return [
-            self._index(next(rest), size) if entry == "at" else f"{entry[1]}..{entry[2] - 1}//1"  # type: ignore[index, operator]
-            for entry, size in zip(pattern, shape, strict=True)
-        ]
-
-    def _updated(self, x: Piece, value: Piece, pattern: ParamValue, indices: Sequence[Piece]) -> str:
-        assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
-        rest, starts, region = iter(indices), [], []
-        for entry, size in zip(pattern, x.type.sizes, strict=True):
+        rest, starts, sizes = iter(indices), [], []
+        for entry, size in zip(pattern, shape, strict=True):
             starts.append(self._index(next(rest), size) if entry == "at" else str(entry[1]))  # type: ignore[index]
-            region.append(1 if entry == "at" else entry[2] - entry[1])  # type: ignore[index, operator]
-        return (
-            f"Nx.put_slice({x.text}, [{', '.join(starts)}], Nx.reshape({self.value(value).text},"
-            f" {shape_text(region)}))"
-        )
+            sizes.append(None if entry == "at" else entry[2] - entry[1])  # type: ignore[index, operator]
+        return starts, sizes
 
     def _along(self, x: Piece, indices: Piece, axis: ParamValue, result: Type) -> str:
         """Spelled out because Nx broadcasts nothing here."""
         assert isinstance(axis, int), "the type checker lets no other axis through"
         axis %= result.rank
-        wanted = list(result.sizes)
-        source = [*wanted[:axis], x.type.sizes[axis], *wanted[axis + 1 :]]
-        text = x.text if list(x.type.sizes) == source else f"Nx.broadcast({x.text}, {shape_text(source)})"
-        places = (
-            indices.text
-            if list(indices.type.sizes) == wanted
-            else f"Nx.broadcast({indices.text}, {shape_text(wanted)})"
-        )
+        wanted = result.sizes
+        text = spread(x.text, x.type.sizes, (*wanted[:axis], x.type.sizes[axis], *wanted[axis + 1 :]))
+        places = spread(indices.text, indices.type.sizes, wanted)
         return f"Nx.take_along_axis({text}, {places}, axis: {axis})"
 
     def _scattered(self, x: Piece, indices: Piece, updates: Piece, axis: ParamValue) -> str:
@@ -358,19 +281,20 @@ class NxEmitter(Emitter):
         places, rank = indices.type.rank, x.type.rank
         count = math.prod(indices.type.sizes)
         front = [axis, *(a for a in range(rank) if a != axis)]
-        back = [front.index(a) for a in range(rank)]
-        rows = [
-            *range(axis, axis + places),
-            *(a for a in range(updates.type.rank) if not axis <= a < axis + places),
-        ]
-        text = x.text if axis == 0 else f"Nx.transpose({x.text}, axes: {axes_text(front)})"
-        added = updates.text if axis == 0 else f"Nx.transpose({updates.text}, axes: {axes_text(rows)})"
+        own = range(axis, axis + places)
+        rows = [*own, *(a for a in range(updates.type.rank) if a not in own)]
+
+        def moved(text: str, axes: Sequence[int]) -> str:
+            return text if axis == 0 else f"Nx.transpose({text}, axes: {axes_text(axes)})"
+
         rest = [n for a, n in enumerate(x.type.sizes) if a != axis]
-        added = f"Nx.reshape({added}, {shape_text([count, *rest])})"
+        added = f"Nx.reshape({moved(updates.text, rows)}, {shape_text([count, *rest])})"
         column = f"Nx.reshape({self.value(indices).text}, {shape_text([count, 1])})"
-        result = f"Nx.indexed_add({text}, {column}, {added}, axes: [0])"
-        return result if axis == 0 else f"Nx.transpose({result}, axes: {axes_text(back)})"
+        result = f"Nx.indexed_add({moved(x.text, front)}, {column}, {added}, axes: [0])"
+        return moved(result, [front.index(a) for a in range(rank)])
 
 
-def _pairs(padding: Sequence[tuple[int, int]]) -> str:
-    return f"[{', '.join(f'{{{before}, {after}}}' for before, after in padding)}]"
+def _stepping(params: Params, count: int) -> str:
+    """The options of a window along `count` axes."""
+    strides, padding = strides_of(params["strides"], count), padding_of(params["padding"], count)
+    return f"strides: {axes_text(strides)}, padding: {axes_text(map(shape_text, padding))}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ LACKS: Mapping[str, str] = {
 }
 
 _NAMES = {"det": "determinant", "inv": "invert", "lstsq": "least_squares", "lu": "lu", "pinv": "pinv"}
+_ORDERS = {"fro": ":frobenius", "nuc": ":nuclear", "inf": ":inf", "-inf": ":neg_inf"}
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
@@ -37,8 +38,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             text = f"Nx.LinAlg.cholesky({_symmetric(x, shape)})"
             return _transposed(text, shape) if params["upper"] else text
         case "solve" if 1 < len(shapes[1]) < len(shape):
-            batch = np.broadcast_shapes(shape[:-2], shapes[1][:-2])
-            return f"Nx.LinAlg.solve({x}, {_spread(texts[1], (*batch, *shapes[1][-2:]))})"
+            return f"Nx.LinAlg.solve({x}, {spread_stacks(texts, shapes)[1]})"
         case "solve":
             return f"Nx.LinAlg.solve({x}, {texts[1]})"
         case "slogdet":
@@ -47,9 +47,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
         case "triangular_solve":
             return _triangular_solve(texts, shapes, params)
         case "matrix_norm":
-            order = {"fro": ":frobenius", "nuc": ":nuclear", "inf": ":inf", "-inf": ":neg_inf"}.get(
-                str(params["ord"]), str(params["ord"])
-            )
+            order = _ORDERS.get(str(params["ord"]), str(params["ord"]))
             keep = ", keep_axes: true" if params["keepdims"] else ""
             return f"Nx.LinAlg.norm({x}, ord: {order}, axes: [{len(shape) - 2}, {len(shape) - 1}]{keep})"
         case "vector_norm":
@@ -69,12 +67,20 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     return f"Nx.LinAlg.{_NAMES[op]}({', '.join(texts)})"
 
 
-def _sizes(shape: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, shape)) + "}"
+def shape_text(sizes: Iterable[object]) -> str:
+    """A shape, or any tuple, in Elixir."""
+    return f"{{{', '.join(map(str, sizes))}}}"
 
 
-def _spread(text: str, shape: Shape) -> str:
-    return f"Nx.broadcast({text}, {_sizes(shape)})"
+def spread(text: str, old: Shape, new: Shape) -> str:
+    """A tensor in a shape that it is broadcast to."""
+    return text if tuple(old) == tuple(new) else f"Nx.broadcast({text}, {shape_text(new)})"
+
+
+def spread_stacks(texts: Sequence[str], shapes: Sequence[Shape]) -> list[str]:
+    """Stacks of matrices, with the batch axes that they have together."""
+    batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
+    return [spread(text, s, (*batch, *s[-2:])) for text, s in zip(texts, shapes, strict=True)]
 
 
 def _transposed(text: str, shape: Shape) -> str:
@@ -94,24 +100,21 @@ def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Par
     options = [f"lower: {str(params['lower']).lower()}"]
     options += ["transform_a: :transpose"] if params["transposed"] else []
     options += [] if params["left"] else ["left_side: false"]
-    batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
-    a, b = (
-        t if s[:-2] == batch else _spread(t, (*batch, *s[-2:])) for t, s in zip((a, b), shapes, strict=True)
-    )
+    a, b = spread_stacks((a, b), shapes)
     return f"Nx.LinAlg.triangular_solve({a}, {b}, {', '.join(options)})"
 
 
 def _vector_norm(x: str, shape: Shape, params: Params) -> str:
-    order = {"inf": ":inf", "-inf": ":neg_inf"}.get(str(params["ord"]), str(params["ord"]))
+    order = str(params["ord"])
     if not shape:
         return f"Nx.abs({x})"
     axes = normalize_axes(params["axis"], len(shape), "vector_norm")
     options = [f"axes: [{', '.join(map(str, axes))}]", *(["keep_axes: true"] if params["keepdims"] else [])]
     over = ", ".join(options)
     match order:
-        case ":inf":
+        case "inf":
             return f"Nx.reduce_max(Nx.abs({x}), {over})"
-        case ":neg_inf":
+        case "-inf":
             return f"Nx.reduce_min(Nx.abs({x}), {over})"
         case "0":
             return f"Nx.sum(Nx.not_equal({x}, 0), {over})"
@@ -125,6 +128,6 @@ def _vector_norm(x: str, shape: Shape, params: Params) -> str:
 def _kron(texts: Sequence[str], shapes: Sequence[Shape]) -> str:
     (a, b), (p, q) = texts, shapes
     batch = np.broadcast_shapes(p[:-2], q[:-2])
-    left = f"Nx.reshape({a}, {_sizes((*p[:-2], p[-2], 1, p[-1], 1))})"
-    right = f"Nx.reshape({b}, {_sizes((*q[:-2], 1, q[-2], 1, q[-1]))})"
-    return f"Nx.reshape(Nx.multiply({left}, {right}), {_sizes((*batch, p[-2] * q[-2], p[-1] * q[-1]))})"
+    left = f"Nx.reshape({a}, {shape_text((*p[:-2], p[-2], 1, p[-1], 1))})"
+    right = f"Nx.reshape({b}, {shape_text((*q[:-2], 1, q[-2], 1, q[-1]))})"
+    return f"Nx.reshape(Nx.multiply({left}, {right}), {shape_text((*batch, p[-2] * q[-2], p[-1] * q[-1]))})"

@@ -8,16 +8,17 @@ import numpy as np
 
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
-from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, flat, header, listed, unshown
+from gradfuzz.oracles.dialects.numbers import decimal, entries, header, listed, unshown
 from gradfuzz.oracles.dialects.nx_emit import FUNCTIONS, LACKS, NxEmitter
+from gradfuzz.oracles.dialects.nx_linalg_source import shape_text
 from gradfuzz.oracles.dialects.table import ReproducerInput
-from gradfuzz.oracles.emit.graph import GraphWriter, Scope
+from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
 from gradfuzz.oracles.emit.statements import Piece, nested_list
 from gradfuzz.programs.evaluation.layout import layout_of
-from gradfuzz.programs.graphs.graph import Branch, Equation, Graph, Loop, Var
+from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.syntax import ArrayConst, Call, walk
-from gradfuzz.programs.language.types import DType, Type
+from gradfuzz.programs.language.types import Type
 
 LIMITS = DialectLimits(
     "Nx",
@@ -50,39 +51,36 @@ class NxWriter(GraphWriter):
     emitter: NxEmitter
 
     def function(self, graph: Graph, name: str) -> str:
-        scope = Scope("    ", {*self.emitter.reserved}, [], {})
+        scope = FunctionScope("    ", {*self.emitter.reserved}, [], {})
         params = [self.new(scope, v) for v in graph.inputs]
         self.nodes(scope, graph)
-        scope.add(self.tuple([self.strong(scope, a) for a in graph.outputs]))
+        scope.add(packed(self.results(scope, graph)))
         return "\n".join([f"  defn {name}({', '.join(params)}) do", *scope.lines, "  end"]) + "\n"
 
-    @staticmethod
-    def tuple(texts: Sequence[str]) -> str:
-        """One value, or a tuple of several."""
-        return texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
-
-    def strong(self, scope: Scope, atom: object) -> str:
+    def strong(self, scope: FunctionScope, atom: Atom) -> str:
         """A value with a type of its own."""
-        return self.emitter.value(self.piece(scope, atom)).text  # type: ignore[arg-type]
+        return self.emitter.value(self.piece(scope, atom)).text
 
-    def branch(self, scope: Scope, node: Branch) -> None:
+    def results(self, scope: FunctionScope, graph: Graph) -> list[str]:
+        """The outputs of a graph, each with a type of its own."""
+        return [self.strong(scope, a) for a in graph.outputs]
+
+    def branch(self, scope: FunctionScope, node: Branch) -> None:
         predicate = self.piece(scope, node.predicate).text
         sides = []
         for graph in (node.then, node.otherwise):
             inner = self.inner(scope, graph.inputs, node.operands)
             inner.taken |= scope.taken
             self.nodes(inner, graph)
-            sides.append(
-                [*inner.lines, inner.indent + self.tuple([self.strong(inner, a) for a in graph.outputs])]
-            )
-        scope.add(f"{self.tuple([self.new(scope, v) for v in node.outputs])} =")
-        scope.lines += [f"{scope.indent}  if {predicate} do", *(f"{line}" for line in sides[0])]
-        scope.lines += [f"{scope.indent}  else", *(f"{line}" for line in sides[1]), f"{scope.indent}  end"]
+            sides.append([*inner.lines, inner.indent + packed(self.results(inner, graph))])
+        scope.add(f"{packed([self.new(scope, v) for v in node.outputs])} =")
+        scope.lines += [f"{scope.indent}  if {predicate} do", *sides[0]]
+        scope.lines += [f"{scope.indent}  else", *sides[1], f"{scope.indent}  end"]
 
-    def loop(self, scope: Scope, node: Loop) -> None:
+    def loop(self, scope: FunctionScope, node: Loop) -> None:
         assert not node.stacks, "a program's own loops read no stacks"
         assert not node.written, "a program's own loops write no stacks"
-        inner = Scope(f"{scope.indent}    ", {*self.emitter.reserved}, [], {})
+        inner = FunctionScope(f"{scope.indent}    ", {*self.emitter.reserved}, [], {})
         carried: list[tuple[str, str]] = []
         constants, body = node.constants, node.body
         names = list(body.inputs[: len(constants)])
@@ -113,16 +111,14 @@ class NxWriter(GraphWriter):
             else:
                 shared[outer.text] = self.new(inner, var)
                 carried.append((shared[outer.text], outer.text))
-        test = again or (
-            f"{counter} < {count}"
-            if counter
-            else self._condition(inner, node, [inner.values[v] for v in carries])
-        )
+        test = again or f"{counter} < {count}"
+        if node.form == "while":
+            test = self._condition(inner, node, [inner.values[v] for v in carries])
         self.nodes(inner, body)
         known = {name for name, _ in carried}
         results = [
-            self._carried(self.strong(inner, a), v.type, known)
-            for a, v in zip(body.outputs, carries, strict=True)
+            self._carried(text, v.type, known)
+            for text, v in zip(self.results(inner, body), carries, strict=True)
         ]
         if again:
             named = []
@@ -134,15 +130,11 @@ class NxWriter(GraphWriter):
             results = [f"stop_grad({self._condition(inner, node, named)})", *(p.text for p in named)]
         elif counter:
             results += [*([count] if count.isidentifier() else []), f"{counter} + 1"]
-        kept = {*shared.values()}
-        results += [name for name, _ in carried if name in kept]
-        places = {
-            name: self.new(scope, v)
-            for (name, _), v in zip(carried[1:] if again else carried, node.outputs, strict=False)
-        }
+        results += [name for name, _ in carried if name in shared.values()]
+        bound = carried[1:] if again else carried
+        places = {name: self.new(scope, v) for (name, _), v in zip(bound, node.outputs, strict=False)}
         start = ", ".join(name if name == text else f"{name} = {text}" for name, text in carried)
-        left = "{" + ", ".join(places.get(name, "_") for name, _ in carried) + "}"
-        scope.add(f"{left} =")
+        scope.add(f"{shape_text(places.get(name, '_') for name, _ in carried)} =")
         scope.add(f"  while {{{start}}}, {test} do")
         scope.lines += [*inner.lines, f"{inner.indent}{{{', '.join(results)}}}", f"{scope.indent}  end"]
 
@@ -153,60 +145,52 @@ class NxWriter(GraphWriter):
         plain = first in known and (not sign or text.removeprefix(f"{first} + ").isdigit())
         return text if of.is_inexact or plain or text.startswith("Nx.tensor(") else f"stop_grad({text})"
 
-    def _condition(self, scope: Scope, node: Loop, carries: Sequence[Piece]) -> str:
+    def _condition(self, scope: FunctionScope, node: Loop, carries: Sequence[Piece]) -> str:
         """A loop's condition as one expression of its constants, which `scope` has, and of `carries`."""
         assert node.condition is not None, "a loop without a count has a condition"
         n = len(node.constants)
-        known = {
-            v: scope.values[c] for v, c in zip(node.condition.inputs[:n], node.body.inputs[:n], strict=True)
-        }
-        return self._inline(
-            node.condition, {**known, **dict(zip(node.condition.inputs[n:], carries, strict=True))}
-        )[0]
+        inputs = node.condition.inputs
+        known = {v: scope.values[c] for v, c in zip(inputs[:n], node.body.inputs[:n], strict=True)}
+        return self._inline(node.condition, known | dict(zip(inputs[n:], carries, strict=True)))[0]
 
     def _inline(self, graph: Graph, known: dict[Var, Piece]) -> list[str]:
         """The outputs of a graph without loops, as expressions of its inputs."""
-        scope = Scope("", set(), [], known)
+        scope = FunctionScope("", set(), [], known)
         for node in graph.nodes:
             if isinstance(node, Equation):
                 pieces = [self.piece(scope, a) for a in node.inputs]
                 scope.values[node.output] = self.emitter.apply(node.op, pieces, dict(node.params))
                 continue
             assert isinstance(node, Branch), "a condition has no loops"
-            predicate, operands = (
-                self.piece(scope, node.predicate).text,
-                [self.piece(scope, a) for a in node.operands],
-            )
-            yes, no = (
-                self._inline(g, dict(zip(g.inputs, operands, strict=True)))
-                for g in (node.then, node.otherwise)
-            )
-            for var, a, b in zip(node.outputs, yes, no, strict=True):
-                scope.values[var] = Piece(f"(if {predicate}, do: {a}, else: {b})", var.type)
-        return [self.strong(scope, a) for a in graph.outputs]
+            predicate = self.piece(scope, node.predicate).text
+            operands = [self.piece(scope, a) for a in node.operands]
+            sides = [
+                self._inline(side, dict(zip(side.inputs, operands, strict=True)))
+                for side in (node.then, node.otherwise)
+            ]
+            for var, yes, no in zip(node.outputs, *sides, strict=True):
+                scope.values[var] = Piece(f"(if {predicate}, do: {yes}, else: {no})", var.type)
+        return self.results(scope, graph)
+
+
+def packed(texts: Sequence[str]) -> str:
+    """One value, or a tuple of several."""
+    return texts[0] if len(texts) == 1 else shape_text(texts)
 
 
 def port(shown: ReproducerInput) -> str:
     question, emitter = shown.question, NxEmitter(shown.question.precision)
-    told = (
-        "Written against the documentation of Nx. Derivatives are asked for by Nx.Defn.grad, which is reverse"
-        " mode."
-        if question.modes
-        else "Written against the documentation of Nx."
-    )
-    lines = header(
-        shown,
-        shown.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True),
-        told,
-        "Elixir; run it with: elixir FILE",
-    )
+    told = "Written against the documentation of Nx."
+    if question.modes:
+        told += " Derivatives are asked for by Nx.Defn.grad, which is reverse mode."
+    title = shown.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True)
     program = NxWriter(emitter).function(lower(question.program), "f")
     names = {p.name: emitter.name(p.name) for p in question.program.params}
     module = ["defmodule Program do", "  import Nx.Defn", "", *program.rstrip().splitlines()]
     if question.modes:
         module += ["", *_objective(shown, emitter, names)]
     parts = [
-        comment(lines, "#"),
+        header(shown, "#", title, told, "Elixir; run it with: elixir FILE"),
         'Mix.install([{:nx, "~> 0.10"}])\n',
         "\n".join([*module, "end"]) + "\n",
         _inputs(shown, emitter, names),
@@ -218,16 +202,14 @@ def port(shown: ReproducerInput) -> str:
 
 def _inputs(shown: ReproducerInput, emitter: NxEmitter, names: dict[str, str]) -> str:
     """The inputs; for a vectorized question those at all points, with named axes in front."""
-    params = shown.question.program.params
-    if not shown.together:
-        return "".join(
-            f"{names[p.name]} = {_tensor(shown.inputs[p.name], p.type, emitter)}\n" for p in params
-        )
     points = [point.inputs for point in shown.question.points]
-    layout, lines = layout_of(points), []
-    for p in params:
-        axes = "".join(f" |> Nx.vectorize(:{axis})" for axis in layout.axes[p.name])
-        lines.append(f"{names[p.name]} = {_tensor(layout.column(points, p.name), p.type, emitter)}{axes}\n")
+    layout, lines = layout_of(points) if shown.together else None, []
+    for p in shown.question.program.params:
+        array, axes = shown.inputs[p.name], ""
+        if layout is not None:
+            array = layout.column(points, p.name)
+            axes = "".join(f" |> Nx.vectorize(:{axis})" for axis in layout.axes[p.name])
+        lines.append(f"{names[p.name]} = {_tensor(array, p.type, emitter)}{axes}\n")
     return "".join(lines)
 
 
@@ -236,9 +218,8 @@ def _instance(shown: ReproducerInput) -> str:
     if not shown.together:
         return ""
     layout = layout_of([point.inputs for point in shown.question.points])
-    place = ", ".join(
-        f"{axis}: {k}" for axis, k in zip(layout.sizes, layout.instance(shown.place), strict=True)
-    )
+    places = zip(layout.sizes, layout.instance(shown.place), strict=True)
+    place = ", ".join(f"{axis}: {k}" for axis, k in places)
     return f"\n# The instance that is looked at.\nplace = %{{{place}}}\n{_PICKED}"
 
 
@@ -249,12 +230,8 @@ got = got |> Tuple.to_list() |> Enum.map(pick) |> List.to_tuple()
 
 
 def _tensor(array: Array, of: Type, emitter: NxEmitter) -> str:
-    dtype: DType = of.dtype
-    texts = (
-        [decimal(v) for v in flat(array)]
-        if dtype == "float"
-        else [str(int(v)) for v in np.ravel(array).tolist()]
-    )
+    dtype = of.dtype
+    texts = [decimal(v) if dtype == "float" else str(int(v)) for v in np.ravel(array).tolist()]
     return f"Nx.tensor({nested_list(texts, np.shape(array))}, type: {emitter.dtype(dtype)})"
 
 
@@ -263,70 +240,57 @@ def _objective(shown: ReproducerInput, emitter: NxEmitter, names: dict[str, str]
     question = shown.question
     weights, arguments = question.weights, ", ".join(names.values())
     outputs = [f"y{k}" if w is not None else "_" for k, w in enumerate(weights)]
-    terms = [
-        (
-            f"Nx.sum(y{k} * {_tensor(w, Type('float'), emitter)})"
-            if np.ndim(w)
-            else f"y{k} * {_tensor(w, Type('float'), emitter)}"
-        )
-        for k, w in enumerate(weights)
-        if w is not None
-    ]
+    terms = []
+    for k, w in enumerate(weights):
+        if w is not None:
+            term = f"y{k} * {_tensor(w, Type('float'), emitter)}"
+            terms.append(f"Nx.sum({term})" if np.ndim(w) else term)
     lines = ["  # What is differentiated: the sum of weight * output.", f"  defn objective({arguments}) do"]
-    return [*lines, f"    {NxWriter.tuple(outputs)} = f({arguments})", f"    {' + '.join(terms)}", "  end"]
+    return [*lines, f"    {packed(outputs)} = f({arguments})", f"    {' + '.join(terms)}", "  end"]
 
 
 def _asked(shown: ReproducerInput, emitter: NxEmitter, names: dict[str, str]) -> str:
-    """`got`: a tuple of the values to compare."""
+    """`got`: a tuple of the values to compare; an exit where Nx raises, for that is no wrong number."""
     question = shown.question
     arguments = ", ".join(names.values())
     if not question.modes:
         single = len(question.program.result.values) == 1
-        return _guarded([], f"{{Program.f({arguments})}}" if single else f"Program.f({arguments})")
-    variables = "{" + ", ".join(names[n] for n in question.wrt) + "}"
+        return _GOT.replace("CALL", f"{{Program.f({arguments})}}" if single else f"Program.f({arguments})")
+    wrt = [names[n] for n in question.wrt]
+    variables, slopes = shape_text(wrt), [f"s_{name}" for name in wrt]
     function = f"fn {variables} -> Program.objective({arguments}) end"
     lines = []
     if question.order > 1:
-        along = [f"d_{names[n]}" for n in question.wrt]
         types = {p.name: p.type for p in question.program.params}
-        lines += ["# Every derivative but the last is taken along these."]
-        lines += [
-            f"{d} = {_tensor(question.directions[n], types[n], emitter)}"
-            for d, n in zip(along, question.wrt, strict=True)
-        ]
+        lines += ["# Every derivative but the last is taken along these.\n"]
+        for n in question.wrt:
+            lines += [f"d_{names[n]} = {_tensor(question.directions[n], types[n], emitter)}\n"]
+    terms = " |> Nx.add(".join(f"Nx.sum(Nx.multiply(s_{name}, d_{name}))" for name in wrt)
     for k in range(question.order - 1):
-        slopes = [f"s_{names[n]}" for n in question.wrt]
-        terms = " |> Nx.add(".join(
-            f"Nx.sum(Nx.multiply({s}, {d}))" for s, d in zip(slopes, along, strict=True)
-        )
         lines += [
-            f"slope{k} = fn {variables} ->",
-            f"  {{{', '.join(slopes)}}} = Nx.Defn.grad({variables}, {function})",
+            f"slope{k} = fn {variables} ->\n",
+            f"  {shape_text(slopes)} = Nx.Defn.grad({variables}, {function})\n",
+            f"  {terms}{')' * (len(slopes) - 1)}\nend\n",
         ]
-        lines += [f"  {terms}{')' * (len(slopes) - 1)}", "end"]
         function = f"slope{k}"
-    return _guarded(lines, f"Nx.Defn.grad({variables}, {function})")
+    return "".join(lines) + _GOT.replace("CALL", f"Nx.Defn.grad({variables}, {function})")
 
 
-def _guarded(lines: Sequence[str], call: str) -> str:
-    """`got`, or an exit where Nx raises: that is no wrong number."""
-    rescue = [
-        "rescue",
-        "  error ->",
-        '    IO.puts(:stderr, "Nx cannot answer: #{Exception.message(error)}")',
-        "    System.halt(125)",
-    ]
-    return (
-        "\n".join([*lines, "got =", "  try do", f"    {call}", *(f"  {line}" for line in rescue), "  end"])
-        + "\n"
-    )
+_GOT = """\
+got =
+  try do
+    CALL
+  rescue
+    error ->
+      IO.puts(:stderr, "Nx cannot answer: #{Exception.message(error)}")
+      System.halt(125)
+  end
+"""
 
 
 def _rows(shown: ReproducerInput) -> str:
-    return "\n".join(
-        f'  {{"{n}", "{f" at {at}" if at else ""}", {listed(e)}, {listed(a)}}},'
-        for n, at, e, a in entries(shown)
-    ).rstrip(",")
+    rows = [f'  {{"{n}", "{x and f" at {x}"}", {listed(e)}, {listed(a)}}}' for n, x, e, a in entries(shown)]
+    return ",\n".join(rows)
 
 
 _VERDICT = """\

@@ -8,50 +8,24 @@ from dataclasses import replace
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.braces import BraceEmitter
 from gradfuzz.oracles.dialects.numbers import decimal
-from gradfuzz.oracles.emit.statements import ATOM, PRODUCT, SUM, Piece
+from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.statements import ATOM, OPERATORS, PRODUCT, SUM, Piece, Pieces, Written
 from gradfuzz.programs.language.functions import FUNCTIONS as ELEMENTWISE
-from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import ArrayConst, Assign, ParamValue, Program, walk
 from gradfuzz.programs.language.types import Type
 
-FUNCTIONS = ("cos", "exp", "expm1", "log", "log1p", "sin", "sqrt", "tan", "tanh")
+FUNCTIONS = {op: op for op in ("cos", "exp", "expm1", "log", "log1p", "sin", "sqrt", "tan", "tanh")}
 """Elementwise functions of Foundation with a derivative in _Differentiation."""
 _OWN = {"abs": "absolute", "maximum": "larger", "minimum": "smaller", "sign": "signOf"}
 _IDENTITY = frozenset(
     {"amax", "amin", "broadcast_to", "index", "logsumexp", "mean", "permute_dims", "prod", "reshape", "sum"}
 )
 """Ops that leave a scalar as it is."""
-_HANDLED = frozenset(
-    {
-        *(
-            "add",
-            "subtract",
-            "multiply",
-            "divide",
-            "negative",
-            "remainder",
-            "integer_pow",
-            "clip",
-            "where",
-            "astype",
-            "index_update",
-            "pow",
-        ),
-        *(
-            "less",
-            "less_equal",
-            "greater",
-            "greater_equal",
-            "equal",
-            "not_equal",
-            "logical_and",
-            "logical_or",
-            "logical_not",
-        ),
-        *(*_OWN, *_IDENTITY),
-    }
+_OTHERS = (
+    "negative remainder integer_pow pow clip where astype index_update logical_and logical_or logical_not"
 )
+_HANDLED = frozenset({*OPERATORS, *_OTHERS.split(), *_OWN, *_IDENTITY})
 LACKS: Mapping[str, str] = {
     op: f"Swift has no differentiable function for {op}"
     for op in OPS
@@ -79,6 +53,7 @@ class SwiftEmitter(BraceEmitter):
     """Floats have the type `real`. With `weights` the function returns the sum of weight * output."""
 
     reserved = frozenset({*_WORDS.split(), *FUNCTIONS, "pow", *HELPERS})
+    functions = FUNCTIONS
     repeat = "repeat"
 
     def __init__(self, precision: str, weights: Sequence[Array | None] = ()) -> None:
@@ -108,15 +83,13 @@ class SwiftEmitter(BraceEmitter):
             texts = [v.text for v in values]
             return f"return {texts[0] if len(texts) == 1 else '(' + ', '.join(texts) + ')'}"
         pairs = [(float(w), v) for w, v in zip(self.weights, values, strict=True) if w is not None]
-        return "return " + " + ".join(
-            v.at(SUM) if w == 1.0 else f"{decimal(w)} * {v.at(PRODUCT)}" for w, v in pairs
-        )
+        terms = [v.at(SUM) if w == 1.0 else f"{decimal(w)} * {v.at(PRODUCT)}" for w, v in pairs]
+        return f"return {' + '.join(terms)}"
 
     def parameters(self, program: Program) -> Iterator[str]:
         assigned = {node.target for node in walk(program) if isinstance(node, Assign)}
-        return (
-            f"  var {self.name(p.name)} = {self.name(p.name)}" for p in program.params if p.name in assigned
-        )
+        names = [self.name(p.name) for p in program.params if p.name in assigned]
+        return (f"  var {name} = {name}" for name in names)
 
     def constant(self, value: float | complex) -> str:
         assert isinstance(value, float), "complex programs are refused"
@@ -125,50 +98,37 @@ class SwiftEmitter(BraceEmitter):
     def array(self, array: ArrayConst) -> str:
         raise AssertionError("programs with arrays are refused")
 
-    def to_complex(self, piece: Piece) -> str:
-        raise AssertionError("complex programs are refused")
-
-    def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
+    def operands(self, op: str, args: Pieces, result: Type) -> tuple[Piece, Piece]:
         """Swift converts number literals, but no variables."""
         a, b = args
         if a.type.is_float or b.type.is_float:
             a, b = [p if p.type.is_float or p.literal is not None else self.floating(p) for p in args]
         return super().operands(op, [a, b], result)
 
-    def elementwise(
-        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece | None:
-        if row.name not in FUNCTIONS:
-            return None
-        return Piece(f"{row.name}({', '.join(a.text for a in args)})", result)
-
     def to_float(self, piece: Piece) -> str:
         return f"{self.real}({piece.text})" if piece.type.dtype == "int" else f"({piece.text} ? 1.0 : 0.0)"
 
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         x, texts = args[0], [a.text for a in args]
         if op in _IDENTITY:
             return replace(x, type=result)
         if op == "astype" and result.is_float:
             return self.floating(x)
-        plain = self.plain(op, list(args), result)
+        plain = self.plain(op, args, result)
         if plain is not None:
             return plain
-        if op == "clip":
-            low, high = ("max", "min") if not result.is_float else ("larger", "smaller")
-            return Piece(f"{high}({low}({x.text}, {texts[1]}), {texts[2]})", result)
         if op == "integer_pow":
             return self._power(x, params["n"], result)
-        if not result.is_float and op in _OWN:
-            names = {"abs": "abs", "maximum": "max", "minimum": "min"}
-            return Piece(
-                f"{x.at(ATOM)}.signum()" if op == "sign" else f"{names[op]}({', '.join(texts)})", result
-            )
-        return Piece(f"{_OWN.get(op, op)}({', '.join(texts)})", result)
+        if op == "sign" and not result.is_float:
+            return f"{x.at(ATOM)}.signum()"
+        names = _OWN if result.is_float else {"abs": "abs", "maximum": "max", "minimum": "min"}
+        if op == "clip":
+            return f"{names['minimum']}({names['maximum']}({x.text}, {texts[1]}), {texts[2]})"
+        return f"{names.get(op, op)}({', '.join(texts)})"
 
-    def _power(self, x: Piece, n: ParamValue, result: Type) -> Piece:
+    def _power(self, x: Piece, n: ParamValue, result: Type) -> Written:
         """A product where it is short, because the derivative of `pow` would be another one."""
         assert isinstance(n, int), "the type checker lets no other power through"
         if 2 <= n <= 4 and x.text.isidentifier():
             return Piece(" * ".join([x.text] * n), result, PRODUCT)
-        return Piece(f"pow({x.text}, {decimal(float(n))})", result)
+        return f"pow({x.text}, {decimal(float(n))})"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
-from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, header, unshown
+from gradfuzz.oracles.dialects.numbers import decimal, entries, header, plain_number, unshown
 from gradfuzz.oracles.dialects.swift_emit import FUNCTIONS, HELPERS, LACKS, SwiftEmitter
 from gradfuzz.oracles.dialects.table import ReproducerInput
-from gradfuzz.programs.language.types import Type
 
 LIMITS = DialectLimits(
     "Swift",
@@ -36,20 +34,13 @@ def port(shown: ReproducerInput) -> str:
     names = {p.name: emitter.name(p.name) for p in program.params}
     body = emitter.body(program)
     params = ", ".join(f"_ {names[p.name]}: {emitter.type_name(p.type)}" for p in program.params)
-    outputs = (
-        [emitter.type_name(emitter.expression(v).type) for v in program.result.values]
-        if not question.modes
-        else [emitter.real]
-    )
-    result = outputs[0] if len(outputs) == 1 else f"({', '.join(outputs)})"
-    places = [k for k, p in enumerate(program.params) if p.name in question.wrt]
-    wrt = (
-        ""
-        if len(places) == len(program.params)
-        else f", wrt: ({', '.join(names[program.params[k].name] for k in places)})"
-    )
-    mark = [f"@differentiable(reverse{wrt})"] if question.modes else []
-    function = [*mark, f"func f({params}) -> {result} {{", *body, "}"]
+    outputs = [emitter.real]
+    if not question.modes:
+        outputs = [emitter.type_name(emitter.expression(v).type) for v in program.result.values]
+    wrt = [names[p.name] for p in program.params if p.name in question.wrt]
+    among = "" if len(wrt) == len(names) else f", wrt: ({', '.join(wrt)})"
+    mark = [f"@differentiable(reverse{among})"] if question.modes else []
+    function = [*mark, f"func f({params}) -> {_tuple(outputs)} {{", *body, "}"]
     text = "\n".join(function) + "\n"
     helpers = [
         ("" if name == "modulo" or not question.modes else "@differentiable(reverse)\n")
@@ -57,23 +48,13 @@ def port(shown: ReproducerInput) -> str:
         for name, source in HELPERS.items()
         if f"{name}(" in text
     ]
-    values = {p.name: _number(shown.inputs[p.name], p.type) for p in program.params}
-    told = (
-        "Written against the documentation of Swift; no compiler has seen it. The derivative is asked for by"
-        " reverse mode."
-        if question.modes
-        else "Written against the documentation of Swift; no compiler has seen it."
-    )
+    values = {p.name: plain_number(shown.inputs[p.name], p.type) for p in program.params}
+    told = "Written against the documentation of Swift; no compiler has seen it."
+    if question.modes:
+        told += " The derivative is asked for by reverse mode."
+    title = shown.title("Swift (https://github.com/swiftlang/swift)")
     parts = [
-        comment(
-            header(
-                shown,
-                shown.title("Swift (https://github.com/swiftlang/swift)"),
-                told,
-                "Swift; run it with: swift FILE",
-            ),
-            "//",
-        ),
+        header(shown, "//", title, told, "Swift; run it with: swift FILE"),
         "import Foundation\nimport _Differentiation\n",
         *helpers,
         text,
@@ -83,9 +64,8 @@ def port(shown: ReproducerInput) -> str:
     return "\n".join(parts)
 
 
-def _number(array: Array, of: Type) -> str:
-    value = np.asarray(array).item()
-    return decimal(value) if of.is_float else str(value).lower()
+def _tuple(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _asked(
@@ -94,21 +74,19 @@ def _asked(
     """`got`: the values to compare, one number for each row."""
     question = shown.question
     if not question.modes:
-        count = len(question.program.result.values)
         call = f"f({', '.join(values.values())})"
-        parts = ["outputs"] if count == 1 else [f"outputs.{k}" for k in range(count)]
-        return f"let outputs = {call}\nlet got: [Double] = [{', '.join(f'Double({p})' for p in parts)}]\n"
-    arguments = ", ".join(
-        names[p.name] if p.name in question.wrt else values[p.name] for p in question.program.params
-    )
-    at = ", ".join(values[n] for n in question.wrt)
-    closure = f"{{ {', '.join(names[n] for n in question.wrt)} in f({arguments}) }}"
-    parts = ["slopes"] if len(question.wrt) == 1 else [f"slopes.{k}" for k in range(len(question.wrt))]
-    of = emitter.real if len(question.wrt) == 1 else f"({', '.join([emitter.real] * len(question.wrt))})"
-    return (
-        f"let slopes: {of} = gradient(at: {at}, of: {closure})\nlet got: [Double] ="
-        f" [{', '.join(f'Double({p})' for p in parts)}]\n"
-    )
+        return f"let outputs = {call}\n{_got('outputs', len(question.program.result.values))}"
+    params, wrt = question.program.params, question.wrt
+    arguments = ", ".join(names[p.name] if p.name in wrt else values[p.name] for p in params)
+    at = ", ".join(values[n] for n in wrt)
+    closure = f"{{ {', '.join(names[n] for n in wrt)} in f({arguments}) }}"
+    of = _tuple([emitter.real] * len(wrt))
+    return f"let slopes: {of} = gradient(at: {at}, of: {closure})\n{_got('slopes', len(wrt))}"
+
+
+def _got(name: str, count: int) -> str:
+    parts = [name] if count == 1 else [f"{name}.{k}" for k in range(count)]
+    return f"let got: [Double] = [{', '.join(f'Double({p})' for p in parts)}]\n"
 
 
 def _rows(shown: ReproducerInput) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
-from gradfuzz.oracles.dialects.numbers import comment, entries, flat, header, listed, unshown
+from gradfuzz.oracles.dialects.numbers import entries, flat, header, listed, plain_number, unshown
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.dialects.tfjs_emit import FUNCTIONS, HELPERS, LACKS, TfjsEmitter
 from gradfuzz.oracles.emit.statements import nested_list
@@ -30,15 +30,14 @@ def unsupported(shown: ReproducerInput) -> str | None:
     if reason is not None or shown.question.precision == "float32":
         return reason
     question = shown.question
-    arrays = [
-        *shown.inputs.values(),
-        *(w for w in question.weights if w is not None),
-        *question.directions.values(),
-    ]
-    constants = [
-        n.value for n in walk(question.program) if isinstance(n, Const) and isinstance(n.value, float)
-    ]
-    constants += [c.number for n in walk(question.program) if isinstance(n, ArrayConst) for c in n.values]
+    weights = [w for w in question.weights if w is not None]
+    arrays = [*shown.inputs.values(), *weights, *question.directions.values()]
+    constants: list[float] = []
+    for node in walk(question.program):
+        if isinstance(node, Const) and isinstance(node.value, float):
+            constants.append(node.value)
+        elif isinstance(node, ArrayConst):
+            constants += [c.number for c in node.values]
     numbers = np.array([*(v for a in arrays for v in flat(a)), *constants], float)
     if not np.array_equal(numbers, numbers.astype(np.float32)):
         return "TensorFlow.js has float32 only, in which a number of the question would be another one"
@@ -53,20 +52,11 @@ def port(shown: ReproducerInput) -> str:
     text = "\n".join([f"function f({', '.join(names.values())}) {{", *emitter.body(program), "}"]) + "\n"
     told = ["All numbers are float32."]
     if question.precision == "float64":
-        told[0] += (
-            " The question was one in float64, whose allowed error is scaled by the size of a rounding."
-        )
+        told += ["The question was one in float64, whose allowed error is scaled by the size of a rounding."]
     told += ["The derivative is asked for by tf.grads, which is reverse mode."] if question.modes else []
+    title = shown.title("TensorFlow.js (https://github.com/tensorflow/tfjs)")
     parts = [
-        comment(
-            header(
-                shown,
-                shown.title("TensorFlow.js (https://github.com/tensorflow/tfjs)"),
-                " ".join(told),
-                _NEEDS,
-            ),
-            "//",
-        ),
+        header(shown, "//", title, " ".join(told), _NEEDS),
         _REQUIRE,
         *(source for name, source in HELPERS.items() if f"{name}(" in text),
         text,
@@ -93,64 +83,55 @@ try {
 def _value(array: Array, of: Type) -> str:
     """An input: a tensor, or a JavaScript number."""
     if not of.shape and not of.is_float:
-        return str(np.asarray(array).item()).lower()
+        return plain_number(array, of)
     dtype = {"float": "float32", "int": "int32", "bool": "bool"}[of.dtype]
-    if of.is_float:
-        texts = [repr(v) for v in flat(array)]
-    else:
-        texts = [str(v).lower() for v in np.ravel(array).tolist()]
+    texts = [repr(float(v)) if of.is_float else str(v).lower() for v in np.ravel(array).tolist()]
     return f'tf.tensor({nested_list(texts, np.shape(array))}, {list(np.shape(array))}, "{dtype}")'
 
 
 def _asked(shown: ReproducerInput, names: dict[str, str]) -> str:
-    """`got`: a list of the values to compare."""
+    """`got`: a list of the values to compare; an exit where TensorFlow.js raises: that is no wrong number."""
     question = shown.question
     arguments = ", ".join(names.values())
     if not question.modes:
-        return _guarded([], f"f({arguments})")
+        return _GOT.replace("CALL", f"f({arguments})")
     xs = ", ".join(names[n] for n in question.wrt)
     reached = [f"tf.mul(0, tf.sum({names[n]}))" for n in question.wrt]
-    terms = [
-        f"tf.sum(tf.mul(outputs[{k}], {_value(w, Type('float', np.shape(w)))}))"
-        for k, w in enumerate(question.weights)
-        if w is not None
-    ]
-    lines = [
-        (
-            "// What is differentiated: the sum of weight * output. The terms with 0 make it depend on every"
-            " input."
-        ),
-        "const function_0 = (" + xs + ") => {",
-    ]
-    lines += [
-        f"  const outputs = f({arguments});",
-        f"  return tf.addN([{', '.join([*terms, *reached])}]);",
-        "};",
-    ]
-    types = {p.name: p.type for p in question.program.params}
-    for k in range(question.order - 1):
-        along = [
-            f"tf.sum(tf.mul(slopes[{j}], {_value(question.directions[n], types[n])}))"
-            for j, n in enumerate(question.wrt)
-        ]
-        lines += [f"// Its derivative along a direction.\nconst function_{k + 1} = ({xs}) => {{"]
-        lines += [
-            f"  const slopes = tf.grads(function_{k})([{xs}]);",
-            f"  return tf.addN([{', '.join([*along, *reached])}]);",
-            "};",
-        ]
-    return _guarded(lines, f"tf.grads(function_{question.order - 1})([{xs}])")
+    types, weights, along = {p.name: p.type for p in question.program.params}, {}, {}
+    for k, w in enumerate(question.weights):
+        if w is not None:
+            weights[k] = _value(w, Type("float", np.shape(w)))
+    for k, n in enumerate(question.wrt if question.order > 1 else ()):
+        along[k] = _value(question.directions[n], types[n])
+
+    def weighted(what: str, factors: Mapping[int, str], call: str, k: int) -> str:
+        """A function of the inputs: the sum of factor * result of a call."""
+        terms = [f"tf.sum(tf.mul({what}[{j}], {factor}))" for j, factor in factors.items()]
+        return (
+            f"const function_{k} = ({xs}) => {{\n  const {what} = {call};\n"
+            f"  return tf.addN([{', '.join([*terms, *reached])}]);\n}};\n"
+        )
+
+    text = _DIFFERENTIATED + weighted("outputs", weights, f"f({arguments})", 0)
+    for k in range(1, question.order):
+        text += "// Its derivative along a direction.\n"
+        text += weighted("slopes", along, f"tf.grads(function_{k - 1})([{xs}])", k)
+    return text + _GOT.replace("CALL", f"tf.grads(function_{question.order - 1})([{xs}])")
 
 
-def _guarded(lines: Sequence[str], call: str) -> str:
-    """`got`, or an exit where TensorFlow.js raises: that is no wrong number."""
-    caught = [
-        "} catch (error) {",
-        "  console.error(`TensorFlow.js cannot answer: ${error.message}`);",
-        "  process.exit(125);",
-        "}",
-    ]
-    return "\n".join([*lines, "let got;", "try {", f"  got = {call};", *caught]) + "\n"
+_DIFFERENTIATED = (
+    "// What is differentiated: the sum of weight * output. The terms with 0 make it depend on every input.\n"
+)
+
+_GOT = """\
+let got;
+try {
+  got = CALL;
+} catch (error) {
+  console.error(`TensorFlow.js cannot answer: ${error.message}`);
+  process.exit(125);
+}
+"""
 
 
 def _rows(shown: ReproducerInput) -> str:

@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gradfuzz.oracles.emit.linalg_source import Items
 from gradfuzz.oracles.emit.statements import Emitter, Piece
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import ParamValue
 
 _WIDTH = 72
 """A longer expression gets a name of its own."""
 
 
 @dataclass(slots=True)
-class Scope:
+class FunctionScope:
     """The inside of one Python function: its lines, the names already used, and the known values."""
 
     indent: str
@@ -48,31 +48,31 @@ class GraphWriter(abc.ABC):
         self.emitter = emitter
 
     @abc.abstractmethod
-    def branch(self, scope: Scope, node: Branch) -> None:
+    def branch(self, scope: FunctionScope, node: Branch) -> None:
         """Adds a branch to `scope` and names its outputs."""
 
     @abc.abstractmethod
-    def loop(self, scope: Scope, node: Loop) -> None:
+    def loop(self, scope: FunctionScope, node: Loop) -> None:
         """Adds a loop to `scope` and names its outputs."""
 
     def function(self, graph: Graph, name: str) -> str:
         """`graph` as a function `name` that returns the output, or a tuple of several."""
-        scope = Scope("    ", {*self.emitter.reserved, name}, [], {})
+        scope = FunctionScope("    ", {*self.emitter.reserved, name}, [], {})
         params = [self.new(scope, v) for v in graph.inputs]
         self.nodes(scope, graph)
         scope.add(f"return {', '.join(self.emitter.value(self.piece(scope, a)).text for a in graph.outputs)}")
         return "\n".join([f"def {name}({', '.join(params)}):", *scope.lines]) + "\n"
 
-    def new(self, scope: Scope, var: Var) -> str:
+    def new(self, scope: FunctionScope, var: Var) -> str:
         """A name for `var`."""
         name = scope.name(self.emitter.name(var.name.rstrip("?")))
         scope.values[var] = Piece(name, var.type, host=self.emitter.is_host(var.type))
         return name
 
-    def piece(self, scope: Scope, atom: Atom) -> Piece:
+    def piece(self, scope: FunctionScope, atom: Atom) -> Piece:
         return scope.values[atom] if isinstance(atom, Var) else self.emitter.expression(atom.value)
 
-    def nodes(self, scope: Scope, graph: Graph) -> None:
+    def nodes(self, scope: FunctionScope, graph: Graph) -> None:
         """Adds the graph's nodes to `scope`, which already has the inputs."""
         readers = _readers(graph)
         together = Counter(
@@ -96,14 +96,16 @@ class GraphWriter(abc.ABC):
                 case Loop():
                     self.loop(scope, node)
 
-    def inner(self, scope: Scope, inputs: Sequence[Var], atoms: Sequence[Atom]) -> Scope:
+    def inner(self, scope: FunctionScope, inputs: Sequence[Var], atoms: Sequence[Atom]) -> FunctionScope:
         """The inside of a function in `scope`, where the outer values `atoms` are known as `inputs`."""
         shared = {v: self.piece(scope, a) for v, a in zip(inputs, atoms, strict=True)}
-        return Scope(
+        return FunctionScope(
             scope.indent + "    ", {*self.emitter.reserved, *(p.text for p in shared.values())}, [], shared
         )
 
-    def define(self, scope: Scope, hint: str, params: Sequence[str], inner: Scope, result: str) -> str:
+    def define(
+        self, scope: FunctionScope, hint: str, params: Sequence[str], inner: FunctionScope, result: str
+    ) -> str:
         """Adds `def hint(params)` with the lines of `inner`; returns its actual name."""
         name = scope.name(hint)
         if scope.lines and scope.lines[-1]:
@@ -113,7 +115,7 @@ class GraphWriter(abc.ABC):
         return name
 
 
-_Computation = tuple[str, tuple[Atom, ...], tuple[tuple[str, ParamValue], ...]]
+_Computation = tuple[str, tuple[Atom, ...], Items]
 
 
 def _computation(node: Equation) -> _Computation:

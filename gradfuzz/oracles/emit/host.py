@@ -3,52 +3,51 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gradfuzz.oracles.emit.statements import AND, NOT, OR, SUM, Emitter, Piece
-from gradfuzz.programs.language.syntax import ParamValue
+from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.statements import AND, NOT, OR, SUM, Emitter, Piece, Pieces, Written, as_piece
 from gradfuzz.programs.language.types import Type
+
+
+def on_numbers(op: str, args: Pieces, result: Type) -> Written | None:
+    """An op on Python's own numbers and bools; None where Python has no such expression."""
+    x, texts = args[0], [a.text for a in args]
+    match op:
+        case "abs":
+            return f"abs({x.text})"
+        case "sign":
+            return Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM)
+        case "maximum" | "minimum":
+            return f"{op[:3]}({', '.join(texts)})"
+        case "clip":
+            return f"min(max({x.text}, {texts[1]}), {texts[2]})"
+        case "where":
+            return f"({texts[1]} if {texts[0]} else {texts[2]})"
+        case "logical_and":
+            return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
+        case "logical_or":
+            return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
+        case "logical_not":
+            return Piece(f"not {x.at(NOT)}", result, NOT)
+        case "astype" if result.dtype != x.type.dtype:
+            return f"{result.dtype}({x.text})"
+        case "index_update":
+            return args[1]
+    return None
 
 
 class HostEmitter(Emitter):
     """An op on plain numbers is plain Python; `on_arrays` writes the others."""
 
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
+        if self.is_host(result) and all(self.is_host(a.type) for a in args):
+            return on_numbers(op, args, result) or replace(args[0], type=result)
+        written = self.on_arrays(op, args, params, result)
         if self.is_host(result):
-            if all(self.is_host(a.type) for a in args):
-                return self.plain(op, args, result)
-            return Piece(f"{result.dtype}({self.on_arrays(op, args, params, result).text})", result)
-        return self.on_arrays(op, args, params, result)
-
-    def plain(self, op: str, args: Sequence[Piece], result: Type) -> Piece:
-        """An op on plain ints and bools."""
-        x, texts = args[0], [a.text for a in args]
-        match op:
-            case "abs":
-                return Piece(f"abs({x.text})", result)
-            case "sign":
-                return Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM)
-            case "maximum" | "minimum":
-                return Piece(f"{op[:3]}({', '.join(texts)})", result)
-            case "clip":
-                return Piece(f"min(max({x.text}, {texts[1]}), {texts[2]})", result)
-            case "where":
-                return Piece(f"({texts[1]} if {texts[0]} else {texts[2]})", result)
-            case "logical_and":
-                return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
-            case "logical_or":
-                return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
-            case "logical_not":
-                return Piece(f"not {x.at(NOT)}", result, NOT)
-            case "astype" if result.dtype != x.type.dtype:
-                return Piece(f"{result.dtype}({x.text})", result)
-            case "index_update":
-                return args[1]
-        return replace(x, type=result)
+            return f"{result.dtype}({as_piece(written, result).text})"
+        return written
 
     @abc.abstractmethod
-    def on_arrays(
-        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece:
+    def on_arrays(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         """An op with at least one argument or the result being more than a plain number."""

@@ -16,24 +16,44 @@ from gradfuzz.programs.language.types import Type
 
 Shape = tuple[int, ...]
 Params = Mapping[str, ParamValue]
+Items = tuple[tuple[str, ParamValue], ...]
+"""The items of parameters."""
 Write = Callable[[str, Sequence[str], Sequence[Shape], Params], str]
 """(op, operand texts, their shapes, parameters but `part`) -> an expression; a tuple for several results."""
-Compiled = Callable[[str, tuple[Shape, ...], tuple[tuple[str, ParamValue], ...]], Callable[..., Any]]
+Compiled = Callable[[str, tuple[Shape, ...], Items], Callable[..., Any]]
 
 
 def compiling(write: Write, names: Mapping[str, Any]) -> Compiled:
     """The texts of `write` as functions of the operands; `names` are the globals that the texts read."""
 
     @functools.lru_cache(maxsize=1024)
-    def compiled(
-        op: str, shapes: tuple[Shape, ...], params: tuple[tuple[str, ParamValue], ...]
-    ) -> Callable[..., Any]:
+    def compiled(op: str, shapes: tuple[Shape, ...], params: Items) -> Callable[..., Any]:
         operands = [f"x{k}" for k in range(len(shapes))]
         text = f"lambda {', '.join(operands)}: {write(op, operands, shapes, dict(params))}"
         function: Callable[..., Any] = eval(text, dict(names))  # noqa: S307 - our own text, of an op that has been checked
         return function
 
     return compiled
+
+
+def keywords(params: Params) -> list[str]:
+    """The parameters that are set, as keyword arguments: `axis=0`."""
+    return [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
+
+
+INTERNAL = frozenset({"cofactor", "divide_by_gaps"})
+"""Ops that occur only in derivatives. No library has them."""
+
+LINALG = frozenset(
+    {op for op, row in OPS.items() if row.kind == "linalg" and op not in INTERNAL}
+    | {"diagonal", "einsum", "kron", "outer", "trace", "tril", "triu"}
+)
+"""The ops that are written here."""
+
+
+def is_linalg(op: str) -> bool:
+    """Whether an op is written here."""
+    return op in LINALG
 
 
 def _method(op: str) -> Callable[..., Any]:
@@ -48,42 +68,9 @@ class LinalgMethods:
 
     compiled: Compiled
 
-    qr = _method("qr")
-    lu = _method("lu")
-    svd = _method("svd")
-    svdvals = _method("svdvals")
-    eig = _method("eig")
-    eigvals = _method("eigvals")
-    eigh = _method("eigh")
-    eigvalsh = _method("eigvalsh")
-    cholesky = _method("cholesky")
-    solve = _method("solve")
-    triangular_solve = _method("triangular_solve")
-    inv = _method("inv")
-    pinv = _method("pinv")
-    lstsq = _method("lstsq")
-    det = _method("det")
-    slogdet = _method("slogdet")
-    matrix_norm = _method("matrix_norm")
-    vector_norm = _method("vector_norm")
-    matrix_power = _method("matrix_power")
-    expm = _method("expm")
-    trace = _method("trace")
-    diagonal = _method("diagonal")
-    tril = _method("tril")
-    triu = _method("triu")
-    outer = _method("outer")
-    kron = _method("kron")
-    einsum = _method("einsum")
 
-
-def is_linalg(op: str) -> bool:
-    """Whether an op is written here."""
-    return op in vars(LinalgMethods)
-
-
-INTERNAL = frozenset({"cofactor", "divide_by_gaps"})
-"""Ops that occur only in derivatives. No library has them."""
+for _op in LINALG:
+    setattr(LinalgMethods, _op, _method(_op))
 
 
 def missing_op(program: Program) -> str | None:

@@ -7,7 +7,7 @@ import functools
 import importlib.util
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,18 @@ def _functions(module: str) -> dict[str, str]:
     assert spec.origin is not None, f"{module} has a file"
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     return {node.name: _plain(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def called(source: str, functions: Mapping[str, str]) -> list[str]:
+    """The sources of the functions that `source` calls, directly and indirectly."""
+    wanted: list[str] = []
+    while True:
+        nodes = [node for text in (source, *wanted) for node in ast.walk(ast.parse(text))]
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        found = [text for name, text in functions.items() if name in names]
+        if found == wanted:
+            return found
+        wanted = found
 
 
 def _plain(tree: ast.AST) -> str:

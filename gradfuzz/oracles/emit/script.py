@@ -15,51 +15,37 @@ For a question of order 0 "gradient" means the outputs, under the names "output 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit import script_linalg, script_tensors
-from gradfuzz.oracles.emit.linalg_source import is_linalg, result_shapes
+from gradfuzz.oracles.emit.host import on_numbers
+from gradfuzz.oracles.emit.linalg_source import Params, is_linalg, keywords, result_shapes
+from gradfuzz.oracles.emit.plain_source import called
 from gradfuzz.oracles.emit.statements import (
-    AND,
     ATOM,
-    NOT,
-    OR,
     POWER,
     PRODUCT,
-    SUM,
     UNARY,
     Emitter,
     Piece,
+    Pieces,
+    Written,
     nested_list,
     number_text,
 )
 from gradfuzz.oracles.emit.tensor_source import is_tensor_op
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.printer import to_text
-from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.language.syntax import ArrayConst
 from gradfuzz.programs.language.types import Type
 
-RESERVED = frozenset(
-    {
-        "allowed",
-        "comparison",
-        "directions",
-        "expected_gradient",
-        "gradient",
-        "h",
-        "inputs",
-        "mp",
-        "mpf",
-        "np",
-        "sys",
-        "weights",
-        "wrt",
-    }
-)
+_WORDS = "allowed comparison directions expected_gradient gradient h inputs mp mpf np sys weights wrt"
+RESERVED = frozenset(_WORDS.split())
 """Names that every script uses itself."""
 
 _DIGITS = 250
@@ -77,27 +63,36 @@ def array_text(array: Array, dtype: str) -> str:
 
 def heading(question: Question, title: str, library: str, imports: str) -> str:
     """The docstring of a script, with the program, and the imports: all scripts' and the library's."""
-    program = "\n".join(
-        f"    {line}" if line else "" for line in to_text(question.program).rstrip().splitlines()
-    )
-    return opening(
-        f"{title}\n\n{program}",
-        f"numpy, mpmath and {library}",
-        f"import numpy as np\nfrom mpmath import mp, mpf\n{imports}",
-    )
+    program = textwrap.indent(to_text(question.program).rstrip(), "    ")
+    imports = f"import numpy as np\nfrom mpmath import mp, mpf\n{imports}"
+    return opening(f"{title}\n\n{program}", f"numpy, mpmath and {library}", imports)
 
 
 def opening(text: str, needs: str, imports: str) -> str:
     """The docstring with `text`, and the imports. A failed import exits with 125: neither right nor wrong."""
-    guarded = "".join(f"    {line}\n" for line in imports.rstrip().splitlines())
-    return (
-        f'"""{text}\n\n{OUTCOME} Needs {needs}; without them it\n'
-        'exits with 125, at which `git bisect run` goes on.\n"""\n\n'
-        f"from __future__ import annotations\n\nimport sys\n\ntry:\n{guarded}except ImportError as error:\n"
-        f'    print(f"{{error}}; this script needs {needs}", file=sys.stderr)\n    sys.exit(125)\n\n'
+    return _OPENING.format(
+        text=text, outcome=OUTCOME, needs=needs, imports=textwrap.indent(imports.rstrip(), "    ")
     )
 
 
+_OPENING = '''\
+"""{text}
+
+{outcome} Needs {needs}; without them it
+exits with 125, at which `git bisect run` goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+
+try:
+{imports}
+except ImportError as error:
+    print(f"{{error}}; this script needs {needs}", file=sys.stderr)
+    sys.exit(125)
+
+'''
 OUTCOME = "Prints expected and got, and exits with 1 while they differ, otherwise with 0."
 
 
@@ -109,38 +104,41 @@ def inputs_source(question: Question, point_index: int, floats: str | None = Non
     """
     point, floats = question.points[point_index], floats or question.precision
     dtypes = {"float": floats, "int": "int64", "bool": "bool"}
-    lines = ["inputs = {"]
-    lines += [
-        f'    "{p.name}": {array_text(point.inputs[p.name], dtypes[p.type.dtype])},'
-        for p in question.program.params
-    ]
-    lines += ["}"]
+
+    def table(arrays: Mapping[str, tuple[Array, str]]) -> list[str]:
+        return [*(f'    "{name}": {array_text(*array)},' for name, array in arrays.items()), "}"]
+
+    given = {p.name: (point.inputs[p.name], dtypes[p.type.dtype]) for p in question.program.params}
+    lines = ["inputs = {", *table(given)]
     if question.order > 0:
         texts = ["None" if w is None else array_text(w, floats) for w in question.weights]
         lines += ["wrt = [{}]".format(", ".join(f'"{name}"' for name in question.wrt))]
         lines += [f"weights = [{', '.join(texts)}]  # differentiated is the sum of weight * output"]
     if question.order > 1:
         lines += ["directions = {  # every derivative but the last is taken along these"]
-        lines += [f'    "{name}": {array_text(question.directions[name], floats)},' for name in question.wrt]
-        lines += ["}"]
+        lines += table({name: (question.directions[name], floats) for name in question.wrt})
     return "\n".join(lines) + "\n"
 
 
 # The truth --------------------------------------------------------------------------------------------------
 
+_EXACTLY = '''\
+def exactly(values):
+    """The same numbers as mpf."""
+    return np.frompyfunc(mpf, 1, 1)(np.asarray(values, dtype=float))
+'''
+_REPLACED = '''\
+def replaced(array, place, value):
+    """A copy of `array` with `value` at `place`."""
+    array = array.copy()
+    array[place] = value
+    return array
+'''
 _HELPERS = {
-    "exactly": (
-        "def exactly(values):\n"
-        '    """The same numbers as mpf."""\n'
-        "    return np.frompyfunc(mpf, 1, 1)(np.asarray(values, dtype=float))\n"
-    ),
-    "replaced": (
-        "def replaced(array, place, value):\n"
-        '    """A copy of `array` with `value` at `place`."""\n'
-        "    array = array.copy()\n"
-        "    array[place] = value\n"
-        "    return array\n"
-    ),
+    "exactly": _EXACTLY,
+    "replaced": _REPLACED,
+    **script_linalg.HELPERS,
+    **script_tensors.HELPERS,
 }
 
 _SLOPE = '''\
@@ -153,6 +151,43 @@ def slope(function, step):
     return lambda point: (at(point, h) - at(point, -h)) / (2 * h)
 '''
 
+_VALUES = """\
+def expected_gradient():
+    point = POINT
+    outputs = OUTPUTS
+    return {f"output {k}": np.array(output, dtype=float) for k, output in enumerate(outputs)}
+"""
+
+_GRADIENT = """\
+def expected_gradient():
+    point = POINT
+    function = objective
+ALONG
+    expected = {name: np.zeros(inputs[name].shape) for name in wrt}
+    for name in wrt:
+        for index in np.ndindex(inputs[name].shape):
+            unit = np.zeros(inputs[name].shape)
+            unit[index] = 1.0
+            expected[name][index] = float(slope(function, {name: exactly(unit)})(point))
+    return expected
+"""
+
+_SIDES = """\
+def sides(direction):
+    point = POINT
+    step = {name: h * exactly(d) for name, d in direction.items()}
+    here = objective(point)
+    left = here - objective({**point, **{name: point[name] - step[name] for name in step}})
+    right = objective({**point, **{name: point[name] + step[name] for name in step}}) - here
+    return sorted([float(left / h), float(right / h)])
+"""
+
+_OBJECTIVE = """\
+def objective(point):
+    outputs = OUTPUTS
+    return sum(np.sum(exactly(w) * output) for w, output in zip(weights, outputs) if w is not None)
+"""
+
 
 def reference_source(question: Question, point_index: int) -> str:
     """`expected_gradient()`: central differences of the program with mpmath numbers, as float64 arrays.
@@ -160,30 +195,11 @@ def reference_source(question: Question, point_index: int) -> str:
     It reads the globals of `inputs_source(question, point_index)`.
     """
     assert 0 <= point_index < len(question.points), f"point {point_index} of {len(question.points)}"
-    point = f"    point = {_exact_point(question)}"
-    lines = ["def expected_gradient():", point]
     if question.order == 0:
-        lines += [f"    outputs = {_outputs(question)}"]
-        lines += [
-            '    return {f"output {k}": np.array(output, dtype=float) for k, output in enumerate(outputs)}'
-        ]
-        return "\n\n".join([f"mp.dps = {_DIGITS}\n", *_exact_function(question), "\n".join(lines) + "\n"])
-    lines += ["    function = objective"]
-    if question.order > 1:
-        lines += ["    along = {name: exactly(v) for name, v in directions.items()}"]
-        lines += ["    function = slope(function, along)"] * (question.order - 1)
-    lines += [
-        "    expected = {name: np.zeros(inputs[name].shape) for name in wrt}",
-        "    for name in wrt:",
-        "        for index in np.ndindex(inputs[name].shape):",
-        "            unit = np.zeros(inputs[name].shape)",
-        "            unit[index] = 1.0",
-        "            expected[name][index] = float(slope(function, {name: exactly(unit)})(point))",
-        "    return expected",
-    ]
-    return "\n\n".join(
-        [_STEPS, *_exact_function(question), _objective(question), _SLOPE, "\n".join(lines) + "\n"]
-    )
+        return _exact(question, f"mp.dps = {_DIGITS}\n", _VALUES)
+    along = "    along = {name: exactly(v) for name, v in directions.items()}\n" if question.order > 1 else ""
+    along += "    function = slope(function, along)\n" * (question.order - 1)
+    return _exact(question, _STEPS, _OBJECTIVE, _SLOPE, _GRADIENT.replace("ALONG\n", along))
 
 
 _STEPS = f"mp.dps = {_DIGITS}\nh = mpf(10) ** -{_STEP}\n"
@@ -192,40 +208,20 @@ _STEPS = f"mp.dps = {_DIGITS}\nh = mpf(10) ** -{_STEP}\n"
 def kink_source(question: Question) -> str:
     """`sides(direction)`: the slopes on both sides of the point, the lower first, for order 1."""
     assert question.order == 1, "one-sided slopes are of order 1"
-    lines = [
-        "def sides(direction):",
-        f"    point = {_exact_point(question)}",
-        "    step = {name: h * exactly(d) for name, d in direction.items()}",
-        "    here = objective(point)",
-        "    left = here - objective({**point, **{name: point[name] - step[name] for name in step}})",
-        "    right = objective({**point, **{name: point[name] + step[name] for name in step}}) - here",
-        "    return sorted([float(left / h), float(right / h)])",
-    ]
-    return "\n\n".join([_STEPS, *_exact_function(question), _objective(question), "\n".join(lines) + "\n"])
+    return _exact(question, _STEPS, _OBJECTIVE, _SIDES)
 
 
-def _exact_function(question: Question) -> list[str]:
-    """The program with mpmath numbers as a function `exact`, after the functions it calls."""
-    function = MpmathEmitter(question.precision).function(question.program, "exact")
-    helpers = [text for name, text in _HELPERS.items() if name == "exactly" or f"{name}(" in function]
-    return [*helpers, *script_linalg.helpers_of(function), *script_tensors.helpers_of(function), function]
-
-
-def _exact_point(question: Question) -> str:
-    return (
-        "{" + ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in question.program.params) + "}"
-    )
-
-
-def _outputs(question: Question) -> str:
-    return (
-        "[exact(*point.values())]" if len(question.program.result.values) == 1 else "exact(*point.values())"
-    )
-
-
-def _objective(question: Question) -> str:
-    terms = "sum(np.sum(exactly(w) * output) for w, output in zip(weights, outputs) if w is not None)"
-    return f"def objective(point):\n    outputs = {_outputs(question)}\n    return {terms}\n"
+def _exact(question: Question, settings: str, *parts: str) -> str:
+    """The program with mpmath numbers as a function `exact`, after the functions that it calls; then `parts`,
+    which call it.
+    """
+    program = question.program
+    function = MpmathEmitter(question.precision).function(program, "exact")
+    helpers = called(f"{function}\nexactly\n", _HELPERS)
+    point = ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in program.params)
+    outputs = "[exact(*point.values())]" if len(program.result.values) == 1 else "exact(*point.values())"
+    filled = [part.replace("OUTPUTS", outputs).replace("POINT", f"{{{point}}}") for part in parts]
+    return "\n\n".join([settings, *helpers, function, *filled])
 
 
 def _exact_input(name: str, of: Type) -> str:
@@ -243,9 +239,7 @@ _FUNCTIONS = {"sign": "sign", "conj": "conj", "real": "re", "imag": "im"}
 class MpmathEmitter(Emitter):
     """Programs with mpmath: scalars are mpf, mpc, Python ints and bools; arrays are NumPy arrays of them."""
 
-    reserved = frozenset(
-        {"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS, *script_tensors.HELPERS}
-    )
+    reserved = frozenset({"mp", "mpf", "np", *_HELPERS})
 
     def constant(self, value: float | complex) -> str:
         return f"{'mp.mpc' if isinstance(value, complex) else 'mpf'}({number_text(value)})"
@@ -253,126 +247,87 @@ class MpmathEmitter(Emitter):
     def array(self, array: ArrayConst) -> str:
         if not array.values:
             return f"np.zeros({array.shape}, {array.dtype if array.dtype in ('int', 'bool') else 'object'})"
-        return (
-            f"exactly({self.entries(array)})"
-            if array.dtype == "float"
-            else f"np.array({self.entries(array)})"
-        )
+        return f"{'exactly' if array.dtype == 'float' else 'np.array'}({self.entries(array)})"
 
     def to_float(self, piece: Piece) -> str:
-        return f"elementwise(mpf, {piece.text})" if piece.type.shape else f"mpf({piece.text})"
+        return self.each("mpf", piece)
 
     def to_complex(self, piece: Piece) -> str:
-        return f"elementwise(mp.mpc, {piece.text})" if piece.type.shape else f"mp.mpc({piece.text})"
+        return self.each("mp.mpc", piece)
 
-    def elementwise(
-        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece | None:
+    def each(self, function: str, piece: Piece) -> str:
+        """A function of a number, or of every entry."""
+        return f"elementwise({function}, {piece.text})" if piece.type.shape else f"{function}({piece.text})"
+
+    def elementwise(self, row: Function, args: Pieces, params: Params, result: Type) -> Written | None:
         if row.composition and not row.mpmath:
             return None
-        arrays = bool(result.shape) or any(a.type.shape for a in args)
         if not row.mpmath and len(args) == 1:
-            (x,) = (a.text for a in args)
-            return Piece(f"elementwise(mp.{row.name}, {x})" if arrays else f"mp.{row.name}({x})", result)
+            return self.each(f"mp.{row.name}", args[0])
         text = row.mpmath or f"mp.{row.name}({', '.join(row.arguments)})"
         for name, value in params.items():
             text = re.sub(rf"\b{name}\b", str(value), text)
-        function = f"np.frompyfunc(lambda {', '.join(row.arguments)}: {text}, {len(args)}, 1)"
-        if arrays:
-            return Piece(f"{function}({', '.join(a.text for a in args)})", result)
+        if result.shape or any(a.type.shape for a in args):
+            function = f"np.frompyfunc(lambda {', '.join(row.arguments)}: {text}, {len(args)}, 1)"
+            return f"{function}({', '.join(a.text for a in args)})"
         texts = dict(zip(row.arguments, (a.at(ATOM) for a in args), strict=True))
         return Piece(re.sub(r"\b[xy]\b", lambda m: texts[m[0]], text), result, PRODUCT)
 
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
-        x, texts = args[0], [a.text for a in args]
+    def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
+        x, texts, axis = args[0], [a.text for a in args], params.get("axis")
         scalar = not result.shape and not any(a.type.shape for a in args)
         if scalar and op in _IDENTITY_ON_SCALARS:
             return replace(x, type=result)
         if is_tensor_op(op):
-            (shape,) = self.shapes([Piece("", result)])
-            return Piece(script_tensors.write(op, texts, self.shapes(args), params, shape), result)
-        function = _FUNCTIONS.get(op)
-        if function is not None and result.is_inexact:
-            return Piece(
-                f"mp.{function}({x.text})" if scalar else f"elementwise(mp.{function}, {x.text})", result
-            )
+            return script_tensors.write(op, texts, self.shapes(args), params, result.sizes)
+        if op in _FUNCTIONS and result.is_inexact:
+            return self.each(f"mp.{_FUNCTIONS[op]}", x)
         match op:
             case _ if is_linalg(op):
                 texts, results = [a.at(ATOM) for a in args], result_shapes(op, [a.type for a in args], params)
                 own = PRODUCT if op in ("lstsq", "solve", "triangular_solve") else ATOM
                 return Piece(script_linalg.write(op, texts, self.shapes(args), params, results), result, own)
             case "complex":
-                number = (
-                    f"mp.mpc({', '.join(texts)})"
-                    if scalar
-                    else f"np.frompyfunc(mp.mpc, 2, 1)({', '.join(texts)})"
-                )
-                return Piece(number, result)
+                return f"{'mp.mpc' if scalar else 'np.frompyfunc(mp.mpc, 2, 1)'}({', '.join(texts)})"
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "pow":
                 return Piece(f"{x.at(ATOM)} ** {args[1].at(UNARY)}", result, POWER)
-            case "abs":
-                return Piece(f"abs({x.text})", result)
-            case "sign":
-                return (
-                    Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM)
-                    if scalar
-                    else Piece(f"np.sign({x.text})", result)
-                )
-            case "maximum" | "minimum":
-                return Piece(f"{op[:3] if scalar else f'np.{op}'}({', '.join(texts)})", result)
-            case "where":
-                return Piece(
-                    f"({texts[1]} if {texts[0]} else {texts[2]})"
-                    if scalar
-                    else f"np.where({', '.join(texts)})",
-                    result,
-                )
-            case "logical_and" if scalar:
-                return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
-            case "logical_or" if scalar:
-                return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
-            case "logical_not" if scalar:
-                return Piece(f"not {x.at(NOT)}", result, NOT)
-            case "logical_and" | "logical_or" | "logical_not":
-                return Piece(f"np.{op}({', '.join(texts)})", result)
             case "astype":
                 return self._cast(x, result)
+            case "abs":
+                return f"abs({x.text})"
+            case _ if scalar and (written := on_numbers(op, args, result)):
+                return written
+            case "sign" | "maximum" | "minimum" | "where" | "logical_and" | "logical_or" | "logical_not":
+                return f"np.{op}({', '.join(texts)})"
             case "concat" | "stack":
-                function = "np.concatenate" if op == "concat" else "np.stack"
-                return Piece(f"{function}([{', '.join(texts)}], {params['axis']})", result)
+                return f"np.{'concatenate' if op == 'concat' else op}([{', '.join(texts)}], {axis})"
             case "sum" | "mean" | "prod":
-                options = [f"axis={params['axis']}"] if params["axis"] is not None else []
-                options += ["keepdims=True"] if params["keepdims"] else []
-                return Piece(f"np.{op}({', '.join([x.text, *options])})", result)
+                return f"np.{op}({', '.join([x.text, *keywords(params)])})"
             case "cumulative_sum":
-                return Piece(f"np.cumsum({x.text}, {params['axis']})", result)
+                return f"np.cumsum({x.text}, {axis})"
             case "flip":
-                return Piece(f"np.flip({x.text}, {params['axis']})", result)
+                return f"np.flip({x.text}, {axis})"
             case "permute_dims":
-                return Piece(f"np.transpose({x.text}, {params['axes']})", result)
+                return f"np.transpose({x.text}, {params['axes']})"
             case "reshape" | "broadcast_to" if not x.type.shape:
-                return Piece(f"np.full({params['shape']}, {x.text})", result)
+                return f"np.full({params['shape']}, {x.text})"
             case "reshape" if not result.shape:
-                return Piece(f"{x.at(ATOM)}.item()", result)
+                return f"{x.at(ATOM)}.item()"
             case "reshape" | "broadcast_to":
-                return Piece(f"np.{op}({x.text}, {params['shape']})", result)
+                return f"np.{op}({x.text}, {params['shape']})"
             case "index":
-                return Piece(f"{x.at(ATOM)}[{', '.join(self.places(params['pattern'], texts[1:]))}]", result)
+                return self.indexed(x, args[1:], params["pattern"], result)
             case "index_update" if not x.type.shape:
                 return args[1]
             case "index_update":
-                places = self.places(params["pattern"], texts[2:], "slice({}, {})")
-                place = places[0] if len(places) == 1 else f"({', '.join(places)})"
-                return Piece(f"replaced({x.text}, {place}, {texts[1]})", result)
+                return f"replaced({x.text}, {self.place(params['pattern'], args[2:])}, {texts[1]})"
         raise AssertionError(f"no mpmath form of {op}; every row of the op table has one")
 
-    def _cast(self, x: Piece, result: Type) -> Piece:
+    def _cast(self, x: Piece, result: Type) -> Written:
         if result.dtype == x.type.dtype:
             return x
         if result.is_complex:
-            return Piece(self.to_complex(x), result)
-        return Piece(
-            f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})", result
-        )
+            return self.to_complex(x)
+        return f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})"

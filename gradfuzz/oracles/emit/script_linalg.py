@@ -7,14 +7,13 @@ float64; they stay the same within a difference step. Singular and deficient mat
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from mpmath import mp
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords
 from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.programs.language.syntax import ParamValue
 
@@ -149,26 +148,8 @@ def elementwise(function: Callable[..., Any], array: Any) -> Any:
 _MATRIX = (stacked, entries, rounded, signs, hermitian)
 _DECOMPOSITIONS = (qr, lu, svd, svdvals, eigh, eigvalsh, nearest, eig, eigvals, cholesky)
 _FUNCTIONS = (inverse, pinv, det, slogdet, expm, elementwise)
-HELPERS = {
-    function.__name__: plain_source(function) for function in (*_MATRIX, *_DECOMPOSITIONS, *_FUNCTIONS)
-}
+HELPERS = {f.__name__: plain_source(f) for f in (*_MATRIX, *_DECOMPOSITIONS, *_FUNCTIONS)}
 """The functions, by name, as scripts show them."""
-
-
-def helpers_of(source: str) -> list[str]:
-    """The functions that `source` calls, directly and indirectly."""
-    wanted: list[str] = []
-    while True:
-        names = {
-            node.id
-            for text in (source, *wanted)
-            for node in ast.walk(ast.parse(text))
-            if isinstance(node, ast.Name)
-        }
-        found = [text for name, text in HELPERS.items() if name in names]
-        if found == wanted:
-            return found
-        wanted = found
 
 
 def write(
@@ -178,23 +159,20 @@ def write(
     x, shape = texts[0], shapes[0]
     match op:
         case "qr":
-            mode = params["mode"]
-            return _of_matrices(f'lambda a: qr(a, "{mode}")', f'qr({x}, "{mode}")', x, shape, results)
+            return _of_matrices("qr", x, shape, results, f'"{params["mode"]}"')
         case "svd":
-            full = params["full_matrices"]
-            return _of_matrices(f"lambda a: svd(a, {full})", f"svd({x}, {full})", x, shape, results)
+            return _of_matrices("svd", x, shape, results, str(params["full_matrices"]))
         case "cholesky":
-            text = _of_matrices("cholesky", f"cholesky({x})", x, shape, results)
+            text = _of_matrices("cholesky", x, shape, results)
             return f"np.conj(np.swapaxes({text}, -2, -1))" if params["upper"] else text
         case "lu" | "eig" | "eigvals" | "eigh" | "slogdet" | "svdvals" | "eigvalsh" | "pinv" | "det" | "expm":
-            return _of_matrices(op, f"{op}({x})", x, shape, results)
+            return _of_matrices(op, x, shape, results)
         case "inv":
             return _inverse(x, shape)
         case "solve":
             return f"{_inverse(x, shape)} @ {texts[1]}"
         case "lstsq":
-            inverse = _of_matrices("pinv", f"pinv({x})", x, shape, [(*shape[:-2], shape[-1], shape[-2])])
-            return f"{inverse} @ {texts[1]}"
+            return f"{_of_matrices('pinv', x, shape, [(*shape[:-2], shape[-1], shape[-2])])} @ {texts[1]}"
         case "triangular_solve":
             return _triangular_solve(texts, shape, params)
         case "matrix_norm":
@@ -217,38 +195,38 @@ def write(
     raise AssertionError(f"no mpmath form of {op}")
 
 
-def _of_matrices(function: str, plain: str, x: str, shape: Shape, results: Sequence[Shape]) -> str:
-    """A function of one matrix, mapped over any batch axes."""
+def _of_matrices(function: str, x: str, shape: Shape, results: Sequence[Shape], option: str = "") -> str:
+    """A function of one matrix, and perhaps an option, mapped over any batch axes."""
+    rest = f", {option}" if option else ""
     if len(shape) == 2:
-        return plain
-    text = f"stacked({function}, {list(results)}, {x})"
+        return f"{function}({x}{rest})"
+    of_one = f"lambda a: {function}(a{rest})" if rest else function
+    text = f"stacked({of_one}, {list(results)}, {x})"
     return text if len(results) > 1 else f"{text}[0]"
 
 
 def _inverse(x: str, shape: Shape) -> str:
-    return _of_matrices("inverse", f"inverse({x})", x, shape, [shape])
+    return _of_matrices("inverse", x, shape, [shape])
 
 
 def _matrix_power(x: str, shape: Shape, n: ParamValue) -> str:
     assert isinstance(n, int), "the type rule lets no other power through"
     base = x if n >= 0 else _inverse(x, shape)
-    power = f"np.linalg.matrix_power({{}}, {abs(n)})"
-    return _of_matrices(f"lambda a: {power.format('a')}", power.format(base), base, shape, [shape])
+    return _of_matrices("np.linalg.matrix_power", base, shape, [shape], str(abs(n)))
 
 
 def _triangular_solve(texts: Sequence[str], shape: Shape, params: Params) -> str:
     a, b = texts
     triangle = "np.tril" if params["lower"] else "np.triu"
+    matrix = f"{triangle}({a})"
     if params["unit_diagonal"]:
         matrix = f"{triangle}({a}, {-1 if params['lower'] else 1}) + np.eye({shape[-1]})"
-    else:
-        matrix = f"{triangle}({a})"
     inverse = _inverse(f"np.swapaxes({matrix}, -2, -1)" if params["transposed"] else matrix, shape)
     return f"{inverse} @ {b}" if params["left"] else f"{b} @ {inverse}"
 
 
 def _matrix_norm(x: str, shape: Shape, params: Params, result: Shape) -> str:
-    values = _of_matrices("svdvals", f"svdvals({x})", x, shape, [(*shape[:-2], min(shape[-2:]))])
+    values = _of_matrices("svdvals", x, shape, [(*shape[:-2], min(shape[-2:]))])
     text = {
         "fro": f"elementwise(mp.sqrt, (abs({x}) ** 2).sum((-2, -1)))",
         "nuc": f"{values}.sum(-1)",
@@ -263,12 +241,10 @@ def _matrix_norm(x: str, shape: Shape, params: Params, result: Shape) -> str:
 
 
 def _vector_norm(x: str, shape: Shape, params: Params) -> str:
-    order, axis = params["ord"], params["axis"]
+    order = params["ord"]
     if not shape:
         return f"abs({x})"
-    over = ", ".join(
-        [*([] if axis is None else [f"axis={axis}"]), *(["keepdims=True"] if params["keepdims"] else [])]
-    )
+    over = ", ".join(keywords({**params, "ord": None}))
     match order:
         case "inf" | "-inf":
             return f"abs({x}).{'max' if order == 'inf' else 'min'}({over})"

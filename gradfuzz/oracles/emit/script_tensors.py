@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords
 from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.programs.language.windows import padding_of, strides_of
 
@@ -56,29 +56,18 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any) -> Any:
     return result
 
 
-HELPERS = {f.__name__: f for f in (softmax, log_softmax, logsumexp, windows, window_sum, conv, scatter_add)}
-"""Functions that the text may call; a helper comes before its callers."""
-_NEEDS = {"log_softmax": "softmax", "window_sum": "windows", "conv": "windows"}
+HELPERS = {
+    f.__name__: plain_source(f)
+    for f in (softmax, log_softmax, logsumexp, windows, window_sum, conv, scatter_add)
+}
+"""Functions that the text may call, by name, as scripts show them; a helper comes before its callers."""
 _PLAIN = {
-    "all": "np.all",
+    **{op: f"np.{op}" for op in ("all", "any", "argmax", "argmin", "sort", "take", "take_along_axis")},
     "amax": "np.max",
     "amin": "np.min",
-    "any": "np.any",
-    "argmax": "np.argmax",
-    "argmin": "np.argmin",
     "cumulative_max": "np.maximum.accumulate",
     "cumulative_prod": "np.cumprod",
-    "sort": "np.sort",
-    "take": "np.take",
-    "take_along_axis": "np.take_along_axis",
 }
-
-
-def helpers_of(source: str) -> list[str]:
-    """The sources of the helpers that `source` calls."""
-    called = {name for name in HELPERS if f"{name}(" in source}
-    called |= {_NEEDS[name] for name in called if name in _NEEDS}
-    return [plain_source(f) for name, f in HELPERS.items() if name in called]
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params, result: Shape) -> str:
@@ -101,19 +90,14 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
         case "window_sum" | "conv" if 0 in result or 0 in shape:
             return f"np.zeros({result}, object)"
         case "window_sum":
-            count = len(shape)
-            return (
-                f"window_sum({x}, {params['window']}, {strides_of(params['strides'], count)},"
-                f" {padding_of(params['padding'], count)})"
-            )
+            return f"window_sum({x}, {params['window']}, {_stepping(params, len(shape))})"
         case "conv":
-            count = len(shape) - 2
-            return (
-                f"conv({', '.join(texts)}, {strides_of(params['strides'], count)},"
-                f" {padding_of(params['padding'], count)})"
-            )
+            return f"conv({', '.join(texts)}, {_stepping(params, len(shape) - 2)})"
     if not shape:
         return x
-    options = [f"axis={axis}"] if axis is not None else []
-    options += ["keepdims=True"] if params.get("keepdims") else []
-    return f"{_PLAIN[op]}({', '.join([*texts, *options])})"
+    return f"{_PLAIN[op]}({', '.join([*texts, *keywords(params)])})"
+
+
+def _stepping(params: Params, count: int) -> str:
+    """The strides and the padding of a window along `count` axes."""
+    return f"{strides_of(params['strides'], count)}, {padding_of(params['padding'], count)}"

@@ -46,9 +46,12 @@ if __name__ == "__main__":
 
 def as_port(script: str) -> str:
     """`script` for a library that is not the target: where that library raises, it exits with 125."""
-    body, ending, _ = script.rpartition(ENDING)
-    assert ending, "a script ends with its verdict"
-    return body + _PORT_ENDING
+    return _without_ending(script) + _PORT_ENDING
+
+
+def _without_ending(script: str) -> str:
+    assert script.endswith(ENDING), "a script ends with its verdict"
+    return script.removesuffix(ENDING)
 
 
 def compared(question: Question) -> list[str]:
@@ -90,37 +93,28 @@ def truth_source(
     parts = [f"# What is {what}, by mpmath\n\n{truth}"]
     errors = allowed_errors(question, expected, allowed)
     if isinstance(errors, float):
-        shapes = (
-            "{name: inputs[name].shape for name in wrt}"
-            if question.order
-            else "{name: e.shape for name, e in expected_gradient().items()}"
-        )
-        parts += [
-            f"allowed = {{name: np.full(shape, {number_text(errors)}) for name, shape in {shapes}.items()}}"
-        ]
+        shapes = "{name: e.shape for name, e in expected_gradient().items()}"
+        if question.order:
+            shapes = "{name: inputs[name].shape for name in wrt}"
+        full = f"np.full(shape, {number_text(errors)})"
+        parts += [f"allowed = {{name: {full} for name, shape in {shapes}.items()}}"]
     else:
-        table = [
-            f'    "{name}": {array_text(np.asarray(errors[name], float), "float64")},'
-            for name in compared(question)
-        ]
+        table = [f"    {_entry(name, errors[name])}," for name in compared(question)]
         parts += ["\n".join(["allowed = {  # the largest error that rounding explains", *table, "}"])]
     if kink:
-        lines = [
-            "    {"
-            + ", ".join(
-                f'"{name}": {array_text(np.asarray(d, float), "float64")}' for name, d in line.items()
-            )
-            + "},"
-            for line in across or ()
-        ]
-        parts[-1] += "\n" + "\n".join(
-            ["across = [  # lines that are looked at beside the inputs' own", *lines, "]"]
-        )
+        lines = [", ".join(_entry(name, d) for name, d in line.items()) for line in across or ()]
+        table = [f"    {{{line}}}," for line in lines]
+        head = "\nacross = [  # lines that are looked at beside the inputs' own"
+        parts[-1] += "\n".join([head, *table, "]"])
     comparison = _BETWEEN if kink else _COMPARISON
     if dtypes:
         parts += [_dtypes_source(question)]
         comparison = comparison.replace(_VERDICT, _VERDICT_OF_DTYPES)
     return "\n\n\n".join([*parts, comparison, ENDING]).replace("\n\n\n\n", "\n\n\n")
+
+
+def _entry(name: str, array: Array) -> str:
+    return f'"{name}": {array_text(np.asarray(array, float), "float64")}'
 
 
 def _dtypes_source(question: Question) -> str:
@@ -193,9 +187,7 @@ def as_pytest(script: str, name: str) -> str:
 
     The script must end with `ENDING`.
     """
-    body, ending, _ = script.rpartition(ENDING)
-    assert ending, "a script ends with its verdict"
-    text, _, body = body.partition(OUTCOME)
+    text, _, body = _without_ending(script).partition(OUTCOME)
     _, _, body = body.partition('"""')
     imports, _, body = body.partition("except ImportError as error:\n")
     message, _, body = body.partition(", file=sys.stderr)\n    sys.exit(125)\n")

@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from gradfuzz.oracles.emit.linalg_source import Items
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, Expr, Name, ParamValue, Program, walk
+from gradfuzz.programs.language.syntax import Call, Expr, Name, Program, walk
 
-_Key = tuple[str, tuple[Expr, ...], tuple[tuple[str, ParamValue], ...]]
+_Key = tuple[str, tuple[Expr, ...], Items]
 
 
 def _key(call: Call) -> _Key:
     return call.op, call.args, tuple(item for item in call.params if item[0] != "part")
 
 
-class Several:
+def _reads(expr: Expr, name: str) -> bool:
+    return any(isinstance(node, Name) and node.id == name for node in walk(expr))
+
+
+class JointResults:
     """The names of joint results; `closed` while code is written that does not run before the next line."""
 
     def __init__(self, program: Program, taken: set[str]) -> None:
@@ -52,11 +57,8 @@ class Several:
 
     def assigned(self, target: str) -> None:
         """Forgets what depends on a variable's former value."""
-        for key in [
-            k
-            for k in self._names
-            if any(isinstance(n, Name) and n.id == target for arg in k[1] for n in walk(arg))
-        ]:
+        depend = [key for key in self._names if any(_reads(arg, target) for arg in key[1])]
+        for key in depend:
             del self._names[key]
 
     def forget(self) -> None:

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.errors import ProgramSyntaxError
-from gradfuzz.oracles.emit.linalg_source import Write
-from gradfuzz.oracles.emit.several import Several
+from gradfuzz.oracles.emit.linalg_source import Params, Write
+from gradfuzz.oracles.emit.several import JointResults
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.ops import OPS, result_type
@@ -60,6 +60,9 @@ INFIX: dict[str, tuple[str, int, int, int]] = {
 }
 """Operator, its precedence, and the lowest precedence of its left and right operand."""
 
+OPERATORS = {op: row for op, row in INFIX.items() if op not in ("matmul", "remainder")}
+"""The operators that nearly all languages have."""
+
 _VALUES = {"index": (0, 1), "index_update": (0, 2), "where": (1, 3)}
 """The range of arguments that are values; the others are indices and conditions and are not converted."""
 
@@ -81,6 +84,20 @@ class Piece:
     def at(self, least: int) -> str:
         """The text, in brackets if it binds less tightly than `least`."""
         return self.text if self.precedence >= least else f"({self.text})"
+
+
+Pieces = Sequence[Piece]
+Written = str | Piece
+"""What a dialect makes of an op: the text, or a piece where more is to be said than text and type."""
+
+
+def as_piece(written: Written, of: Type) -> Piece:
+    return written if isinstance(written, Piece) else Piece(written, of)
+
+
+def with_defaults(op: str, params: Params) -> Params:
+    """All parameters of an op."""
+    return {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
 
 
 def number_text(value: float | int | bool | complex) -> str:
@@ -112,17 +129,19 @@ class Emitter(abc.ABC):
     """Writes programs in one dialect.
 
     `reserved` are names that the emitted code uses itself: a variable with such a name gets an underscore.
-    `infix` are the ops that are operators.
+    `infix` are the ops that are operators, `functions` the elementwise functions with their names in the
+    dialect.
     """
 
     reserved: frozenset[str] = frozenset()
+    functions: Mapping[str, str] = {}
     infix: Mapping[str, tuple[str, int, int, int]] = INFIX
 
     def __init__(self, precision: Precision, *, bare: bool = True) -> None:
         self.precision = precision
         self.bare = bare
         self.variables: Mapping[str, Type] = {}
-        self._several: Several | None = None
+        self._several: JointResults | None = None
 
     # The dialect --------------------------------------------------------------------------------------------
 
@@ -143,7 +162,7 @@ class Emitter(abc.ABC):
         """A float value as a complex number of the working precision."""
 
     @abc.abstractmethod
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         """An op without an infix form here. Int operands of float ops are already converted."""
 
     def is_host(self, value: Type) -> bool:
@@ -160,21 +179,13 @@ class Emitter(abc.ABC):
 
     def literal(self, const: Const) -> Piece:
         """A constant, written as a plain number."""
-        value: float | int | bool | complex
-        if isinstance(const.value, complex):
-            value = complex(
-                rounded(const.value.real, self.precision), rounded(const.value.imag, self.precision)
-            )
-        else:
-            value = rounded(const.value, self.precision) if const.dtype == "float" else const.value
-        text = number_text(value)
-        return Piece(
-            text,
-            Type(const.dtype),
-            UNARY if text[0] == "-" else ATOM,
-            value,
-            host=const.dtype in ("int", "bool"),
-        )
+        value = const.value
+        if isinstance(value, complex):
+            value = complex(rounded(value.real, self.precision), rounded(value.imag, self.precision))
+        elif const.dtype == "float":
+            value = rounded(value, self.precision)
+        text, host = number_text(value), const.dtype in ("int", "bool")
+        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host)
 
     def entries(self, array: ArrayConst) -> str:
         """The entries of a non-empty constant array, as a nested list."""
@@ -186,6 +197,15 @@ class Emitter(abc.ABC):
         assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
         rest = iter(indices)
         return [next(rest) if entry == "at" else slices.format(entry[1], entry[2]) for entry in pattern]  # type: ignore[index]
+
+    def indexed(self, x: Piece, indices: Pieces, pattern: ParamValue, result: Type) -> Written:
+        """`x[...]`."""
+        return f"{x.at(ATOM)}[{', '.join(self.places(pattern, [i.text for i in indices]))}]"
+
+    def place(self, pattern: ParamValue, indices: Pieces) -> str:
+        """The text of an index as a value: a slice, an int or a tuple of these."""
+        places = self.places(pattern, [i.text for i in indices], "slice({}, {})")
+        return places[0] if len(places) == 1 else f"({', '.join(places)})"
 
     def value(self, piece: Piece) -> Piece:
         """`piece` as a value of its own: a float or complex literal becomes a constant of the dialect."""
@@ -227,38 +247,26 @@ class Emitter(abc.ABC):
                 variable = self.variables[name]
                 return Piece(self.name(name), variable, host=self.is_host(variable))
             case Call(op, args):
-                params = dict(expr.params)
-                pieces = [self.expression(a) for a in args]
-                together = (
-                    self._several.name(expr, lambda: self.several(op, pieces, params))
-                    if self._several
-                    else None
-                )
+                params, pieces, together = dict(expr.params), [self.expression(a) for a in args], None
+                if self._several:
+                    together = self._several.name(expr, lambda: self.several(op, pieces, params))
                 return self.apply(op, pieces, params, together)
 
-    def several(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue]) -> str:
+    def several(self, op: str, args: Pieces, params: Params) -> str:
         """The source of all results of `op`, which has several, as a tuple."""
-        full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
-        result = result_type(op, tuple(a.type for a in args), full | {"part": 0})
+        full = with_defaults(op, params)
+        result = result_type(op, tuple(a.type for a in args), {**full, "part": 0})
         dtype = inexact([a.type.dtype for a in args])
-        return self.call(
-            op,
-            [self.converted(a, dtype) for a in args],
-            {n: v for n, v in full.items() if n != "part"},
-            result,
-        ).text
+        others = {n: v for n, v in full.items() if n != "part"}
+        return as_piece(self.call(op, [self.converted(a, dtype) for a in args], others, result), result).text
 
-    def linalg(
-        self, write: Write, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece:
+    def linalg(self, write: Write, op: str, args: Pieces, params: Params, result: Type) -> Piece:
         """An op of linear algebra, or the tuple of its results, from the dialect's `write`."""
         return Piece(write(op, [a.text for a in args], self.shapes(args), params), result)
 
-    def apply(
-        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
-    ) -> Piece:
+    def apply(self, op: str, args: Pieces, params: Params, together: str | None = None) -> Piece:
         """The source of `op` on `args`. `together` is the name of all results of an op, where it has one."""
-        full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
+        full = with_defaults(op, params)
         result = result_type(op, tuple(a.type for a in args), full)
         if OPS[op].parts:
             return Piece(f"{together or self.several(op, args, full)}[{full['part']}]", result)
@@ -277,20 +285,24 @@ class Emitter(abc.ABC):
 
         prepared = [ready(a) if k in values else a for k, a in enumerate(args)]
         row = FUNCTIONS.get(op)
-        if row is not None:
-            written = self.elementwise(row, prepared, full, result)
-            if written is not None or row.composition:
-                return written or self.composed(row, prepared)
-        piece = self.call(op, prepared, full, result)
+        written = self.elementwise(row, prepared, full, result) if row else None
+        if row and (written is not None or row.composition):
+            return self.composed(row, prepared) if written is None else as_piece(written, result)
+        piece = as_piece(self.call(op, prepared, full, result), result)
         return replace(piece, host=piece.host or self.is_host(result))
 
-    def elementwise(
-        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece | None:
+    def elementwise(self, row: Function, args: Pieces, params: Params, result: Type) -> Written | None:
         """A function by its name in the dialect; None where the dialect has no such function."""
-        return None
+        if row.name not in self.functions:
+            return None
+        operands = [*map(str, params.values()), *(self.operand(a) for a in args)]
+        return f"{self.functions[row.name]}({', '.join(operands)})"
 
-    def composed(self, row: Function, args: Sequence[Piece]) -> Piece:
+    def operand(self, piece: Piece) -> str:
+        """The argument of an elementwise function."""
+        return piece.text
+
+    def composed(self, row: Function, args: Pieces) -> Piece:
         """A function as its composition."""
         return self._of_pieces(expression(row.composition), dict(zip(row.arguments, args, strict=True)))
 
@@ -301,7 +313,7 @@ class Emitter(abc.ABC):
             return self.apply(expr.op, [self._of_pieces(a, names) for a in expr.args], dict(expr.params))
         return self.expression(expr)
 
-    def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
+    def operands(self, op: str, args: Pieces, result: Type) -> tuple[Piece, Piece]:
         """Both operands of an infix operator. A number beside a float or complex value stays a number, which
         the library converts.
 
@@ -324,12 +336,13 @@ class Emitter(abc.ABC):
     def function(self, program: Program, name: str) -> str:
         """The program as a Python function `name`; it returns the output, or a tuple of several."""
         self.variables = typecheck(program).variables
-        self._several = Several(program, {*map(self.name, self.variables), *self.reserved})
+        self._several = JointResults(program, {*map(self.name, self.variables), *self.reserved})
         lines = [f"def {name}({', '.join(self.name(p.name) for p in program.params)}):"]
         lines.extend(self._block(program.body, "    "))
         return "\n".join(lines) + "\n"
 
-    def _assigned(self, target: str, value: Expr) -> str:
+    def assigned(self, target: str, value: Expr) -> str:
+        """The source of a value as its variable has it."""
         piece = self.expression(value)
         of = self.variables[target]
         return (self.converted(piece, of.dtype) if of.is_inexact else self.value(piece)).text
@@ -351,7 +364,7 @@ class Emitter(abc.ABC):
         for stmt in body:
             match stmt:
                 case Assign(target, value):
-                    text = self._assigned(target, value)
+                    text = self.assigned(target, value)
                     yield from (f"{indent}{line}" for line in self._several.lines())
                     yield f"{indent}{self.name(target)} = {text}"
                     self._several.assigned(target)

@@ -5,6 +5,7 @@ The script compares one instance, `inputs`; `columns` has all of them, and the c
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 from gradfuzz.oracles.base import Question
@@ -39,12 +40,10 @@ def columns_source(question: Question, point_index: int, way: str, floats: str |
     sizes = ", ".join(f"{axis} of {n}" for axis, n in layout.sizes.items())
     lines = [f"columns = {{  # all instances, along the axes {sizes}"]
     for p in question.program.params:
-        along = (
-            f"  # along {', '.join(layout.axes[p.name])}" if layout.axes[p.name] else "  # the same for all"
-        )
-        lines += [
-            f'    "{p.name}": {array_text(layout.column(points, p.name), dtypes[p.type.dtype])},{along}'
-        ]
+        axes = layout.axes[p.name]
+        along = f"  # along {', '.join(axes)}" if axes else "  # the same for all"
+        column = array_text(layout.column(points, p.name), dtypes[p.type.dtype])
+        lines += [f'    "{p.name}": {column},{along}']
     lines += ["}", f"instance = {layout.instance(point_index)}  # the one whose inputs stand above"]
     return "\n".join(lines) + "\n"
 
@@ -69,43 +68,34 @@ def gradient_source(
     single = len(question.program.result.values) == 1
     arguments = ", ".join(array(f'columns["{p.name}"]', p) for p in params)
     places = ", ".join(str([p.name for p in params].index(name)) for name in question.wrt)
-    lines = ["def gradient():", f"    arguments = [{arguments}]"]
-    nested = []
+    nested = ""
     for axis in reversed(list(layout.sizes)):
-        axes = ", ".join("0" if axis in layout.axes[p.name] else "None" for p in params) + (
-            "," if len(params) == 1 else ""
-        )
-        nested += [f"    mapped = {vmap}(mapped, {option}=({axes}))  # the axis {axis}"]
+        axes = ", ".join("0" if axis in layout.axes[p.name] else "None" for p in params)
+        axes += "," if len(params) == 1 else ""
+        nested += f"    mapped = {vmap}(mapped, {option}=({axes}))  # the axis {axis}\n"
+    head, result = f"def gradient():\n    arguments = [{arguments}]\n", f"{to_numpy}[instance]"
     if not question.modes:
-        lines += [
-            "    mapped = f",
-            *nested,
-            f"    outputs = {'[mapped(*arguments)]' if single else 'mapped(*arguments)'}",
-        ]
-        lines += [
-            f'    return {{f"output {{k}}": {to_numpy.format("y")}[instance] for k, y in enumerate(outputs)}}'
-        ]
-        return "\n".join(lines) + "\n"
-    changed = [
-        "    def of_wrt(*xs):",
-        "        changed = list(arguments)",
-        f"        for place, x in zip([{places}], xs):",
-        "            changed[place] = x",
-    ]
+        outputs = "[mapped(*arguments)]" if single else "mapped(*arguments)"
+        return (
+            f"{head}    mapped = f\n{nested}    outputs = {outputs}\n"
+            f'    return {{f"output {{k}}": {result.format("y")} for k, y in enumerate(outputs)}}\n'
+        )
+    call = "f(*changed)" if way == "vmap" else "mapped(*changed)"
+    of_wrt = _OF_WRT.format(places=places, outputs=f"({call},)" if single else call)
+    xs = f"xs = tuple(arguments[place] for place in [{places}])"
     if way == "vmap":
-        lines += ["", "    def slopes_of(*arguments):", *(f"    {line}" for line in changed)]
-        lines += [f"            return {'(f(*changed),)' if single else 'f(*changed)'}", ""]
-        lines += [
-            f"        xs = tuple(arguments[place] for place in [{places}])",
-            f"        return {derivative}",
-            "",
-        ]
-        lines += ["    mapped = slopes_of", *nested, "    slopes = mapped(*arguments)"]
+        inner = textwrap.indent(f"{of_wrt}\n    {xs}\n    return {derivative}\n", "    ")
+        body = f"\n    def slopes_of(*arguments):\n{inner}\n    mapped = slopes_of\n{nested}"
+        body += "    slopes = mapped(*arguments)\n"
     else:
-        lines += ["    mapped = f", *nested, "", *changed]
-        lines += [f"        return {'(mapped(*changed),)' if single else 'mapped(*changed)'}", ""]
-        lines += [f"    xs = tuple(arguments[place] for place in [{places}])", f"    slopes = {derivative}"]
-    lines += [
-        f"    return {{name: {to_numpy.format('slope')}[instance] for name, slope in zip(wrt, slopes)}}"
-    ]
-    return "\n".join(lines) + "\n"
+        body = f"    mapped = f\n{nested}\n{of_wrt}\n    {xs}\n    slopes = {derivative}\n"
+    return f"{head}{body}    return {{name: {result.format('slope')} for name, slope in zip(wrt, slopes)}}\n"
+
+
+_OF_WRT = """\
+    def of_wrt(*xs):
+        changed = list(arguments)
+        for place, x in zip([{places}], xs):
+            changed[place] = x
+        return {outputs}
+"""

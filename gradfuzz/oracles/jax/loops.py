@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from gradfuzz.errors import NotDifferentiableError
-from gradfuzz.oracles.emit.graph import GraphWriter, Scope
+from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
 from gradfuzz.oracles.emit.statements import Piece
 from gradfuzz.oracles.jax.emit import JaxEmitter
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -54,19 +54,19 @@ class _Writer(GraphWriter):
         self.trips = trips
         self.bound = bound
 
-    def results(self, scope: Scope, graph: Graph) -> list[str]:
+    def results(self, scope: FunctionScope, graph: Graph) -> list[str]:
         return [self.strong(self.piece(scope, a)).text for a in graph.outputs]
 
-    def outputs(self, scope: Scope, graph: Graph) -> list[str]:
+    def outputs(self, scope: FunctionScope, graph: Graph) -> list[str]:
         """Adds the graph's statements to `scope` and returns its outputs."""
         self.nodes(scope, graph)
         return self.results(scope, graph)
 
-    def known(self, scope: Scope, loop: Loop, graph: Graph) -> Scope:
+    def known(self, scope: FunctionScope, loop: Loop, graph: Graph) -> FunctionScope:
         """The inside of a function for the loop's body or condition, where the loop's constants are known."""
         return self.inner(scope, graph.inputs[: len(loop.constants)], loop.constants)
 
-    def unpacked(self, inner: Scope, names: Sequence[str]) -> str:
+    def unpacked(self, inner: FunctionScope, names: Sequence[str]) -> str:
         """The one parameter that contains `names`."""
         if len(names) == 1:
             return names[0]
@@ -74,13 +74,13 @@ class _Writer(GraphWriter):
         inner.add(f"{', '.join(names)} = {state}")
         return state
 
-    def initial(self, scope: Scope, loop: Loop) -> list[str]:
+    def initial(self, scope: FunctionScope, loop: Loop) -> list[str]:
         return [self.strong(self.piece(scope, a)).text for a in loop.initial]
 
-    def targets(self, scope: Scope, loop: Loop) -> list[str]:
+    def targets(self, scope: FunctionScope, loop: Loop) -> list[str]:
         return [self.new(scope, v) for v in loop.carries]
 
-    def count(self, scope: Scope, loop: Loop) -> str:
+    def count(self, scope: FunctionScope, loop: Loop) -> str:
         """The loop's trip count as a number or a name."""
         if loop in self.trips:
             return str(self.trips[loop])
@@ -94,7 +94,7 @@ class _Writer(GraphWriter):
 
     # Branches -----------------------------------------------------------------------------------------------
 
-    def branch(self, scope: Scope, node: Branch) -> None:
+    def branch(self, scope: FunctionScope, node: Branch) -> None:
         if not node.outputs:
             return
         ways = [
@@ -105,7 +105,7 @@ class _Writer(GraphWriter):
         targets = [self.new(scope, v) for v in node.outputs]
         scope.add(f"{', '.join(targets)} = lax.cond({predicate}, {', '.join(ways)})")
 
-    def way(self, scope: Scope, branch: Branch, graph: Graph, hint: str) -> str:
+    def way(self, scope: FunctionScope, branch: Branch, graph: Graph, hint: str) -> str:
         """One side of a branch, as a function without arguments."""
         inner = self.inner(scope, graph.inputs, branch.operands)
         result = _packed(self.outputs(inner, graph))
@@ -115,7 +115,7 @@ class _Writer(GraphWriter):
 
     # Loops --------------------------------------------------------------------------------------------------
 
-    def loop(self, scope: Scope, node: Loop) -> None:
+    def loop(self, scope: FunctionScope, node: Loop) -> None:
         if node.stacks or node.written or node.reverse:
             raise NotDifferentiableError(
                 "a loop over stacks is a derivative already; JAX is asked to differentiate, not to run one"
@@ -132,14 +132,14 @@ class _Writer(GraphWriter):
         else:
             self.while_loop(scope, node)
 
-    def scan(self, scope: Scope, loop: Loop, trips: int) -> None:
+    def scan(self, scope: FunctionScope, loop: Loop, trips: int) -> None:
         """A scan of known length."""
         initial = _packed(self.initial(scope, loop))
         body = self.body(scope, loop, "{carries}, {index}", "{carries}, None")
         over = f"jnp.arange({trips})" if _reads_index(loop) else f"None, length={trips}"
         scope.add(f"{_packed(self.targets(scope, loop))}, _ = lax.scan({body}, {initial}, {over})")
 
-    def bounded_scan(self, scope: Scope, loop: Loop) -> None:
+    def bounded_scan(self, scope: FunctionScope, loop: Loop) -> None:
         """A scan over the loop's largest trip count at these points; surplus iterations change nothing."""
         initial = self.initial(scope, loop)
         over, params, first = f"None, length={self.bound}", ["carry", "_"], list[str]()
@@ -160,13 +160,13 @@ class _Writer(GraphWriter):
             f" {over})"
         )
 
-    def fori_loop(self, scope: Scope, loop: Loop) -> None:
+    def fori_loop(self, scope: FunctionScope, loop: Loop) -> None:
         initial = _packed(self.initial(scope, loop))
         count = self.count(scope, loop)
         body = self.body(scope, loop, "{index}, {carries}")
         scope.add(f"{', '.join(self.targets(scope, loop))} = lax.fori_loop(0, {count}, {body}, {initial})")
 
-    def while_loop(self, scope: Scope, loop: Loop) -> None:
+    def while_loop(self, scope: FunctionScope, loop: Loop) -> None:
         """A loop that may not end is stopped at the trip limit."""
         trips = () if loop in self.trips else ("trips",)
         first, start = ["_"] * len(trips), ["np.int64(0)"] * len(trips)
@@ -189,7 +189,9 @@ class _Writer(GraphWriter):
 
     # Bodies and conditions ----------------------------------------------------------------------------------
 
-    def body(self, scope: Scope, loop: Loop, params: str = "{carries}", result: str = "{carries}") -> str:
+    def body(
+        self, scope: FunctionScope, loop: Loop, params: str = "{carries}", result: str = "{carries}"
+    ) -> str:
         """Adds one iteration as a function of the carries; `params` may contain "{carries}" and "{index}"."""
         inner = self.known(scope, loop, loop.body)
         carries = [self.new(inner, v) for v in _carried(loop, loop.body)]
@@ -198,7 +200,7 @@ class _Writer(GraphWriter):
         outputs = self.outputs(inner, loop.body)
         return self.define(scope, "body", [params], inner, result.format(carries=_packed(outputs)))
 
-    def counted_body(self, scope: Scope, loop: Loop) -> str:
+    def counted_body(self, scope: FunctionScope, loop: Loop) -> str:
         """Adds one iteration as a function of (trip count, carries)."""
         inner = self.known(scope, loop, loop.body)
         index = self.new(inner, loop.body.inputs[-1]) if loop.form == "for" else inner.name("trips")
@@ -206,7 +208,7 @@ class _Writer(GraphWriter):
         outputs = self.outputs(inner, loop.body)
         return self.define(scope, "body", [state], inner, _packed([f"{index} + 1", *outputs]))
 
-    def again(self, scope: Scope, loop: Loop, trips: Sequence[str] = ()) -> str:
+    def again(self, scope: FunctionScope, loop: Loop, trips: Sequence[str] = ()) -> str:
         """Adds the condition as a function of (trip count if `trips` has a name for it, carries)."""
         assert loop.condition is not None, f"a {loop.form} loop has a condition"
         inner = self.known(scope, loop, loop.condition)
@@ -217,7 +219,7 @@ class _Writer(GraphWriter):
             condition = f"jnp.logical_and({extra[0]} < {TRIP_LIMIT}, {condition})"
         return self.define(scope, "again", [state], inner, condition)
 
-    def body_and_condition(self, scope: Scope, loop: Loop, trips: Sequence[str] = ()) -> str:
+    def body_and_condition(self, scope: FunctionScope, loop: Loop, trips: Sequence[str] = ()) -> str:
         """Adds an iteration of a body-first loop as a function of (again, trip count if `trips`, carries)."""
         assert loop.condition is not None, "a body-first loop has a condition"
         inner = self.known(scope, loop, loop.body)

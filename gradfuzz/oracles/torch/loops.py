@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from gradfuzz.oracles.emit.graph import GraphWriter, Scope
+from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
 from gradfuzz.oracles.emit.statements import ATOM, Piece
 from gradfuzz.oracles.torch.emit import TorchEmitter
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
@@ -119,7 +119,7 @@ class _Writer(GraphWriter):
         super().__init__(emitter)
         self.style = style
 
-    def results(self, scope: Scope, graph: Graph) -> list[str]:
+    def results(self, scope: FunctionScope, graph: Graph) -> list[str]:
         """The results of a function: fresh tensors, each of them once."""
         fresh = {n.output for n in graph.nodes if isinstance(n, Equation) and _is_new(n)}
         fresh.update(v for n in graph.nodes if isinstance(n, (Loop, Branch)) for v in n.outputs)
@@ -128,18 +128,18 @@ class _Writer(GraphWriter):
             self.own(scope, a, isinstance(a, Var) and a in fresh and times[a] == 1) for a in graph.outputs
         ]
 
-    def own(self, scope: Scope, atom: Atom, fresh: bool = False) -> str:
+    def own(self, scope: FunctionScope, atom: Atom, fresh: bool = False) -> str:
         """`atom` as a tensor that shares no memory; from rank 2 on also in row-major order."""
         piece = self.emitter.value(self.piece(scope, atom))
         if piece.type.rank > 1:
             return f"{piece.at(ATOM)}.clone(memory_format=torch.contiguous_format)"
         return piece.text if fresh or not isinstance(atom, Var) else f"{piece.at(ATOM)}.clone()"
 
-    def initial(self, scope: Scope, atom: Atom) -> str:
+    def initial(self, scope: FunctionScope, atom: Atom) -> str:
         """A carry's first value. A name may be that of an input, or of a value that the body also reads."""
         return self.own(scope, atom, fresh=not self.piece(scope, atom).text.isidentifier())
 
-    def branch(self, scope: Scope, node: Branch) -> None:
+    def branch(self, scope: FunctionScope, node: Branch) -> None:
         if not node.outputs:
             return
         predicate = self.emitter.value(self.piece(scope, node.predicate))
@@ -154,7 +154,7 @@ class _Writer(GraphWriter):
         targets = [self.new(scope, v) for v in node.outputs]
         scope.add(f"{_several(targets)} = cond({predicate.text}, {', '.join(ways)}, ())")
 
-    def flags(self, scope: Scope, node: Branch, predicate: Piece) -> None:
+    def flags(self, scope: FunctionScope, node: Branch, predicate: Piece) -> None:
         """Both sides and a selection, for ints and bools that cannot fail."""
         if not predicate.text.isidentifier() and len(node.outputs) > 1:
             name = scope.name("chosen")
@@ -170,7 +170,7 @@ class _Writer(GraphWriter):
         for var, then, otherwise in zip(node.outputs, *sides, strict=True):
             scope.add(f"{self.new(scope, var)} = torch.where({predicate.text}, {then}, {otherwise})")
 
-    def loop(self, scope: Scope, node: Loop) -> None:
+    def loop(self, scope: FunctionScope, node: Loop) -> None:
         assert len(node.outputs) == len(node.initial), "a program's own loops have no stacks"
         if not node.carries:
             return
@@ -180,12 +180,12 @@ class _Writer(GraphWriter):
         else:
             self.while_loop(scope, node, initial)
 
-    def body(self, scope: Scope, node: Loop, graph: Graph) -> tuple[Scope, list[str]]:
+    def body(self, scope: FunctionScope, node: Loop, graph: Graph) -> tuple[FunctionScope, list[str]]:
         """The inside of a function of the carries, and its parameters; its statements follow."""
         inner = self.inner(scope, graph.inputs[: len(node.constants)], node.constants)
         return inner, [self.new(inner, v) for v in graph.inputs[len(node.constants) :]]
 
-    def scan(self, scope: Scope, node: Loop, initial: Sequence[str]) -> None:
+    def scan(self, scope: FunctionScope, node: Loop, initial: Sequence[str]) -> None:
         assert node.count is not None, "scan is asked for counted loops only"
         inner, (*carries, index) = self.body(scope, node, node.body)
         carry = inner.name("carry")
@@ -199,7 +199,7 @@ class _Writer(GraphWriter):
         targets = _tuple([self.new(scope, v) for v in node.carries])
         scope.add(f"{targets}, _ = scan({step}, {_tuple(initial)}, torch.arange({trips}))")
 
-    def while_loop(self, scope: Scope, node: Loop, initial: Sequence[str]) -> None:
+    def while_loop(self, scope: FunctionScope, node: Loop, initial: Sequence[str]) -> None:
         inner, params = self.body(scope, node, node.body)
         self.nodes(inner, node.body)
         outputs = self.results(inner, node.body)
@@ -207,7 +207,7 @@ class _Writer(GraphWriter):
             assert node.count is not None, "a counted loop has a count"
             *carries, index = params
             count = self.piece(scope, node.count).at(ATOM)
-            test = Scope(inner.indent, {count}, [], {})
+            test = FunctionScope(inner.indent, {count}, [], {})
             names = [test.name(name) for name in (index, *carries)]
             again = self.define(scope, "again", names, test, f"{names[0]} < {count}")
             params, outputs, extra, start = (
@@ -226,14 +226,14 @@ class _Writer(GraphWriter):
             outputs = self.condition_on(inner, node, outputs)
             more = inner.name("more")
             again = self.define(
-                scope, "again", [more, *params], Scope(inner.indent, set(), [], {}), f"{more}.clone()"
+                scope, "again", [more, *params], FunctionScope(inner.indent, set(), [], {}), f"{more}.clone()"
             )
             params, extra, start = [more, *params], ["_"], ["torch.tensor(True)"]
         body = self.define(scope, "body", params, inner, _several(outputs))
         targets = _several([*extra, *(self.new(scope, v) for v in node.carries)])
         scope.add(f"{targets} = while_loop({again}, {body}, {_tuple([*start, *initial])})")
 
-    def condition_on(self, inner: Scope, node: Loop, outputs: Sequence[str]) -> list[str]:
+    def condition_on(self, inner: FunctionScope, node: Loop, outputs: Sequence[str]) -> list[str]:
         """Adds the condition of a body-first loop on its new carries; returns it and the body's outputs."""
         assert node.condition is not None, "a body-first loop has a condition"
         shared = len(node.constants)

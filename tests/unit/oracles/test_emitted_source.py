@@ -11,6 +11,7 @@ import pytest
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.oracles.emit import script_tensors
 from gradfuzz.oracles.emit.linalg_source import INTERNAL, is_linalg
+from gradfuzz.oracles.emit.plain_source import called
 from gradfuzz.oracles.emit.script import MpmathEmitter
 from gradfuzz.oracles.emit.statements import Emitter, nested_list, number_text, rounded
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -302,7 +303,7 @@ def by_mpmath_source(program: Program) -> list[Any]:
         " dtype=float))\ndef elementwise(function, array):\n    return np.frompyfunc(function, 1, 1)(array)\n"
         + MpmathEmitter("float64").function(program, "f")
     )
-    source += "".join(script_tensors.helpers_of(source))
+    source += "".join(called(source, script_tensors.HELPERS))
     kinds = {p.name: p.type for p in program.params}
     arguments = {
         n: exactly(np.asarray(v, float)) if kinds[n].is_float else np.asarray(v) if kinds[n].shape else v

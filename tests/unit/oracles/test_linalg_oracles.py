@@ -21,6 +21,7 @@ pytest.importorskip("jax", reason="the jax extra is not installed")
 from gradfuzz.oracles.base import Answer, Mode, Point, Question  # noqa: E402
 from gradfuzz.oracles.emit import script_linalg  # noqa: E402
 from gradfuzz.oracles.emit.linalg_source import is_linalg  # noqa: E402
+from gradfuzz.oracles.emit.plain_source import called  # noqa: E402
 from gradfuzz.oracles.emit.script import MpmathEmitter, inputs_source, reference_source  # noqa: E402
 from gradfuzz.oracles.jax import ways as jax_ways  # noqa: E402 - after both are known to be there
 from gradfuzz.oracles.jax.structured import program_source  # noqa: E402
@@ -199,7 +200,7 @@ def by_tensor_source(program: Program, inputs: dict[str, Any]) -> Any:
 def by_mpmath_source(program: Program, inputs: dict[str, Any]) -> Any:
     source = MpmathEmitter("float64").function(program, "f")
     names: dict[str, Any] = {"np": np, "mp": mpmath.mp, "mpf": mpmath.mpf}
-    exec("\n".join([*script_linalg.helpers_of(source), source]), names)
+    exec("\n".join([*called(source, script_linalg.HELPERS), source]), names)
     exactly = np.frompyfunc(mpmath.mpf, 1, 1)
     return names["f"](*(exactly(x) for x in inputs.values()))
 
