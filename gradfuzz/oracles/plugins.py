@@ -18,7 +18,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradfuzz.errors import GradfuzzError, PluginError
 from gradfuzz.oracles.base import Oracle
@@ -57,37 +57,22 @@ def found(taken: Collection[str] = ()) -> list[Plugin]:
 def _found(_path: tuple[str, ...], taken: frozenset[str]) -> tuple[Plugin, ...]:
     """The same for a search path, which decides what is installed."""
     entries = [_plugin(entry) for entry in importlib.metadata.entry_points(group=GROUP)]
-    checked = [
-        Plugin(
-            p.name,
-            p.value,
-            p.distribution,
-            p.version,
-            _problem(p, taken, [other for other in entries if other is not p]),
-        )
-        for p in entries
-    ]
+    checked = [replace(p, problem=_problem(p, taken, [q for q in entries if q is not p])) for p in entries]
     return tuple(sorted(checked, key=lambda p: (p.name, p.distribution)))
 
 
 def _plugin(entry: importlib.metadata.EntryPoint) -> Plugin:
     dist = entry.dist
-    return Plugin(
-        entry.name,
-        entry.value,
-        dist.name if dist else "an unknown distribution",
-        dist.version if dist else "?",
-    )
+    who = (dist.name, dist.version) if dist else ("an unknown distribution", "?")
+    return Plugin(entry.name, entry.value, *who)
 
 
 def _problem(plugin: Plugin, taken: Collection[str], others: Sequence[Plugin]) -> str:
     if plugin.name in taken:
         return f"gradfuzz has a target {plugin.name!r} of its own; the plug-in needs another name"
     if re.fullmatch(r"[A-Za-z][\w.-]*", plugin.name) is None:
-        return (
-            f"{plugin.name!r} is no name for a target: it begins with a letter, and has letters, digits, '_',"
-            " '-' and '.' in it"
-        )
+        rule = "it begins with a letter, and has letters, digits, '_', '-' and '.' in it"
+        return f"{plugin.name!r} is no name for a target: {rule}"
     rivals = sorted({other.distribution for other in others if other.name == plugin.name})
     if rivals:
         return f"{' and '.join(rivals)} has a plug-in of this name, too; uninstall one of them"
@@ -129,10 +114,8 @@ def _wrong(name: str, oracles: Sequence[object]) -> str:
     names = []
     for oracle in oracles:
         if not isinstance(oracle, Oracle):
-            return (
-                f"gives a {type(oracle).__name__} ({oracle!r}) as an oracle, which is no"
-                " gradfuzz.oracles.Oracle"
-            )
+            given = f"a {type(oracle).__name__} ({oracle!r})"
+            return f"gives {given} as an oracle, which is no gradfuzz.oracles.Oracle"
         own = getattr(oracle, "name", None)
         if not isinstance(own, str) or (own != name and not own.startswith(f"{name}:")):
             return f"has an oracle of the name {own!r}; a way into {name} is called {name!r} or '{name}:WAY'"

@@ -61,6 +61,7 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
     """
     target = TargetName.of(name)
     library, way = target.library, target.way
+    supervised = supervised and not os.environ.get(IN_PROCESS)
     if library == "engine":
         from gradfuzz.oracles.engine.batched import EngineVectorize, EngineVmap
         from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -68,9 +69,9 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
         own: list[Oracle] = [EngineOracle(), EngineVectorize(), EngineVmap()]
         if name == "engine":
             return own if together else own[:1]
-        named = [o for o in own if o.name == name]
-        if named:
-            return named
+        own = [o for o in own if o.name == name]
+        if own:
+            return own
     if library == "mutant":
         from gradfuzz.oracles.mutants.registry import mutant
 
@@ -80,14 +81,9 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
     elif library == "cmd" and way:
         return _foreign(target)
     elif library in LIBRARIES or library in ADAPTERS:
-        return _chosen(
-            target,
-            _elsewhere(target) or _ways(library, supervised=supervised and not os.environ.get(IN_PROCESS)),
-        )
+        return _chosen(target, _elsewhere(target) or _ways(library, supervised=supervised))
     elif (plugin := plugged_in(library)) is not None:
-        return _chosen(
-            target, _plugged(plugin, target, supervised=supervised and not os.environ.get(IN_PROCESS))
-        )
+        return _chosen(target, _plugged(plugin, target, supervised=supervised))
     close = difflib.get_close_matches(name, _similar(library), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {', '.join(names())}"
     raise UnknownTargetError(f"unknown target {name!r}: {hint}")
@@ -100,23 +96,16 @@ def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
     chosen = [o for o in ways if o.name == target.whole]
     if chosen:
         return chosen
-    raise UnknownTargetError(
-        f"unknown target {target.whole!r}: {target.library} has the ways {', '.join(o.name for o in ways)}"
-    )
+    known = f"{target.library} has the ways {', '.join(o.name for o in ways)}"
+    raise UnknownTargetError(f"unknown target {target.whole!r}: {known}")
 
 
 def names() -> list[str]:
     """Every name that `resolve` takes, except single entry points and systematic mutants."""
     from gradfuzz.oracles.mutants.registry import MUTANTS
 
-    return [
-        "engine",
-        *LIBRARIES,
-        *ADAPTERS,
-        *plug_ins(),
-        *(f"mutant:{m.id}" for m in MUTANTS),
-        *(f"mutant:{m.alias}" for m in MUTANTS),
-    ]
+    mutants = [f"mutant:{name}" for name in (*(m.id for m in MUTANTS), *(m.alias for m in MUTANTS))]
+    return ["engine", *LIBRARIES, *ADAPTERS, *plug_ins(), *mutants]
 
 
 def _similar(library: str) -> list[str]:
@@ -168,10 +157,8 @@ def plugged_in(library: str) -> Plugin | None:
 def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Oracle]:
     """The oracles of a plug-in. If supervised, its process reports what is wrong with it."""
     if target.specifier:
-        raise UnknownTargetError(
-            f"{target.base!r} names a release, and {plugin.who} is asked in the one that is installed; name"
-            f" it {plugin.name}"
-        )
+        told = f"{plugin.who} is asked in the one that is installed; name it {plugin.name}"
+        raise UnknownTargetError(f"{target.base!r} names a release, and {told}")
     if not supervised or plugin.problem:
         return plugins.ways(plugin)
     from gradfuzz.oracles.foreign.oracle import named_ways
@@ -201,9 +188,8 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
         return named_ways(target.base, managed.plan(target.base).command(), ":", _generous_limits())
     if target.specifier:
         managed.plan(target.base)  # says what is wrong with the name
-        raise MissingExtraError(
-            f"{target.base} has no environment yet; make it with: gradfuzz targets install '{target.base}'"
-        )
+        advice = f"make it with: gradfuzz targets install '{target.base}'"
+        raise MissingExtraError(f"{target.base} has no environment yet; {advice}")
     return []
 
 
@@ -212,9 +198,8 @@ def _adapter(library: str) -> list[Oracle]:
 
     adapter = ADAPTERS[library]
     if _beside(library) is None:
-        raise MissingExtraError(
-            f"the target {library} needs the package {adapter.distribution}; {_how(library)}"
-        )
+        needed = f"the package {adapter.distribution}; {_how(library)}"
+        raise MissingExtraError(f"the target {library} needs {needed}")
     script = adapters.path(adapter.script)
     return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _generous_limits())
 
@@ -263,33 +248,27 @@ def references() -> dict[str, Reference]:
 
 def available() -> list[Available]:
     """All targets, installed or not. Imports no library."""
+    from gradfuzz.oracles.foreign.managed import everything
     from gradfuzz.oracles.mutants.registry import MUTANTS
     from gradfuzz.version import __version__
 
+    differences = "central differences at two precisions and two steps"
     rows = [
         Available("arb", "reference", _version("python-flint"), "ball-arithmetic Taylor series: enclosures"),
-        Available(
-            "mpmath", "reference", _version("mpmath"), "central differences at two precisions and two steps"
-        ),
+        Available("mpmath", "reference", _version("mpmath"), differences),
         Available("engine", "peer", __version__, "gradfuzz's own autodiff"),
     ]
-    from gradfuzz.oracles.foreign.managed import everything
-
     made = everything()
     for library in (*LIBRARIES, *ADAPTERS):
         version = _beside(library) or next((one.version for one in made if one.target == library), None)
         own = [one.target for one in made if TargetName.of(one.target).library == library]
-        note = (
-            ""
-            if version or own
-            else f"not installed: {_how(library).removeprefix('install it with: ').partition(',')[0]}"
-        )
+        how = _how(library).removeprefix("install it with: ").partition(",")[0]
+        note = "" if version or own else f"not installed: {how}"
         rows.append(Available(library, "target", version, note, own))
     rows += [Available(p.name, "target", p.version, _remark(p)) for p in plugins.found(_TAKEN)]
-    rows += [
-        Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})")
-        for m in MUTANTS
-    ]
+    for m in MUTANTS:
+        note = f"{m.id}: {m.summary} ({m.reported})"
+        rows.append(Available(f"mutant:{m.alias}", "mutant", __version__, note))
     return rows
 
 

@@ -12,7 +12,7 @@ import select
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, cast
+from typing import cast, get_args
 
 import numpy as np
 
@@ -20,29 +20,6 @@ from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.polling import Poller
-from gradfuzz.oracles.foreign.protocol import (
-    Asked,
-    Bye,
-    ByeOk,
-    Define,
-    DefineOk,
-    Emit,
-    Eval,
-    EvalOk,
-    Failure,
-    Hello,
-    HelloOk,
-    PointReply,
-    Reached,
-    Request,
-    Result,
-    Several,
-    SeveralOk,
-    Supports,
-    SupportsOk,
-    Tensor,
-    Way,
-)
 from gradfuzz.oracles.foreign.tensors import from_tensor, to_tensor
 from gradfuzz.oracles.foreign.wire import from_wire
 from gradfuzz.oracles.libraries import LIBRARIES
@@ -65,9 +42,9 @@ class Server:
         self._target = target
         self._programs: OrderedDict[str, Program] = OrderedDict()
 
-    def hello(self) -> HelloOk:
+    def hello(self) -> protocol.HelloOk:
         first = next(iter(self._oracles.values()))
-        return HelloOk(
+        return protocol.HelloOk(
             protocol.VERSION,
             self._target,
             first.version,
@@ -82,84 +59,78 @@ class Server:
         try:
             request = protocol.decode_request(line)
             number = request.id
-            return _ok(number, self._ok(request)), not isinstance(request, Bye)
+            return _ok(number, self._ok(request)), not isinstance(request, protocol.Bye)
         except NotImplementedError as error:
             return _line(number, unsupported=str(error)), True
         except Exception as error:
             return _line(number, error=_failure(error)), True
 
-    def _ok(self, request: Request) -> object:
+    def _ok(self, request: protocol.Request) -> object:
         match request:
-            case Eval():
+            case protocol.Eval():
                 return self._eval(request)
-            case Hello():
+            case protocol.Hello():
                 return self.hello()
-            case Define():
+            case protocol.Define():
                 for name in request.forget:
                     self._programs.pop(name, None)
                 if request.trip_limit != TRIP_LIMIT:
                     raise ProtocolError(f"the trip limit here is {TRIP_LIMIT}, not {request.trip_limit}")
                 self._programs[request.program] = from_wire(request.form)
-                return DefineOk()
-            case Several():
-                return SeveralOk(self._several(request.evals))
-            case Supports():
-                return SupportsOk(self._refusals(request))
-            case Emit():
+                return protocol.DefineOk()
+            case protocol.Several():
+                return protocol.SeveralOk(self._several(request.evals))
+            case protocol.Supports():
+                return protocol.SupportsOk(self._refusals(request))
+            case protocol.Emit():
                 raise NotImplementedError("reproducers are written by gradfuzz itself")
-            case Bye():
-                return ByeOk()
+            case protocol.Bye():
+                return protocol.ByeOk()
 
-    def _eval(self, request: Asked) -> EvalOk:
+    def _eval(self, request: protocol.Asked) -> protocol.EvalOk:
         oracle = self._oracles[request.way]
         question = _question(request, self._programs[request.program])
         return _replied(oracle.answer(question))
 
-    def _several(self, requests: Sequence[Asked]) -> list[Reached]:
+    def _several(self, requests: Sequence[protocol.Asked]) -> list[protocol.Reached]:
         """The replies; requests to one oracle are asked together."""
         by_way: dict[str, list[int]] = {}
         for k, request in enumerate(requests):
             by_way.setdefault(request.way, []).append(k)
-        replies: dict[int, Reached] = {}
+        replies: dict[int, protocol.Reached] = {}
         for way, places in by_way.items():
             try:
                 questions = [_question(requests[k], self._programs[requests[k].program]) for k in places]
                 given = self._oracles[way].answer_all(questions)
-                replies.update(
-                    (k, Reached(ok=_replied(answers))) for k, answers in zip(places, given, strict=True)
-                )
+                for k, answers in zip(places, given, strict=True):
+                    replies[k] = protocol.Reached(ok=_replied(answers))
             except Exception as error:
-                replies.update((k, Reached(error=_failure(error))) for k in places)
+                replies.update((k, protocol.Reached(error=_failure(error))) for k in places)
         return [replies[k] for k in range(len(requests))]
 
-    def _refusals(self, request: Supports) -> dict[str, str]:
-        program = self._programs[request.program]
-        float_, zeros = FORMATS[request.dtype].dtype, {}
-        for param in program.params:
-            zeros[param.name] = np.zeros(
-                param.type.sizes, float_ if param.type.is_float else param.type.dtype
-            )
+    def _refusals(self, request: protocol.Supports) -> dict[str, str]:
+        program, dtypes = self._programs[request.program], {"float": FORMATS[request.dtype].dtype}
+        types = {p.name: p.type for p in program.params}
+        zeros = {name: np.zeros(t.sizes, dtypes.get(t.dtype, t.dtype)) for name, t in types.items()}
         wrt, modes = tuple(request.wrt), cast("tuple[Mode, ...]", tuple(request.modes))
         question = Question(program, (Point(zeros),), request.dtype, wrt, modes, (), {})
         found = {name: oracle.supports(question) for name, oracle in self._oracles.items()}
         return {name: reason for name, reason in found.items() if reason is not None}
 
 
-def _failure(error: Exception) -> Failure:
+def _failure(error: Exception) -> protocol.Failure:
     if isinstance(error, MemoryError):
-        return Failure("out_of_memory", str(error) or "MemoryError")
-    kind: Literal["bad_request", "exception"] = (
-        "bad_request" if isinstance(error, (GradfuzzError, KeyError)) else "exception"
-    )
-    return Failure(kind, f"{type(error).__name__}: {error}")
+        return protocol.Failure("out_of_memory", str(error) or "MemoryError")
+    is_bad = isinstance(error, (GradfuzzError, KeyError))
+    return protocol.Failure("bad_request" if is_bad else "exception", f"{type(error).__name__}: {error}")
 
 
-def _replied(answers: Sequence[Answer]) -> EvalOk:
+def _replied(answers: Sequence[Answer]) -> protocol.EvalOk:
     stacked = _stacked(answers)
-    return stacked if stacked is not None else EvalOk(results=[_point(a) for a in answers])
+    return stacked if stacked is not None else protocol.EvalOk(results=[_point(a) for a in answers])
 
 
-def _question(request: Asked, program: Program) -> Question:
+def _question(request: protocol.Asked, program: Program) -> Question:
     columns = [(p.name, _led(p.name, request.inputs[p.name], request.count)) for p in program.params]
     return Question(
         program,
@@ -172,11 +143,11 @@ def _question(request: Asked, program: Program) -> Question:
     )
 
 
-def _float64(tensor: Tensor) -> Array:
+def _float64(tensor: protocol.Tensor) -> Array:
     return from_tensor(tensor).astype(np.float64, copy=False)
 
 
-def _led(name: str, tensor: Tensor, count: int) -> Array:
+def _led(name: str, tensor: protocol.Tensor, count: int) -> Array:
     if not tensor.shape or tensor.shape[0] != count:
         raise ProtocolError(
             f"the input {name} has the shape {tensor.shape}: its first axis is that of the {count} points"
@@ -184,7 +155,7 @@ def _led(name: str, tensor: Tensor, count: int) -> Array:
     return from_tensor(tensor)
 
 
-def _stacked(answers: Sequence[Answer]) -> EvalOk | None:
+def _stacked(answers: Sequence[Answer]) -> protocol.EvalOk | None:
     """All answers stacked, where every one is ok and has the same form."""
     if len(answers) < 2 or any(a.status != "ok" for a in answers):
         return None
@@ -196,7 +167,7 @@ def _stacked(answers: Sequence[Answer]) -> EvalOk | None:
         return None
     if any(len(a.values) != len(values) or len(a.gradient) != len(gradient) for a in answers):
         return None
-    return EvalOk(stacked=_result(values, gradient))
+    return protocol.EvalOk(stacked=_result(values, gradient))
 
 
 def _joined(arrays: Sequence[Array]) -> Array:
@@ -206,19 +177,19 @@ def _joined(arrays: Sequence[Array]) -> Array:
     return np.array(arrays)
 
 
-def _result(values: Sequence[Array], gradient: Mapping[str, Array]) -> Result:
-    return Result(
+def _result(values: Sequence[Array], gradient: Mapping[str, Array]) -> protocol.Result:
+    return protocol.Result(
         [to_tensor(v, binary=True) for v in values],
         {n: to_tensor(g, binary=True) for n, g in gradient.items()},
     )
 
 
-def _point(answer: Answer) -> PointReply:
+def _point(answer: Answer) -> protocol.PointReply:
     if answer.status == "ok":
-        return PointReply(ok=_result(answer.values, answer.gradient))
+        return protocol.PointReply(ok=_result(answer.values, answer.gradient))
     if answer.status == "error":
-        return PointReply(error=Failure("exception", answer.message))
-    return PointReply(unsupported=answer.message)
+        return protocol.PointReply(error=protocol.Failure("exception", answer.message))
+    return protocol.PointReply(unsupported=answer.message)
 
 
 def _way_name(oracle: str, target: str) -> str:
@@ -226,28 +197,22 @@ def _way_name(oracle: str, target: str) -> str:
     return "" if oracle == target else oracle.removeprefix(f"{target}:")
 
 
-def _way(name: str, oracle: Oracle) -> Way:
-    return Way(
-        name,
-        list(OPS),
-        list(FORMATS),
-        ["rev", "fwd"],
-        [0, 1, 2, 3],
-        ["for", "while", "repeat"],
-        ["branches", "break", "continue", "nested", "runtime_trips"],
-        oracle.traits.sampling_stride,
-        oracle.traits.recompiles_per_shape,
-        oracle.traits.secondary,
-        oracle.traits.batched,
-        oracle.traits.supports_many,
+def _way(name: str, oracle: Oracle) -> protocol.Way:
+    modes, loops, features = (
+        list(get_args(of)) for of in (protocol.Mode, protocol.LoopForm, protocol.Feature)
     )
+    traits = oracle.traits
+    way = protocol.Way(name, list(OPS), list(FORMATS), modes, [0, 1, 2, 3], loops, features)
+    way.stride, way.by_shape = traits.sampling_stride, traits.recompiles_per_shape
+    way.variant, way.together, way.bulk = traits.secondary, traits.batched, traits.supports_many
+    return way
 
 
 def _ok(number: int, found: object) -> bytes:
     return protocol.encode({"id": number, "ok": found})
 
 
-def _line(number: int, **arm: str | Failure) -> bytes:
+def _line(number: int, **arm: str | protocol.Failure) -> bytes:
     return protocol.encode({"id": number, **arm})
 
 

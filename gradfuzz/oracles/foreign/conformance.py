@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Mode, Oracle
-from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits, same_values, special
+from gradfuzz.oracles.foreign.comparing import Failed, question, same_answers, same_bits, same_values, special
 from gradfuzz.oracles.foreign.features import refused_beforehand, several_at_once
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.foreign.protocol import Define, DefineOk, Eval, EvalOk, Tensor
@@ -35,7 +34,7 @@ _LONG = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ConformanceCheck:
     """One check: its name, whether the adapter passed, and what was observed."""
 
     name: str
@@ -43,38 +42,29 @@ class Check:
     words: str
 
 
-_MODES: tuple[tuple[Mode, ...], ...] = (
-    (),
-    ("rev",),
-    ("fwd",),
-    ("rev", "fwd"),
-    ("fwd", "rev"),
-    ("rev", "rev"),
-    ("fwd", "fwd"),
-)
+Inputs = Sequence[dict[str, Any]]
+Modes = tuple[Mode, ...]
 
-_INTEREST = (
-    "def f(x):\n    return x\n",
-    [{"x": np.asarray(0.3)}],
-)
+_FIRST: tuple[Modes, ...] = (("rev",), ("fwd",))
+_SECOND: tuple[Modes, ...] = (("rev", "fwd"), ("fwd", "rev"), ("rev", "rev"), ("fwd", "fwd"))
+
+_IDENTITY = "def f(x):\n    return x\n"
 """A program that every adapter supports."""
+_POINT = [{"x": np.asarray(0.3)}]
 
 
-def conformance(command: str, calls: int = _CALLS) -> Iterator[Check]:
+def conformance(command: str, calls: int = _CALLS) -> Iterator[ConformanceCheck]:
     """The checks of an adapter, one by one; after a failed handshake there are no others."""
     adapter = _Adapter(command)
     try:
         for name, check in _checks(adapter, calls):
             try:
-                words = check()
-                passed = True
-            except Failed as failed:
-                words, passed = str(failed), False
+                words, passed = check(), True
             except TargetProcessError as fault:
                 words, passed = in_words(fault), False
-            except (GradfuzzError, Refused) as error:
+            except (Failed, GradfuzzError, Refused) as error:
                 words, passed = str(error), False
-            yield Check(name, passed, words)
+            yield ConformanceCheck(name, passed, words)
             if not passed and name == "handshake":
                 return
     finally:
@@ -104,6 +94,11 @@ def _checks(adapter: _Adapter, calls: int) -> list[tuple[str, Callable[[], str]]
     ]
 
 
+def _must_be(what: str, refused: Refused) -> None:
+    if refused.failure is not None and refused.failure.kind != "bad_request":
+        raise Failed(f"{what}, not {refused.failure.kind}: {refused.message}") from None
+
+
 class _Adapter:
     """An adapter under test, with its own worker."""
 
@@ -119,20 +114,12 @@ class _Adapter:
         """`array` in the entry point's default dtype; ints and bools stay."""
         return array.astype(FORMATS[self.precisions[oracle.name]].dtype) if array.dtype.kind == "f" else array
 
-    def ask(
-        self,
-        oracle: Oracle,
-        text: str,
-        inputs: Sequence[dict[str, Any]],
-        modes: tuple[Mode, ...] = (),
-        **more: Any,
-    ) -> list[Answer]:
-        return oracle.answer(
-            question(parse(text), inputs, modes, **{"precision": self.precisions[oracle.name], **more})
-        )
+    def ask(self, oracle: Oracle, text: str, inputs: Inputs, modes: Modes = (), **more: Any) -> list[Answer]:
+        more = {"precision": self.precisions[oracle.name], **more}
+        return oracle.answer(question(parse(text), inputs, modes, **more))
 
     def supported(
-        self, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = ()
+        self, text: str, inputs: Inputs, modes: Modes = ()
     ) -> list[tuple[ForeignOracle, Precision]]:
         """Every entry point and precision in which a question can be asked."""
         program = parse(text)
@@ -140,21 +127,14 @@ class _Adapter:
         return [(o, p) for o, p in pairs if o.supports(question(program, inputs, modes, precision=p)) is None]
 
     def answered(
-        self,
-        oracle: ForeignOracle,
-        text: str,
-        inputs: Sequence[dict[str, Any]],
-        modes: tuple[Mode, ...] = (),
-        **more: Any,
+        self, oracle: ForeignOracle, text: str, inputs: Inputs, modes: Modes = (), **more: Any
     ) -> list[Answer]:
         """The answers, which must all be ok."""
         answers = self.ask(oracle, text, inputs, modes, **more)
         for answer in answers:
             if answer.status != "ok":
-                raise Failed(
-                    f"{oracle.name} says {answer.status} to {text.splitlines()[-1].strip()!r}:"
-                    f" {answer.message}"
-                )
+                asked = text.splitlines()[-1].strip()
+                raise Failed(f"{oracle.name} says {answer.status} to {asked!r}: {answer.message}")
         return answers
 
     # Checks
@@ -184,10 +164,11 @@ class _Adapter:
         return f"{' or '.join(map(str, sorted(counts)))} of {len(OPS)} ops"
 
     def special_floats(self) -> str:
-        text, count = "def f(x):\n    return x\n", 0
-        for oracle, precision in self.supported(text, [{"x": 0.5}]):
+        count = 0
+        for oracle, precision in self.supported(_IDENTITY, [{"x": 0.5}]):
             values = special(precision)
-            answers = self.answered(oracle, text, [{"x": value} for value in values], precision=precision)
+            inputs = [{"x": value} for value in values]
+            answers = self.answered(oracle, _IDENTITY, inputs, precision=precision)
             for answer, value in zip(answers, values, strict=True):
                 same_bits(answer.values[0], value, f"{oracle.name} in {precision}")
             vector = f'def f(x: "float[{len(values)}]"):\n    return x\n'
@@ -212,9 +193,8 @@ class _Adapter:
                 same_bits(answer.values[0], self.own(oracle, x), f"{oracle.name}, shape {shape}")
         if () in refused:
             raise Failed("scalars are unsupported")
-        return f"shapes {', '.join(str(s) for s in shapes if s not in refused)} came back" + (
-            f"; unsupported: {', '.join(map(str, sorted(refused)))}" if refused else ""
-        )
+        told = f"shapes {', '.join(str(s) for s in shapes if s not in refused)} came back"
+        return f"{told}; unsupported: {', '.join(map(str, sorted(refused)))}" if refused else told
 
     def ints_and_bools(self) -> str:
         text = 'def f(x, n: "int", b: "bool"):\n    return x, n, b\n'
@@ -228,17 +208,14 @@ class _Adapter:
     def many_points(self) -> str:
         for oracle in self.oracles:
             points = [{"x": np.asarray(-k - 0.5)} for k in range(64)]
-            answers = self.answered(oracle, "def f(x):\n    return x\n", points)
+            answers = self.answered(oracle, _IDENTITY, points)
             for point, answer in zip(points, answers, strict=True):
                 same_bits(answer.values[0], self.own(oracle, point["x"]), oracle.name)
         return "64 points in one request came back in their order"
 
     def derivatives(self) -> str:
         """The gradient of the identity is its weights, and every further derivative is zero."""
-        count = sum(
-            self._identities(text, weight)
-            for text, weight in (("x", 2.0), ('x: "float[2]"', np.array([2.0, -0.5])))
-        )
+        count = self._identities("x", 2.0) + self._identities('x: "float[2]"', np.array([2.0, -0.5]))
         if not count:
             raise Failed("it differentiates nothing, not even the identity")
         return f"{count} derivatives of the identity are what they are"
@@ -248,17 +225,15 @@ class _Adapter:
         text, count = f"def f({parameter}, y):\n    return x, y\n", 0
         inputs = [{"x": np.full(np.shape(weight), 0.5), "y": np.asarray(3.0)}]
         weights = {"x": np.asarray(weight), "y": np.asarray(4.0)}
-        for modes in _MODES:
+        for modes in ((), *_FIRST, *_SECOND):
             for oracle, precision in self.supported(text, inputs, modes):
                 for wrt in (("x", "y"), ("y",)):
                     more = {"precision": precision, "wrt": wrt, "weights": tuple(weights.values())}
                     (answer,) = self.ask(oracle, text, inputs, modes, **more)
                     if answer.status == "unsupported":
                         continue
-                    where = (
-                        f"{oracle.name}, {precision}, {'-'.join(modes) or 'outputs'}, with respect to"
-                        f" {', '.join(wrt)}"
-                    )
+                    what = f"{'-'.join(modes) or 'outputs'}, with respect to {', '.join(wrt)}"
+                    where = f"{oracle.name}, {precision}, {what}"
                     if answer.status != "ok":
                         raise Failed(f"{where}: {answer.message}")
                     if set(answer.gradient) != set(wrt if modes else ()):
@@ -274,18 +249,15 @@ class _Adapter:
         bodies = {
             "for": "    for i in range(n):\n        acc = acc + x\n",
             "while": "    k = 0\n    while k < n:\n        acc = acc + x\n        k = k + 1\n",
-            "repeat": (
-                "    k = 0\n    while True:\n        acc = acc + x\n        k = k + 1\n        if not k <"
-                " n:\n            break\n"
-            ),
+            "repeat": "    k = 0\n    while True:\n        acc = acc + x\n        k = k + 1\n"
+            "        if not k < n:\n            break\n",
         }
         seen = set()
-        modes: tuple[Mode, ...]
         for form, body in bodies.items():
             text = f'def f(x, n: "int"):\n    acc = 0.0\n{body}    return acc\n'
             for trips in (0, 1, 3) if form != "repeat" else (1, 3):
                 inputs = [{"x": np.asarray(0.5), "n": np.asarray(trips)}]
-                for modes in (("rev",), ("fwd",)):
+                for modes in _FIRST:
                     for oracle, precision in self.supported(text, inputs, modes):
                         (answer,) = self.ask(oracle, text, inputs, modes, precision=precision)
                         if answer.status == "unsupported":
@@ -297,11 +269,9 @@ class _Adapter:
                         same_values(answer.values[0], np.asarray(0.5 * trips, dtype), f"{where}, value")
                         same_values(answer.gradient["x"], np.asarray(trips, dtype), f"{where}, gradient")
                         seen.add(form)
-        return (
-            f"sums by {', '.join(sorted(seen))} and their gradients are right"
-            if seen
-            else "it has no loops over additions"
-        )
+        if not seen:
+            return "it has no loops over additions"
+        return f"sums by {', '.join(sorted(seen))} and their gradients are right"
 
     def unknown_op(self) -> str:
         """A program with an unknown op."""
@@ -311,10 +281,7 @@ class _Adapter:
             self.worker.ask(Define(900_001, "unknown", form, [], TRIP_LIMIT), DefineOk)
             self.worker.ask(self._identity_request(900_002, "unknown"), EvalOk)
         except Refused as refused:
-            if refused.failure is not None and refused.failure.kind != "bad_request":
-                raise Failed(
-                    f"an unknown op is unsupported, not {refused.failure.kind}: {refused.message}"
-                ) from None
+            _must_be("an unknown op is unsupported", refused)
             return f"refused: {refused.message}"
         finally:
             self._alive()
@@ -324,22 +291,19 @@ class _Adapter:
         """Requests about unknown things, and one that contradicts itself."""
         short = self._identity_request(900_012, self._identity())
         short.inputs = {"x": Tensor(self._precision(), [1], data=[])}
+        elsewhere = self._identity_request(900_011, self._identity())
+        elsewhere.way = "no way"
         cases = {
             "entries that do not fill their shape": short,
             "a program that was never defined": self._identity_request(900_010, "never defined"),
-            "a way that does not exist": msgspec.structs.replace(
-                self._identity_request(900_011, self._identity()), way="no way"
-            ),
+            "a way that does not exist": elsewhere,
         }
         for what, request in cases.items():
             try:
                 self.worker.ask(request, EvalOk)
             except Refused as refused:
-                if refused.failure is None or refused.failure.kind == "bad_request":
-                    continue
-                raise Failed(
-                    f"{what} is a bad_request, not {refused.failure.kind}: {refused.message}"
-                ) from None
+                _must_be(f"{what} is a bad_request", refused)
+                continue
             raise Failed(f"{what} was answered with ok")
         self._alive()
         return f"refused: {', '.join(cases)}"
@@ -370,53 +334,39 @@ class _Adapter:
         return f"{size:,} numbers in a line of more than {_LONG:,} bytes came back bit for bit"
 
     def same_answer(self) -> str:
-        text, inputs = _INTEREST
-        modes: tuple[Mode, ...]
-        for modes in (("rev",), ("fwd",), ()):
-            for oracle, precision in self.supported(text, inputs, modes):
-                first = self.ask(oracle, text, inputs, modes, precision=precision)
-                again = self.ask(oracle, text, inputs, modes, precision=precision)
-                for a, b in zip(first, again, strict=True):
+        for modes in (*_FIRST, ()):
+            for oracle, precision in self.supported(_IDENTITY, _POINT, modes):
+                asked = question(parse(_IDENTITY), _POINT, modes, precision=precision)
+                for a, b in zip(oracle.answer(asked), oracle.answer(asked), strict=True):
                     if (a.status, a.message) != (b.status, b.message):
-                        raise Failed(
-                            f"{oracle.name}: first {a.status} {a.message}, then {b.status} {b.message}"
-                        )
-                    for x, y in zip(
-                        (*a.values, *a.gradient.values()), (*b.values, *b.gradient.values()), strict=True
-                    ):
-                        same_bits(y, x, f"{oracle.name}, asked the same again")
+                        told = f"first {a.status} {a.message}, then {b.status} {b.message}"
+                        raise Failed(f"{oracle.name}: {told}")
+                    same_answers(a, b, f"{oracle.name}, asked the same again")
         return "the same question has the same answer, bit for bit"
 
     def calls(self, count: int) -> str:
         """How fast it answers a small question."""
-        text, inputs = _INTEREST
-        modes: tuple[Mode, ...]
-        for modes in (("rev",), ("fwd",), ()):
-            found = self.supported(text, inputs, modes)
-            if found:
-                break
-        else:
+        known = ((m, *pair) for m in (*_FIRST, ()) for pair in self.supported(_IDENTITY, _POINT, m))
+        found = next(known, None)
+        if found is None:
             raise Failed("there is no way that evaluates the identity")
-        oracle, precision = found[0]
-        asked = question(parse(text), inputs, modes, precision=precision)
+        modes, oracle, precision = found
+        asked = question(parse(_IDENTITY), _POINT, modes, precision=precision)
         started = time.perf_counter()
         for _ in range(count):
             (answer,) = oracle.answer(asked)
             if answer.status == "error":
                 raise Failed(f"{oracle.name}: {answer.message}")
         seconds = time.perf_counter() - started
-        return (
-            f"{count / seconds:,.0f} per second, {'value and derivative' if modes else 'value'} by"
-            f" {oracle.name}"
-        )
+        what = "value and derivative" if modes else "value"
+        return f"{count / seconds:,.0f} per second, {what} by {oracle.name}"
 
     def quiet_stdout(self) -> str:
         """Output between replies would have ended the process, so it was checked all along."""
         self._alive()
         if self.worker.starts > 1:
-            raise Failed(
-                f"the process had to be started {self.worker.starts} times: {dict(self.worker.faults)}"
-            )
+            faults = dict(self.worker.faults)
+            raise Failed(f"the process had to be started {self.worker.starts} times: {faults}")
         return "nothing but replies since its hello, and one process all along"
 
     def kill_and_restart(self) -> str:
@@ -436,16 +386,13 @@ class _Adapter:
     # Requests by hand
 
     def _identity(self) -> str:
-        defined = Defined.of(parse("def f(x):\n    return x\n"))
+        defined = Defined.of(parse(_IDENTITY))
         self.worker.define(defined)
         return defined.name
 
     def _identity_request(self, number: int, program: str) -> Eval:
-        request = self.oracles[0].request(
-            question(
-                parse("def f(x):\n    return x\n"), [{"x": np.asarray(0.5)}], (), precision=self._precision()
-            )
-        )
+        asked = question(parse(_IDENTITY), [{"x": np.asarray(0.5)}], precision=self._precision())
+        request = self.oracles[0].request(asked)
         request.id, request.program = number, program
         return request
 
@@ -454,5 +401,4 @@ class _Adapter:
 
     def _alive(self) -> None:
         """The simplest question."""
-        request = self._identity_request(900_100, self._identity())
-        self.worker.ask(request, EvalOk)
+        self.worker.ask(self._identity_request(900_100, self._identity()), EvalOk)

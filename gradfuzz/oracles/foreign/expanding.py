@@ -48,11 +48,11 @@ def expanded(program: Program, lacking: Collection[str]) -> Program:
     composed = frozenset(op for op in lacking if FUNCTIONS[op].composition and not FUNCTIONS[op].params)
     if not any(isinstance(node, Call) and node.op in composed for node in walk(program)):
         return program
-    writer = _Writer(dict(typecheck(program).variables), composed)
+    writer = _Expansion(dict(typecheck(program).variables), composed)
     return Program(program.name, program.params, writer.block(program.body))
 
 
-class _Writer:
+class _Expansion:
     def __init__(self, variables: dict[str, Type], composed: frozenset[str]) -> None:
         self._variables = variables
         self._composed = composed

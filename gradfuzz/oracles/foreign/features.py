@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.base import Answer, Mode, Question
-from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits
+from gradfuzz.oracles.base import Mode, Question
+from gradfuzz.oracles.foreign.comparing import Failed, question, same_answers
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.programs.text.parse import parse
 
@@ -29,19 +29,13 @@ def several_at_once(oracles: Sequence[ForeignOracle]) -> str:
         asked = [q for q in _asked(oracle) if oracle.supports(q) is None]
         for alone, together in zip(map(oracle.answer, asked), oracle.answer_all(asked), strict=True):
             for a, b in zip(alone, together, strict=True):
-                _same(a, b, oracle.name)
-    return (
-        f"the same answers by {', '.join(o.name for o in bulk)}"
-        if bulk
-        else "it is asked one question at a time"
-    )
-
-
-def _same(a: Answer, b: Answer, who: str) -> None:
-    if a.status != b.status:
-        raise Failed(f"{who}: {a.status} alone, and {b.status} among several: {b.message or a.message}")
-    for x, y in zip((*a.values, *a.gradient.values()), (*b.values, *b.gradient.values()), strict=True):
-        same_bits(y, x, f"{who}, asked among several")
+                if a.status != b.status:
+                    told = f"{a.status} alone, and {b.status} among several: {b.message or a.message}"
+                    raise Failed(f"{oracle.name}: {told}")
+                same_answers(a, b, f"{oracle.name}, asked among several")
+    if not bulk:
+        return "it is asked one question at a time"
+    return f"the same answers by {', '.join(o.name for o in bulk)}"
 
 
 def refused_beforehand(oracles: Sequence[ForeignOracle]) -> str:

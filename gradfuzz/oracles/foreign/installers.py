@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -26,26 +27,14 @@ from gradfuzz.errors import InstallError, UsageError
 from gradfuzz.oracles.foreign import process_registry
 
 _OFFLINE = (
-    "NewConnectionError",
-    "ConnectTimeout",
-    "name resolution",
-    "ProxyError",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-    "ECONNREFUSED",
-    "(from versions: none)",
-    "nxdomain",
-    "failed_connect",
+    *("NewConnectionError", "ConnectTimeout", "name resolution", "ProxyError", "ENOTFOUND", "EAI_AGAIN"),
+    *("ECONNREFUSED", "(from versions: none)", "nxdomain", "failed_connect"),
 )
 """Output of an installer that did not reach its index contains one of these."""
 
 _UNKNOWN = (
-    "No matching distribution",
-    "no version of",
-    "No matching version",
-    "ETARGET",
-    "E404",
-    "match any versions",
+    *("No matching distribution", "no version of", "No matching version"),
+    *("ETARGET", "E404", "match any versions"),
 )
 """Output of an installer that found no such release contains one of these."""
 
@@ -96,26 +85,18 @@ def _install_python(folder: Path, requirements: Sequence[str], log: Path) -> str
         if made and _run([uv, "pip", "install", "--python", python, *requirements], log):
             return "uv"
         _empty(folder)
+    venv, pip = ["venv"], [python, "-m", "pip"]
     if _pip_is_here():
-        commands = (
-            [here, "-m", "venv", "--without-pip", str(folder)],
-            [here, "-m", "pip", "--python", python, "install", "--no-compile", *requirements],
-        )
-    else:
-        commands = (
-            [here, "-m", "venv", str(folder)],
-            [python, "-m", "pip", "install", "--no-compile", *requirements],
-        )
-    if all(_run(command, log) for command in commands):
+        venv, pip = ["venv", "--without-pip"], [here, "-m", "pip", "--python", python]
+    made = _run([here, "-m", *venv, str(folder)], log)
+    if made and _run([*pip, "install", "--no-compile", *requirements], log):
         return "pip"
     raise _failure(requirements, log)
 
 
 def _pip_is_here() -> bool:
-    return (
-        importlib.util.find_spec("pip") is not None
-        and Version(importlib.metadata.version("pip")) >= _SHARES_PIP
-    )
+    found = importlib.util.find_spec("pip") is not None
+    return found and Version(importlib.metadata.version("pip")) >= _SHARES_PIP
 
 
 def _python_version(folder: Path, distribution: str) -> str | None:
@@ -131,11 +112,8 @@ def _places(folder: Path) -> list[str]:
 
 
 def _python_packages(folder: Path) -> dict[str, str]:
-    found = {
-        canonicalize_name(one.name): one.version
-        for one in importlib.metadata.distributions(path=_places(folder))
-    }
-    return {name: found[name] for name in sorted(found)}
+    found = importlib.metadata.distributions(path=_places(folder))
+    return dict(sorted({canonicalize_name(one.name): one.version for one in found}.items()))
 
 
 def _python_releases(distribution: str) -> list[str]:
@@ -144,9 +122,7 @@ def _python_releases(distribution: str) -> list[str]:
             f"the releases of {distribution} cannot be listed without pip; name them: --versions 1.0,1.1,1.2"
         )
     command = [sys.executable, "-m", "pip", "index", "versions", "--pre", distribution]
-    lines = _output(command, f"the releases of {distribution} cannot be listed").splitlines()
-    told = next((line.partition(":")[2] for line in lines if line.startswith("Available versions:")), "")
-    return _sorted(told.split(","))
+    return _listed(_output(command, distribution), "Available versions:")
 
 
 # Node -------------------------------------------------------------------------------------------------------
@@ -168,25 +144,22 @@ def _install_node(folder: Path, requirements: Sequence[str], log: Path) -> str:
 
 
 def _node_version(folder: Path, distribution: str) -> str | None:
-    try:
-        package = json.loads(
-            (folder / "node_modules" / distribution / "package.json").read_text(encoding="utf-8")
-        )
-    except (OSError, ValueError):
-        return None
-    return str(package.get("version"))
+    package = _node_json(folder, f"{distribution}/package.json")
+    return None if package is None else str(package.get("version"))
 
 
 def _node_packages(folder: Path) -> dict[str, str]:
+    found = (_node_json(folder, ".package-lock.json") or {}).get("packages", {})
+    return {place.removeprefix("node_modules/"): p.get("version", "") for place, p in found.items() if place}
+
+
+def _node_json(folder: Path, name: str) -> dict[str, Any] | None:
+    """What a file of the folder's modules contains; None where it cannot be read."""
     try:
-        lock = json.loads((folder / "node_modules" / ".package-lock.json").read_text(encoding="utf-8"))
+        known: dict[str, Any] = json.loads((folder / "node_modules" / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return {
-        place.removeprefix("node_modules/"): one.get("version", "")
-        for place, one in lock.get("packages", {}).items()
-        if place
-    }
+        return None
+    return known
 
 
 def _node_command(folder: Path, script: Path) -> list[str]:
@@ -194,8 +167,7 @@ def _node_command(folder: Path, script: Path) -> list[str]:
 
 
 def _node_releases(distribution: str) -> list[str]:
-    words = f"the releases of {distribution} cannot be listed"
-    told = json.loads(_output(["npm", "view", distribution, "versions", "--json"], words))
+    told = json.loads(_output(["npm", "view", distribution, "versions", "--json"], distribution))
     return _sorted([told] if isinstance(told, str) else told)
 
 
@@ -231,14 +203,12 @@ def _mix(folder: Path) -> list[str]:
 def _install_elixir(folder: Path, requirements: Sequence[str], log: Path) -> str:
     wanted, *more = requirements
     if more:
-        raise InstallError(
-            f"{' '.join(more)} cannot be installed: an adapter in Elixir asks Mix for its library alone"
-        )
-    absent = next((program for program in ("elixir", "mix") if shutil.which(program) is None), None)
-    if absent:
-        raise InstallError(
-            f"{wanted} needs {absent}, which is not on the path; Debian's package elixir has it"
-        )
+        why = "an adapter in Elixir asks Mix for its library alone"
+        raise InstallError(f"{' '.join(more)} cannot be installed: {why}")
+    for program in ("elixir", "mix"):
+        if shutil.which(program) is None:
+            why = f"{program}, which is not on the path; Debian's package elixir has it"
+            raise InstallError(f"{wanted} needs {why}")
     folder.mkdir(parents=True)
     (folder / _WANTED).write_text(wanted, encoding="utf-8")
     name = wanted.partition(" ")[0]
@@ -262,11 +232,7 @@ def _elixir_packages(folder: Path) -> dict[str, str]:
 
 def _elixir_releases(distribution: str) -> list[str]:
     """The releases that Hex lists, which are the latest."""
-    lines = _output(
-        ["mix", "hex.info", distribution], f"the releases of {distribution} cannot be listed"
-    ).splitlines()
-    told = next((line.partition(":")[2] for line in lines if line.startswith("Releases:")), "")
-    return _sorted(told.split(","))
+    return _listed(_output(["mix", "hex.info", distribution], distribution), "Releases:")
 
 
 LANGUAGES: dict[str, Language] = {
@@ -334,20 +300,25 @@ def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> boo
             process_registry.ended(child.pid)
 
 
-def _output(command: Sequence[str], otherwise: str) -> str:
-    """What a command writes to stdout. `InstallError` with the message `otherwise` where it fails."""
+def _output(command: Sequence[str], distribution: str) -> str:
+    """What a command that lists releases writes to stdout. `InstallError` where it fails."""
+    failed, advice = f"the releases of {distribution} cannot be listed", "name them: --versions 1.0,1.1,1.2"
     try:
         done = subprocess.run(  # noqa: S603 - a list of words of ours
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment()
         )
     except OSError as error:
-        raise InstallError(
-            f"{otherwise}: {command[0]} cannot be started: {error.strerror}; name them: --versions"
-            " 1.0,1.1,1.2"
-        ) from error
+        why = f"{command[0]} cannot be started: {error.strerror}"
+        raise InstallError(f"{failed}: {why}; {advice}") from error
     if done.returncode:
-        raise InstallError(f"{otherwise}: {_told(done.stderr)}; name them: --versions 1.0,1.1,1.2")
+        raise InstallError(f"{failed}: {_told(done.stderr)}; {advice}")
     return done.stdout
+
+
+def _listed(text: str, mark: str) -> list[str]:
+    """The releases in the line that begins with `mark`."""
+    told = next((line.partition(":")[2] for line in text.splitlines() if line.startswith(mark)), "")
+    return _sorted(told.split(","))
 
 
 def _environment() -> dict[str, str]:
@@ -391,10 +362,7 @@ def _told(text: str) -> str:
     """The relevant lines of an installer's output, joined."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
     errors = [line for line in lines if line.lower().startswith(("error:", "npm error", "npm err!", "** ("))]
-    chosen = [
-        line.partition(":")[2].strip() if line.lower().startswith("error:") else line
-        for line in errors or lines
-    ]
+    chosen = [re.sub(r"^error:\s*", "", line, flags=re.IGNORECASE) for line in errors or lines]
     return " | ".join(map(_short, dict.fromkeys(chosen[-_QUOTED:]))).rstrip(".") or "nothing was said"
 
 

@@ -58,7 +58,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EnvironmentPlan:
     """How an environment is made."""
 
     name: TargetName
@@ -135,7 +135,7 @@ def _folder(name: TargetName) -> str:
     return re.sub(r"[^\w.+-]", "_", "-".join(parts))
 
 
-def _make_root() -> Path:
+def _make_root() -> None:
     """Makes the folder of environments; a .gitignore hides `.gradfuzz` from git, as the store does."""
     place = root()
     try:
@@ -144,16 +144,14 @@ def _make_root() -> Path:
             (place.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InstallError(
-            f"the folder {place} cannot be made: {error.strerror or error}; {VARIABLE} names another one"
-        ) from error
-    return place
+        why = f"{error.strerror or error}; {VARIABLE} names another one"
+        raise InstallError(f"the folder {place} cannot be made: {why}") from error
 
 
 # Reading ----------------------------------------------------------------------------------------------------
 
 
-def plan(target: str, extra: Sequence[str] = ()) -> Plan:
+def plan(target: str, extra: Sequence[str] = ()) -> EnvironmentPlan:
     """How the environment of a target would be made; `extra` are additional requirements.
 
     Raises `UnknownTargetError` for an unknown target, and `UsageError` for one without environments or an
@@ -161,16 +159,13 @@ def plan(target: str, extra: Sequence[str] = ()) -> Plan:
     """
     name = TargetName.of(target)
     if name.library not in (*LIBRARIES, *ADAPTERS):
-        known = ", ".join((*LIBRARIES, *ADAPTERS))
-        raise UnknownTargetError(
-            f"there is nothing to install for {target!r}; the targets with environments are {known}"
-        )
+        known = f"the targets with environments are {', '.join((*LIBRARIES, *ADAPTERS))}"
+        raise UnknownTargetError(f"there is nothing to install for {target!r}; {known}")
     try:
         SpecifierSet(name.specifier)
     except InvalidSpecifier as error:
-        raise UsageError(
-            f"{name.specifier!r} in {target!r} names no releases; write NAME==1.2.3, or quote NAME>=1.2,<2"
-        ) from error
+        advice = "write NAME==1.2.3, or quote NAME>=1.2,<2"
+        raise UsageError(f"{name.specifier!r} in {target!r} names no releases; {advice}") from error
     arguments: tuple[str, ...] = ()
     if name.library in LIBRARIES:  # gradfuzz has their oracles itself, and runs in their environments too
         language, distribution = LANGUAGES["python"], name.library
@@ -188,7 +183,7 @@ def plan(target: str, extra: Sequence[str] = ()) -> Plan:
         script, also = adapters.path(adapter.script), adapter.requires
     wanted = language.requirement(distribution, name.specifier)
     requirements = dict.fromkeys((wanted, *also, *_undeclared(distribution, name.version), *extra))
-    return Plan(name, distribution, language, tuple(requirements), script, arguments)
+    return EnvironmentPlan(name, distribution, language, tuple(requirements), script, arguments)
 
 
 def _undeclared(distribution: str, version: str) -> list[str]:
@@ -204,9 +199,8 @@ def _own_requirements() -> tuple[str, ...]:
     try:
         found = importlib.metadata.requires("gradfuzz") or []
     except importlib.metadata.PackageNotFoundError:  # a checkout that is not installed
-        found = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-            "dependencies"
-        ]
+        text = (_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
+        found = tomllib.loads(text)["project"]["dependencies"]
     wanted = map(Requirement, found)
     return tuple(str(r) for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""}))
 
@@ -226,12 +220,8 @@ def everything() -> list[Environment]:
 def missing(targets: Iterable[str]) -> list[str]:
     """The targets that name releases and lack an environment, without entry points, each once."""
     named = dict.fromkeys(name.base for name in map(TargetName.of, targets) if name.specifier)
-    return [base for base in named if not set(plan(base).requirements) <= set(_requirements(base))]
-
-
-def _requirements(target: str) -> tuple[str, ...]:
-    known = find(target)
-    return () if known is None else known.requirements
+    made = {base: known.requirements if (known := find(base)) else () for base in named}
+    return [base for base, has in made.items() if not set(plan(base).requirements) <= set(has)]
 
 
 def _read(folder: Path) -> Environment | None:
@@ -268,18 +258,16 @@ def install(
     _make_root()
     with _locked(wanted.folder, tell):
         known = _fitting(wanted)  # another process has made it in the meantime
-        if known is not None:
-            return known, False
-        return _made(wanted, tell), True
+        return (known, False) if known is not None else (_made(wanted, tell), True)
 
 
-def _fitting(wanted: Plan) -> Environment | None:
+def _fitting(wanted: EnvironmentPlan) -> Environment | None:
     """The existing environment, if it was made for exactly these requirements."""
     known = find(wanted.name.base)
     return known if known is not None and set(wanted.requirements) == set(known.requirements) else None
 
 
-def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
+def _made(wanted: EnvironmentPlan, tell: Callable[[str], None]) -> Environment:
     folder, log = wanted.folder, wanted.folder.with_name(f"{wanted.folder.name}.log")
     tell(f"Installing {wanted.requirements[0]} into {_shown(folder)}")
     begun = time.monotonic()
@@ -289,9 +277,8 @@ def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
         installer = wanted.language.install(folder, wanted.requirements, log)
         version = wanted.language.version(folder, wanted.distribution)
         if version is None:
-            raise InstallError(
-                f"{wanted.requirements[0]} was installed, and is not there; what {installer} said is in {log}"
-            )
+            why = f"was installed, and is not there; what {installer} said is in {log}"
+            raise InstallError(f"{wanted.requirements[0]} {why}")
         start_once(wanted.words, log)
         made = Environment(
             wanted.name.base,
@@ -303,14 +290,12 @@ def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
             wanted.language.packages(folder),
         )
         _mark(folder, made)
-    except OSError as error:
+    except BaseException as error:
         _removed(folder)
-        raise InstallError(
-            f"{folder} cannot be written: {error.strerror or error}; {VARIABLE} names another folder"
-        ) from error
-    except BaseException:
-        _removed(folder)
-        raise
+        if not isinstance(error, OSError):
+            raise
+        why = f"{error.strerror or error}; {VARIABLE} names another folder"
+        raise InstallError(f"{folder} cannot be written: {why}") from error
     return msgspec.structs.replace(made, folder=str(folder))
 
 

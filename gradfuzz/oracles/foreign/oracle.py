@@ -19,21 +19,9 @@ from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question, Traits
+from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.expanding import expanded, functions_of
 from gradfuzz.oracles.foreign.process import ResourceLimits
-from gradfuzz.oracles.foreign.protocol import (
-    Emit,
-    Eval,
-    EvalOk,
-    Failure,
-    Feature,
-    LoopForm,
-    PointReply,
-    Reached,
-    Result,
-    Tensor,
-    Way,
-)
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
@@ -46,7 +34,7 @@ from gradfuzz.programs.text.parse import parse
 _AT_ONCE = 32
 """At most this many questions are asked together: fewer than the programs that an adapter keeps."""
 
-_ANSWERED = PointReply()
+_ANSWERED = protocol.PointReply()
 """In the place of results that came as one tensor."""
 
 _HARD = 2
@@ -59,7 +47,7 @@ class ForeignOracle(Oracle):
     traits = Traits()
 
     def __init__(
-        self, name: str, worker: Worker, way: Way, version: str, features: Collection[str] = ()
+        self, name: str, worker: Worker, way: protocol.Way, version: str, features: Collection[str] = ()
     ) -> None:
         self.name = name
         self.version = version
@@ -102,12 +90,9 @@ class ForeignOracle(Oracle):
             ("loop of the form", needs.loops, way.loops),
             ("support for", needs.features, way.features),
         ):
-            missing = sorted(needed.difference(has))
-            if missing:
-                return (
-                    f"{who} has no {what}"
-                    f" {missing[0].replace('_', ' ') if what == 'support for' else missing[0]}"
-                )
+            lacking = min(needed.difference(has), default=None)
+            if lacking is not None:
+                return f"{who} has no {what} {lacking if what == 'op' else lacking.replace('_', ' ')}"
         return self._refused(question) if self.knows else None
 
     def sent(self, program: Program) -> Program:
@@ -117,6 +102,9 @@ class ForeignOracle(Oracle):
         if lacking not in known.programs:
             known.programs[lacking] = expanded(program, lacking)
         return known.programs[lacking]
+
+    def _defined(self, question: Question) -> Defined:
+        return _defined.get(self.sent(question.program))
 
     def _has(self, function: str) -> bool:
         """Whether the way has an elementwise function: its hello lists it, or it answers to the name."""
@@ -148,10 +136,8 @@ class ForeignOracle(Oracle):
     def _refused(self, question: Question) -> str | None:
         """Why the adapter refuses questions like this; None where it cannot say before it is asked."""
         try:
-            defined = _defined.get(self.sent(question.program))
-            return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(
-                self.way.name
-            )
+            asked = self._defined(question), question.precision, question.wrt, question.modes
+            return self.worker.refusals(*asked).get(self.way.name)
         except (Refused, TargetProcessError):
             return None
 
@@ -172,42 +158,25 @@ class ForeignOracle(Oracle):
         if not self.traits.supports_many or not questions:
             return [self.answer(q) for q in questions]
         asked = [q for q in questions if q.points and self.supports(q) is None]
-        given = iter(
-            [
-                answers
-                for k in range(0, len(asked), _AT_ONCE)
-                for answers in self._all_asked(asked[k : k + _AT_ONCE])
-            ]
-        )
+        parts = [asked[k : k + _AT_ONCE] for k in range(0, len(asked), _AT_ONCE)]
+        given = iter([answers for part in parts for answers in self._all_asked(part)])
         return [next(given) if q in asked else self.answer(q) for q in questions]
 
     def _all_asked(self, questions: Sequence[Question]) -> list[list[Answer]]:
         try:
-            reply = self.worker.several(
-                [_defined.get(self.sent(q.program)) for q in questions], [self.request(q) for q in questions]
-            )
+            programs = list(map(self._defined, questions))
+            reply = self.worker.several(programs, list(map(self.request, questions)))
         except (Refused, TargetProcessError):  # which of them was it?
             return [self.answer(q) for q in questions]
         if len(reply.replies) != len(questions):
-            return [
-                [
-                    Answer(
-                        "error",
-                        message=f"protocol: {len(reply.replies)} replies to {len(questions)} questions",
-                    )
-                ]
-                * len(q.points)
-                for q in questions
-            ]
+            message = f"protocol: {len(reply.replies)} replies to {len(questions)} questions"
+            return [[Answer("error", message=message)] * len(q.points) for q in questions]
         return [self._reached(q, one) for q, one in zip(questions, reply.replies, strict=True)]
 
-    def _reached(self, question: Question, reply: Reached) -> list[Answer]:
+    def _reached(self, question: Question, reply: protocol.Reached) -> list[Answer]:
         count = len(question.points)
-        if not isinstance(reply.ok, EvalOk):
-            failure = reply.error if isinstance(reply.error, Failure) else None
-            return [
-                _refusal(question, failure.message if failure else str(reply.unsupported), failure)
-            ] * count
+        if not isinstance(reply.ok, protocol.EvalOk):
+            return [_not_ok(question, reply)] * count
         try:
             return self._answers(question, reply.ok, count)
         except ProtocolError as error:
@@ -220,11 +189,9 @@ class ForeignOracle(Oracle):
         """The question as a standalone program in the target's language; empty if the adapter writes none."""
         if not self._emits:
             return ""
-        asked = self.request(question)
+        asked = protocol.Emit(**msgspec.structs.asdict(self.request(question)))
         try:
-            return self.worker.emit(
-                _defined.get(self.sent(question.program)), Emit(**msgspec.structs.asdict(asked))
-            ).source
+            return self.worker.emit(self._defined(question), asked).source
         except (Refused, TargetProcessError):
             return ""
 
@@ -247,20 +214,20 @@ class ForeignOracle(Oracle):
     def _asked(self, question: Question) -> list[Answer]:
         count = len(question.points)
         try:
-            reply = self.worker.eval(_defined.get(self.sent(question.program)), self.request(question))
+            reply = self.worker.eval(self._defined(question), self.request(question))
             return self._answers(question, reply, count)
         except Refused as refused:
             return [_refusal(question, refused.message, refused.failure)] * count
         except ProtocolError as error:  # an invalid tensor in a valid line
             return [Answer("error", message=f"protocol: {error}")] * count
 
-    def request(self, question: Question) -> Eval:
+    def request(self, question: Question) -> protocol.Eval:
         """The question as a request, without the id and the program's name."""
         known = _tensors.get(question)
         if self._binary not in known:
             known[self._binary] = _tensors_of(question, self._binary)
         inputs, weights, directions = known[self._binary]
-        return Eval(
+        return protocol.Eval(
             id=0,
             program="",
             way=self.way.name,
@@ -273,8 +240,8 @@ class ForeignOracle(Oracle):
             directions=directions,
         )
 
-    def _answers(self, question: Question, reply: EvalOk, count: int) -> list[Answer]:
-        if isinstance(reply.stacked, Result):
+    def _answers(self, question: Question, reply: protocol.EvalOk, count: int) -> list[Answer]:
+        if isinstance(reply.stacked, protocol.Result):
             values = [_along_points(t, count) for t in reply.stacked.values]
             slopes = {name: _along_points(t, count) for name, t in reply.stacked.gradient.items()}
             return [
@@ -286,49 +253,44 @@ class ForeignOracle(Oracle):
             raise ProtocolError(f"{len(reply.results)} results for {count} points")
         answers = []
         for entry in reply.results:
-            if isinstance(entry.ok, Result):
-                values_ = tuple(from_tensor(t) for t in entry.ok.values)
-                answers.append(
-                    Answer("ok", values_, {name: from_tensor(t) for name, t in entry.ok.gradient.items()})
-                )
-            elif isinstance(entry.error, Failure):
-                answers.append(_refusal(question, entry.error.message, entry.error))
+            if isinstance(entry.ok, protocol.Result):
+                outputs = tuple(map(from_tensor, entry.ok.values))
+                slopes_ = {name: from_tensor(t) for name, t in entry.ok.gradient.items()}
+                answers.append(Answer("ok", outputs, slopes_))
             else:
-                answers.append(Answer("unsupported", message=str(entry.unsupported)))
+                answers.append(_not_ok(question, entry))
         return answers
 
 
-_Tensors = tuple[dict[str, Tensor], list[Tensor | None], dict[str, Tensor]]
+_Tensors = tuple[dict[str, protocol.Tensor], list[protocol.Tensor | None], dict[str, protocol.Tensor]]
 
 
 def _tensors_of(question: Question, binary: bool) -> _Tensors:
     """The inputs, weights and directions of a question, as in a request."""
     precision = question.precision
     floats = {p.name: precision for p in question.program.params if p.type.dtype == "float"}
-    inputs = {
-        p.name: to_tensor(
-            np.array([point.inputs[p.name] for point in question.points]),
-            binary=binary,
-            dtype=floats.get(p.name),
-        )
-        for p in question.program.params
-    }
-    weights = [None if w is None else to_tensor(w, binary=binary, dtype=precision) for w in question.weights]
+    names = [p.name for p in question.program.params]
+    columns = {name: np.array([point.inputs[name] for point in question.points]) for name in names}
+    inputs = {name: to_tensor(c, binary=binary, dtype=floats.get(name)) for name, c in columns.items()}
+    written = functools.partial(to_tensor, binary=binary, dtype=precision)
     along = question.wrt if question.order > 1 else ()
-    return (
-        inputs,
-        weights,
-        {n: to_tensor(question.directions[n], binary=binary, dtype=precision) for n in along},
-    )
+    weights = [None if w is None else written(w) for w in question.weights]
+    return inputs, weights, {name: written(question.directions[name]) for name in along}
 
 
-def _along_points(tensor: Tensor, count: int) -> list[Array]:
+def _along_points(tensor: protocol.Tensor, count: int) -> list[Array]:
     if not tensor.shape or tensor.shape[0] != count:
         raise ProtocolError(f"a stacked tensor of shape {tensor.shape} for {count} points")
     return split(from_tensor(tensor), count)
 
 
-def _refusal(question: Question, message: str, failure: Failure | None) -> Answer:
+def _not_ok(question: Question, reply: protocol.PointReply | protocol.Reached) -> Answer:
+    if isinstance(reply.error, protocol.Failure):
+        return _refusal(question, reply.error.message, reply.error)
+    return Answer("unsupported", message=str(reply.unsupported))
+
+
+def _refusal(question: Question, message: str, failure: protocol.Failure | None) -> Answer:
     """The answer for a reply that is not ok. A refusal to return non-finite values counts as NaN."""
     if failure is None:
         return Answer("unsupported", message=message)
@@ -341,12 +303,9 @@ def _refusal(question: Question, message: str, failure: Failure | None) -> Answe
 
 def _not_a_number(question: Question) -> Answer:
     dtype = FORMATS[question.precision].dtype
+    others = {"int": np.dtype(np.int64), "bool": np.dtype(np.bool_)}
     values = tuple(
-        (
-            np.full(t.sizes, np.nan, dtype)
-            if t.is_float
-            else np.zeros(t.sizes, np.int64 if t.dtype == "int" else np.bool_)
-        )
+        np.full(t.sizes, np.nan, dtype) if t.is_float else np.zeros(t.sizes, others[t.dtype])
         for t in typecheck(question.program).outputs
     )
     shapes = {p.name: p.type.sizes for p in question.program.params}
@@ -360,21 +319,21 @@ def _not_a_number(question: Question) -> Answer:
 @dataclass(frozen=True, slots=True)
 class _Needs:
     ops: frozenset[str]
-    loops: frozenset[LoopForm]
-    features: frozenset[Feature]
+    loops: frozenset[protocol.LoopForm]
+    features: frozenset[protocol.Feature]
+
+
+_FORMS: dict[type, protocol.LoopForm] = {For: "for", While: "while", Repeat: "repeat"}
 
 
 def _needed(program: Program) -> _Needs:
     defined = _defined.get(program)
-    nodes = tuple(walk(program))
-    loops: set[LoopForm] = set()
-    features: set[Feature] = set()
-    for node in nodes:
+    loops: set[protocol.LoopForm] = set()
+    features: set[protocol.Feature] = set()
+    for node in walk(program):
         match node:
             case While() | Repeat() | For():
-                loops.add(
-                    "for" if isinstance(node, For) else "while" if isinstance(node, While) else "repeat"
-                )
+                loops.add(_FORMS[type(node)])
                 if any(isinstance(inner, (While, Repeat, For)) for inner in walk(node.body)):
                     features.add("nested")
                 if isinstance(node, For) and not isinstance(node.count, Const):
@@ -442,13 +401,8 @@ def named_ways(
         hello = asked.hello
     except TargetProcessError as fault:
         raise SilentTargetError(f"{target!r} does not answer: {in_words(fault)}") from fault
-    return [
-        ForeignOracle(
-            f"{target}{separator}{way.name}" if way.name else target,
-            asked,
-            way,
-            hello.version,
-            hello.features,
-        )
-        for way in hello.ways
-    ]
+
+    def name(way: protocol.Way) -> str:
+        return f"{target}{separator}{way.name}" if way.name else target
+
+    return [ForeignOracle(name(way), asked, way, hello.version, hello.features) for way in hello.ways]

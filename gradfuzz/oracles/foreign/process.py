@@ -87,9 +87,8 @@ class Process:
                 start_new_session=True,
             )
         except OSError as error:
-            raise TargetProcessError(
-                "start", f"start: {shlex.join(command)} cannot be started: {error}"
-            ) from error
+            words = f"start: {shlex.join(command)} cannot be started: {error}"
+            raise TargetProcessError("start", words) from error
         self.pid = self._child.pid
         process_registry.begun(self.pid)
         self._end = weakref.finalize(self, _end, self._child, os.getpid())
@@ -130,10 +129,7 @@ class Process:
                 return line
             searched = len(self._buffer)
             if searched > self.limits.line:
-                raise self._fault(
-                    "flood",
-                    f"flood: {searched:,} bytes without an end of line: {quoted(bytes(self._buffer[:300]))}",
-                )
+                raise self._fault("flood", f"flood: {searched:,} bytes without an end of line: {self._begun}")
             if not self._wait(deadline) or (time.monotonic() > deadline and b"\n" not in self._buffer):
                 raise self._late(seconds)
 
@@ -146,6 +142,11 @@ class Process:
                 total += len(self._buffer)
                 self._buffer.clear()
         return total
+
+    @property
+    def _begun(self) -> str:
+        """The beginning of its output, quoted."""
+        return quoted(bytes(self._buffer[:300]))
 
     @property
     def pending(self) -> bytes:
@@ -209,24 +210,20 @@ class Process:
                 return False
 
     def _read_output(self) -> None:
-        try:
+        with contextlib.suppress(BlockingIOError):
             data = os.read(self._stdout, _CHUNK)
-        except BlockingIOError:
-            return
-        if not data:
-            raise self._gone()
-        self._buffer += data
+            if not data:
+                raise self._gone()
+            self._buffer += data
 
     def _read_errors(self) -> None:
-        try:
+        with contextlib.suppress(BlockingIOError):
             data = os.read(self._stderr, _CHUNK)
-        except BlockingIOError:
-            return
-        if not data:
-            with contextlib.suppress(KeyError):
-                self._poll.unregister(self._stderr)
-        self._errors += data
-        del self._errors[: -self.limits.stderr]
+            if not data:
+                with contextlib.suppress(KeyError):
+                    self._poll.unregister(self._stderr)
+            self._errors += data
+            del self._errors[: -self.limits.stderr]
 
     # Faults
 
@@ -234,23 +231,16 @@ class Process:
         self._looked = time.monotonic()
         self.used = resident(self.pid)
         if self.used > self.limits.memory:
-            raise self._fault(
-                "memory", f"out of memory: it took more than the {_size(self.limits.memory)} it may"
-            )
+            most = _size(self.limits.memory)
+            raise self._fault("memory", f"out of memory: it took more than the {most} it may")
 
     def _late(self, seconds: float) -> TargetProcessError:
-        size = len(self._buffer)
+        size, within = len(self._buffer), f"within {seconds:g} seconds"
         if size > _LONG:
-            return self._fault(
-                "flood", f"flood: {size:,} bytes, and no end of the line within {seconds:g} seconds"
-            )
+            return self._fault("flood", f"flood: {size:,} bytes, and no end of the line {within}")
         if self._buffer:
-            return self._fault(
-                "half_line",
-                f"half a line: {quoted(bytes(self._buffer[:300]))}, and no end of it within {seconds:g}"
-                " seconds",
-            )
-        return self._fault("timeout", f"timed out: no answer within {seconds:g} seconds")
+            return self._fault("half_line", f"half a line: {self._begun}, and no end of it {within}")
+        return self._fault("timeout", f"timed out: no answer {within}")
 
     def _gone(self) -> TargetProcessError:
         """The fault of a process whose pipes have ended."""
@@ -260,7 +250,7 @@ class Process:
         if code is None:
             return self._fault("exit", "exited: it closed its stdout, and ran on")
         _kill(self.pid)
-        half = f", in the middle of the line {quoted(bytes(self._buffer[:300]))}" if self._buffer else ""
+        half = f", in the middle of the line {self._begun}" if self._buffer else ""
         if code < 0:
             return self._fault("signal", f"{_signal(-code)}: the process was killed by signal {-code}{half}")
         return self._fault("exit", f"exited: the process ended with code {code}{half}")

@@ -28,19 +28,8 @@ Size = Annotated[int, Meta(ge=0)]
 Special = Literal["NaN", "Infinity", "-Infinity", "-0.0"]
 Scalar = bool | int | float | Special
 FloatName = Literal["float64", "float32", "bfloat16", "float16"]
-OtherName = Literal[
-    "complex128",
-    "complex64",
-    "bool",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "uint64",
-    "uint32",
-    "uint16",
-    "uint8",
-]
+_IntName = Literal["int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"]
+OtherName = Literal["complex128", "complex64", "bool", _IntName]
 DTypeName = FloatName | OtherName
 Mode = Literal["rev", "fwd"]
 LoopForm = Literal["for", "while", "repeat"]
@@ -263,13 +252,13 @@ class ByeOk(Struct, forbid_unknown_fields=True):
     """The conversation ends."""
 
 
+OKS = HelloOk, DefineOk, SupportsOk, EvalOk, SeveralOk, EmitOk, ByeOk
+"""The types of `ok`."""
+
 _encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)
-_payloads: dict[type, msgspec.json.Decoder[Any]] = {
-    kind: msgspec.json.Decoder(kind)
-    for kind in (HelloOk, DefineOk, SupportsOk, EvalOk, SeveralOk, EmitOk, ByeOk)
-}
+_payloads: dict[type, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(kind) for kind in OKS}
 _oks: dict[type, msgspec.json.Decoder[Ok[Any]]] = {
     EvalOk: msgspec.json.Decoder(Ok[EvalOk]),
     SeveralOk: msgspec.json.Decoder(Ok[SeveralOk]),
@@ -336,9 +325,8 @@ def payload(reply: Reply, kind: type[P]) -> P:
     try:
         found: P = _payloads[kind].decode(reply.ok)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ProtocolError(
-            f"the reply is no {kind.__name__} ({error}): {quoted(bytes(reply.ok))}"
-        ) from error
+        told = quoted(bytes(reply.ok))
+        raise ProtocolError(f"the reply is no {kind.__name__} ({error}): {told}") from error
     _check(found, bytes(reply.ok))
     return found
 

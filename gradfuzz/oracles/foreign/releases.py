@@ -27,18 +27,15 @@ def releases(target: str, text: str) -> list[str]:
     wanted = plan(target)
     known = wanted.language.releases(wanted.distribution)
     early = any(end is not None and end.is_prerelease for end in (low, high))
-    within = [
-        release
-        for release in known
-        if (low is None or Version(release) >= low)
-        and (high is None or Version(release) <= high)
-        and (early or not Version(release).is_prerelease)
-    ]
+
+    def fits(version: Version) -> bool:
+        above, below = low is None or version >= low, high is None or version <= high
+        return above and below and (early or not version.is_prerelease)
+
+    within = [release for release in known if fits(Version(release))]
     if not within:
-        told = f"from {known[0]} to {known[-1]}" if known else "none"
-        raise UsageError(
-            f"no release of {wanted.distribution} that can be installed here is in {text}; there are {told}"
-        )
+        told = f"in {text}; there are {f'from {known[0]} to {known[-1]}' if known else 'none'}"
+        raise UsageError(f"no release of {wanted.distribution} that can be installed here is {told}")
     return within
 
 
@@ -46,6 +43,5 @@ def _version(text: str) -> Version:
     try:
         return Version(text.strip())
     except InvalidVersion as error:
-        raise UsageError(
-            f"{text.strip()!r} is no release; write A..B, as in 1.6..1.9, or 1.0,1.1,1.2"
-        ) from error
+        advice = "write A..B, as in 1.6..1.9, or 1.0,1.1,1.2"
+        raise UsageError(f"{text.strip()!r} is no release; {advice}") from error

@@ -19,36 +19,23 @@ PUBLISHED = Path(__file__).with_name(f"protocol-{protocol.VERSION}.schema.json")
 
 _REF = "#/$defs/{name}"
 _ARMS = ("ok", "unsupported", "error")
-_OK = (
-    protocol.HelloOk,
-    protocol.DefineOk,
-    protocol.SupportsOk,
-    protocol.EvalOk,
-    protocol.SeveralOk,
-    protocol.EmitOk,
-    protocol.ByeOk,
-)
 
 
 def document() -> dict[str, Any]:
     """The protocol's JSON Schema."""
-    types = [*get_args(protocol.Request), protocol.Failure, *_OK]
+    types = [*get_args(protocol.Request), protocol.Failure, *protocol.OKS]
     _, found = msgspec.json.schema_components(types, ref_template=_REF)
     definitions: dict[str, Any] = {**found, **_PROGRAM}
     definitions["Define"]["properties"]["form"] = _ref("Program")
-    for name, arms in (
-        ("PointReply", _ARMS),
-        ("Reached", _ARMS),
-        ("EvalOk", ("results", "stacked")),
-        ("Tensor", ("data", "base64")),
-    ):
+    either = {"EvalOk": ("results", "stacked"), "Tensor": ("data", "base64")}
+    for name, arms in {"PointReply": _ARMS, "Reached": _ARMS, **either}.items():
         definitions[name]["oneOf"] = [{"required": [arm]} for arm in arms]
     definitions["Request"] = {"oneOf": [_ref(t.__name__) for t in get_args(protocol.Request)]}
     definitions["Reply"] = {
         "type": "object",
         "properties": {
             "id": {"type": "integer", "minimum": 0},
-            "ok": {"anyOf": [_ref(t.__name__) for t in _OK]},
+            "ok": {"anyOf": [_ref(t.__name__) for t in protocol.OKS]},
             "unsupported": {"type": "string"},
             "error": _ref("Failure"),
         },
@@ -78,11 +65,19 @@ def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
     }
 
 
+def _list(items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
+
+
+def _array(dtype: str, entry: dict[str, Any]) -> dict[str, Any]:
+    return _object({"array": {"const": dtype}, "shape": _SHAPE, "values": _list(entry)})
+
+
 _NAME = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
 _TYPE = {"type": "string", "pattern": r"^(float|complex|int|bool)(\[[0-9]+(, [0-9]+)*\])?$"}
-_NAMES = {"type": "array", "items": _NAME}
-_BLOCK = {"type": "array", "items": _ref("Statement")}
-_SHAPE = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+_NAMES = _list(_NAME)
+_BLOCK = _list(_ref("Statement"))
+_SHAPE = _list({"type": "integer", "minimum": 0})
 _FLOAT = {"anyOf": [{"type": "number"}, {"enum": list(get_args(protocol.Special))}]}
 _INT, _BOOL = {"type": "integer"}, {"type": "boolean"}
 _EXPRESSION = _ref("Expression")
@@ -93,13 +88,10 @@ _PROGRAM: dict[str, Any] = {
         {
             "gradfuzz": {"const": 1},
             "name": _NAME,
-            "params": {
-                "type": "array",
-                "items": {"type": "array", "prefixItems": [_NAME, _TYPE], "minItems": 2, "maxItems": 2},
-            },
+            "params": _list({"type": "array", "prefixItems": [_NAME, _TYPE], "minItems": 2, "maxItems": 2}),
             "body": _BLOCK,
             "variables": {"type": "object", "additionalProperties": _TYPE},
-            "outputs": {"type": "array", "items": _TYPE, "minItems": 1},
+            "outputs": _list(_TYPE, minItems=1),
         }
     ),
     "Statement": {
@@ -112,26 +104,18 @@ _PROGRAM: dict[str, Any] = {
             _object(
                 {"if": _EXPRESSION, "then": _BLOCK, "else": _BLOCK, "assigns": _NAMES, "captures": _NAMES}
             ),
-            _object({"return": {"type": "array", "items": _EXPRESSION, "minItems": 1}}),
+            _object({"return": _list(_EXPRESSION, minItems=1)}),
         ]
     },
     "Expression": {
         "oneOf": [
             _NAME,
-            _object({"float": _FLOAT}),
-            _object({"int": _INT}),
-            _object({"bool": _BOOL}),
-            _object(
-                {"array": {"const": "float"}, "shape": _SHAPE, "values": {"type": "array", "items": _FLOAT}}
-            ),
-            _object({"array": {"const": "int"}, "shape": _SHAPE, "values": {"type": "array", "items": _INT}}),
-            _object(
-                {"array": {"const": "bool"}, "shape": _SHAPE, "values": {"type": "array", "items": _BOOL}}
-            ),
+            *(_object({"float": _FLOAT}), _object({"int": _INT}), _object({"bool": _BOOL})),
+            *(_array("float", _FLOAT), _array("int", _INT), _array("bool", _BOOL)),
             _object(
                 {
                     "op": {"enum": sorted(OPS)},
-                    "args": {"type": "array", "items": _EXPRESSION},
+                    "args": _list(_EXPRESSION),
                     "params": {"type": "object", "additionalProperties": _ref("Parameter")},
                     "type": _TYPE,
                 }
@@ -141,7 +125,7 @@ _PROGRAM: dict[str, Any] = {
     "Parameter": {
         "anyOf": [
             {"type": ["integer", "boolean", "string", "null"]},
-            {"type": "array", "items": _ref("Parameter")},
+            _list(_ref("Parameter")),
         ]
     },
 }

@@ -52,7 +52,7 @@ _NONE: Names = frozenset()
 def to_wire(program: Program) -> dict[str, Json]:
     """The form of `program` that is sent to an adapter."""
     typed = typecheck(program)
-    writer = _Writer(typed.variables)
+    writer = _WireForm(typed.variables)
     return {
         **to_json(program),
         "body": writer.block(program.body, _NONE, _NONE, _NONE),
@@ -82,7 +82,7 @@ def _plain(data: Json) -> Json:
 # Expressions ------------------------------------------------------------------------------------------------
 
 
-class _Writer:
+class _WireForm:
     def __init__(self, variables: Mapping[str, Type]) -> None:
         self._variables = variables
 
@@ -105,15 +105,9 @@ class _Writer:
         if isinstance(expr, Const) and dtype == "float":
             return {"float": encode_float(float(expr.number))}
         if isinstance(expr, ArrayConst) and dtype == "float":
-            return self.expression(
-                ArrayConst("float", expr.shape, tuple(Const(float(v.number)) for v in expr.values))
-            )
-        return {
-            "op": "astype",
-            "args": [self.expression(expr)],
-            "params": {"dtype": dtype},
-            "type": str(own.with_dtype(dtype)),
-        }
+            entries = tuple(Const(float(v.number)) for v in expr.values)
+            return self.expression(ArrayConst("float", expr.shape, entries))
+        return _op("astype", [self.expression(expr)], {"dtype": dtype}, own.with_dtype(dtype))
 
     def expression(self, expr: Expr) -> Json:
         match expr:
@@ -129,16 +123,8 @@ class _Writer:
                 full.update(params)
                 types = [self.type_of(a) for a in args]
                 result = result_type(op, tuple(types), full)
-                written = [
-                    self.converted(a, dtype)
-                    for a, dtype in zip(args, operand_dtypes(op, types, result), strict=True)
-                ]
-                return {
-                    "op": op,
-                    "args": written,
-                    "params": {n: _param(v) for n, v in full.items()},
-                    "type": str(result),
-                }
+                written = list(map(self.converted, args, operand_dtypes(op, types, result)))
+                return _op(op, written, full, result)
 
     # Statements
 
@@ -167,22 +153,17 @@ class _Writer:
             case For(target, count, body):
                 head, tail = _edges(statement, after)
                 inner = self.block(body, tail, after, tail)
-                return {
-                    "for": target,
-                    "count": self.expression(count),
-                    "body": inner,
-                    **_loop(body, head, after, (target,)),
-                }
+                told = _loop(body, head, after, (target,))
+                return {"for": target, "count": self.expression(count), "body": inner, **told}
             case If(condition, then, orelse):
-                assigned = _assigned((*then, *orelse))
+                inside = (*then, *orelse)
+                before = _before(If(Const(True), then, orelse), after, left, again)
                 return {
                     "if": self.expression(condition),
                     "then": self.block(then, after, left, again),
                     "else": self.block(orelse, after, left, again),
-                    "assigns": sorted(assigned & (after | left | again)),
-                    "captures": sorted(
-                        _before(If(Const(True), then, orelse), after, left, again) & _reads((*then, *orelse))
-                    ),
+                    "assigns": sorted(_assigned(inside) & (after | left | again)),
+                    "captures": sorted(before & _reads(inside)),
                 }
             case Break():
                 return "break"
@@ -217,6 +198,10 @@ def operand_dtypes(op: str, types: Sequence[Type], result: Type) -> list[DType]:
         return own
     dtype = promote(own) if row.kind == "comparison" else inexact(own) if result.is_inexact else result.dtype
     return [own[k] if k in row.indices else dtype for k in range(len(own))]
+
+
+def _op(op: str, args: list[Json], params: Mapping[str, ParamValue], result: Type) -> Json:
+    return {"op": op, "args": args, "params": {n: _param(v) for n, v in params.items()}, "type": str(result)}
 
 
 def _number(const: Const) -> Json:

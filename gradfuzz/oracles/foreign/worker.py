@@ -12,6 +12,7 @@ kept here, and defined again where a request needs them.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shlex
@@ -19,7 +20,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -29,24 +30,6 @@ from gradfuzz.errors import ProtocolError, TargetProcessError, UsageError
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.process import Process, ResourceLimits
-from gradfuzz.oracles.foreign.protocol import (
-    Bye,
-    ByeOk,
-    Define,
-    DefineOk,
-    Emit,
-    EmitOk,
-    Eval,
-    EvalOk,
-    Failure,
-    Hello,
-    HelloOk,
-    Reply,
-    Several,
-    SeveralOk,
-    Supports,
-    SupportsOk,
-)
 from gradfuzz.oracles.foreign.wire import to_wire
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.syntax import Program
@@ -72,18 +55,18 @@ _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_TH
 class Refused(Exception):  # noqa: N818 - an answer, not a mistake
     """A reply that is not ok: `message` says why; `failure` is None where the adapter does not support it."""
 
-    def __init__(self, message: str, failure: Failure | None = None) -> None:
+    def __init__(self, message: str, failure: protocol.Failure | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.failure = failure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Defined:
-    """A program as it is sent, and its name there."""
+    """A program as it is sent, and its name there, which is made from the form."""
 
     name: str
-    form: Mapping[str, object]
+    form: Mapping[str, object] = field(compare=False)
 
     @classmethod
     def of(cls, program: Program) -> Defined:
@@ -109,9 +92,9 @@ class Worker:
         self._environment = environment or {}
         self._lock = threading.RLock()
         self._process: Process | None = None
-        self._hello: HelloOk | None = None
+        self._hello: protocol.HelloOk | None = None
         self._defined: OrderedDict[str, None] = OrderedDict()
-        self._refusals: OrderedDict[tuple[object, ...], Mapping[str, str]] = OrderedDict()
+        self._refusals = functools.lru_cache(_REFUSALS)(self._asked_refusals)
         self._id = 0
         self._silent = 0
         self.starts = 0
@@ -123,7 +106,7 @@ class Worker:
     # Requests
 
     @property
-    def hello(self) -> HelloOk:
+    def hello(self) -> protocol.HelloOk:
         """The adapter's hello. Starts the process the first time."""
         with self._lock:
             if self._hello is None:
@@ -141,47 +124,47 @@ class Worker:
             forgotten = []
             while len(self._defined) >= _KEPT:
                 forgotten.append(self._defined.popitem(last=False)[0])
-            request = Define(self._next(), defined.name, dict(defined.form), forgotten, TRIP_LIMIT)
-            self.ask(request, DefineOk)
+            request = protocol.Define(self._next(), defined.name, dict(defined.form), forgotten, TRIP_LIMIT)
+            self.ask(request, protocol.DefineOk)
             self._defined[defined.name] = None
 
-    def eval(self, defined: Defined, request: Eval) -> EvalOk:
+    def eval(self, defined: Defined, request: protocol.Eval) -> protocol.EvalOk:
         """The reply to a question about a program; sets the request's id and program. Raises `Refused`."""
         with self._lock:
             self._renew()
             self.define(defined)
             request.id, request.program = self._next(), defined.name
-            return self.ask(request, EvalOk)
+            return self.ask(request, protocol.EvalOk)
 
-    def several(self, programs: Sequence[Defined], requests: Sequence[Eval]) -> SeveralOk:
+    def several(self, programs: Sequence[Defined], requests: Sequence[protocol.Eval]) -> protocol.SeveralOk:
         """The replies to many questions, each about a program; the time limit grows with their number."""
         with self._lock:
             self._renew()
             for defined, request in zip(programs, requests, strict=True):
                 self.define(defined)
                 request.program = defined.name
-            return self.ask(Several(self._next(), list(requests)), SeveralOk, len(requests))
+            return self.ask(protocol.Several(self._next(), list(requests)), protocol.SeveralOk, len(requests))
 
     def refusals(
         self, defined: Defined, dtype: protocol.FloatName, wrt: Sequence[str], modes: Sequence[Mode]
     ) -> Mapping[str, str]:
         """The reason for each entry point that cannot answer questions like this. Asked once."""
-        key = defined.name, dtype, tuple(wrt), tuple(modes)
         with self._lock:
-            if key not in self._refusals:
-                self.define(defined)
-                request = Supports(self._next(), defined.name, dtype, list(wrt), list(modes))
-                self._refusals[key] = self.ask(request, SupportsOk).refusals
-                if len(self._refusals) > _REFUSALS:
-                    self._refusals.popitem(last=False)
-            return self._refusals[key]
+            return self._refusals(defined, dtype, tuple(wrt), tuple(modes))
 
-    def emit(self, defined: Defined, request: Emit) -> EmitOk:
+    def _asked_refusals(
+        self, defined: Defined, dtype: protocol.FloatName, wrt: tuple[str, ...], modes: tuple[Mode, ...]
+    ) -> Mapping[str, str]:
+        self.define(defined)
+        request = protocol.Supports(self._next(), defined.name, dtype, list(wrt), list(modes))
+        return self.ask(request, protocol.SupportsOk).refusals
+
+    def emit(self, defined: Defined, request: protocol.Emit) -> protocol.EmitOk:
         """The same question as a program in the target's language."""
         with self._lock:
             self.define(defined)
             request.id, request.program = self._next(), defined.name
-            return self.ask(request, EmitOk)
+            return self.ask(request, protocol.EmitOk)
 
     def ask(self, request: protocol.Request, kind: type[P], times: int = 1) -> P:
         """The `ok` of the reply, with a time limit of `times` requests.
@@ -208,7 +191,7 @@ class Worker:
                 raise
         if found is not None:
             return found
-        if isinstance(reply.error, Failure):
+        if isinstance(reply.error, protocol.Failure):
             raise Refused(reply.error.message, reply.error)
         raise Refused(str(reply.unsupported))
 
@@ -220,8 +203,8 @@ class Worker:
             if process is None:
                 return
             try:
-                line = process.exchange(protocol.encode_request(Bye(self._next())), _GOODBYE)
-                protocol.payload(protocol.decode_reply(line), ByeOk)
+                line = process.exchange(protocol.encode_request(protocol.Bye(self._next())), _GOODBYE)
+                protocol.payload(protocol.decode_reply(line), protocol.ByeOk)
             except (ProtocolError, TargetProcessError, AssertionError):
                 pass
             process.close()
@@ -252,11 +235,9 @@ class Worker:
             return self._process
         limits = self.limits
         if self.starts > limits.restarts or self._silent >= limits.silent_starts:
-            words = (
-                f"ended before its hello {self._silent} times in a row"
-                if self._silent
-                else f"was started {self.starts:,} times"
-            )
+            words = f"was started {self.starts:,} times"
+            if self._silent:
+                words = f"ended before its hello {self._silent} times in a row"
             raise TargetProcessError("gone", f"gone: {self.command} {words}, and is not started again")
         self.starts += 1
         try:
@@ -271,21 +252,18 @@ class Worker:
             raise self._ended(fault) from error
         except TargetProcessError as error:
             process.close()
-            fault = TargetProcessError(
-                error.kind, f"{error}, before it said hello{last_words(error.stderr)}", error.stderr
-            )
-            raise self._ended(fault) from None
+            words = f"{error}, before it said hello{last_words(error.stderr)}"
+            raise self._ended(TargetProcessError(error.kind, words, error.stderr)) from None
         if self._hello is not None and hello != self._hello:
             process.close()
-            raise self._ended(
-                TargetProcessError("protocol", "protocol: it says another hello than the first time")
-            )
+            words = "protocol: it says another hello than the first time"
+            raise self._ended(TargetProcessError("protocol", words))
         self._hello, self._process, self._silent = hello, process, 0
         return process
 
-    def _greet(self, process: Process) -> HelloOk:
+    def _greet(self, process: Process) -> protocol.HelloOk:
         """Lines that are no reply may come first; they are kept."""
-        request = Hello(self._next(), protocol.VERSION)
+        request = protocol.Hello(self._next(), protocol.VERSION)
         deadline = time.monotonic() + self.limits.start
         line = process.exchange(protocol.encode_request(request), self.limits.start)
         self.banners = []
@@ -300,29 +278,24 @@ class Worker:
             line = process.receive(deadline, self.limits.start)
         if reply.id != request.id:
             raise ProtocolError(f"the reply to hello has the id {reply.id}, not {request.id}")
-        if isinstance(reply.error, Failure):
-            raise TargetProcessError(
-                "start", f"start: {reply.error.kind}: {reply.error.message}", process.stderr
-            )
+        if isinstance(reply.error, protocol.Failure):
+            words = f"start: {reply.error.kind}: {reply.error.message}"
+            raise TargetProcessError("start", words, process.stderr)
         if isinstance(reply.ok, UnsetType):
             raise TargetProcessError("start", f"start: {reply.unsupported}", process.stderr)
-        hello = protocol.payload(reply, HelloOk)
+        hello = protocol.payload(reply, protocol.HelloOk)
         if hello.protocol != protocol.VERSION:
-            raise ProtocolError(
-                f"it speaks version {hello.protocol} of the protocol; this is version {protocol.VERSION}"
-            )
+            versions = f"version {hello.protocol} of the protocol; this is version {protocol.VERSION}"
+            raise ProtocolError(f"it speaks {versions}")
         if len({way.name for way in hello.ways}) != len(hello.ways):
             raise ProtocolError("two ways in its hello have one name")
         return hello
 
-    def _reply(self, process: Process, line: bytes, expected: int) -> Reply:
+    def _reply(self, process: Process, line: bytes, expected: int) -> protocol.Reply:
         reply = protocol.decode_reply(line)
         if reply.id != expected:
-            raise TargetProcessError(
-                "wrong_id",
-                f"wrong id: the reply to request {expected} has the id {reply.id}: {protocol.quoted(line)}",
-                process.stderr,
-            )
+            words = f"the reply to request {expected} has the id {reply.id}: {protocol.quoted(line)}"
+            raise TargetProcessError("wrong_id", f"wrong id: {words}", process.stderr)
         if process.pending:
             raise ProtocolError(f"output after the reply: {protocol.quoted(process.pending)}")
         return reply
@@ -331,9 +304,8 @@ class Worker:
         """The fault for a line that is no reply: a single line, or the beginning of a flood."""
         following = process.stray()
         if following > self.limits.line:
-            return TargetProcessError(
-                "flood", f"flood: more than {following:,} bytes after this: {message}", process.stderr
-            )
+            words = f"flood: more than {following:,} bytes after this: {message}"
+            return TargetProcessError("flood", words, process.stderr)
         return TargetProcessError("protocol", f"protocol: {message}", process.stderr)
 
     def _ended(self, fault: TargetProcessError) -> TargetProcessError:

@@ -7,8 +7,8 @@
     derivatives, answers        the ways into JAX's derivatives; questions as arrays, and what comes back
     compile, evaluate, exact    compiling what runs once; running a traced function step by step
     trips                       trip counts that are known before a program runs
-    linalg, linalg_source       linear algebra, by the text that a script shows
-    tensors, tensors_source     tensor ops, in the same way
+    linalg_source               linear algebra, by the text that a script shows
+    tensors_source              tensor ops, in the same way
     emit, script, port          expressions as source; the reproducer; the same question as a dialect
 
 - JAX is imported when the ways are asked for. From then on the process has 64-bit floats and ints. `emit`,

@@ -6,7 +6,7 @@ float32. All arrays here have an explicit dtype, so float32 questions stay in fl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -20,7 +20,10 @@ from gradfuzz.programs.evaluation.interpret import interpret
 
 jax.config.update("jax_enable_x64", True)
 
-Ask = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]], tuple[tuple[Any, ...], tuple[Any, ...]]]
+Arrays = tuple[Any, ...]
+Arguments = tuple[Arrays, Arrays, Arrays]
+"""Inputs, weights, directions."""
+Ask = Callable[[Arrays, Arrays, Arrays], tuple[Arrays, Arrays]]
 """(inputs, weights, directions) -> (outputs, gradient)."""
 
 
@@ -28,9 +31,7 @@ def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative |
     """The question about `f`, a function from all parameters to all outputs, as a function of the numbers."""
     positions = [[p.name for p in question.program.params].index(name) for name in question.wrt]
 
-    def ask(
-        inputs: tuple[Any, ...], weights: tuple[Any, ...], directions: tuple[Any, ...]
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def ask(inputs: Arrays, weights: Arrays, directions: Arrays) -> tuple[Arrays, Arrays]:
         inputs = tuple(jnp.asarray(x) for x in inputs)  # a NumPy array cannot be indexed by a traced int
 
         def of_differentiated(*xs: Any) -> Sequence[Any]:
@@ -41,9 +42,8 @@ def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative |
 
         if not question.modes:
             return tuple(f(*inputs)), ()
-        outputs, gradient = (by or derivative)(
-            of_differentiated, tuple(inputs[k] for k in positions), weights, directions, question.modes
-        )
+        xs = tuple(inputs[k] for k in positions)
+        outputs, gradient = (by or derivative)(of_differentiated, xs, weights, directions, question.modes)
         return tuple(outputs), tuple(gradient)
 
     return ask
@@ -65,6 +65,20 @@ def directions(question: Question) -> tuple[Array, ...]:
     if question.order < 2:
         return ()
     return tuple(np.asarray(question.directions[name], question.precision) for name in question.wrt)
+
+
+def arguments(question: Question, index: int) -> Arguments:
+    """The question's numbers at a point, for what `asking` makes."""
+    return inputs(question, index), weights(question), directions(question)
+
+
+def stacked(question: Question, indices: Iterable[int]) -> Arguments:
+    """The same at several points, whose inputs are stacked: for `jax.vmap(ask, in_axes=STACKED)`."""
+    columns = zip(*(inputs(question, k) for k in indices), strict=True)
+    return tuple(np.stack(c) for c in columns), weights(question), directions(question)
+
+
+STACKED = (0, None, None)
 
 
 def trip_counts(question: Question, index: int) -> list[int]:
@@ -93,7 +107,6 @@ def answer(question: Question, outputs: Sequence[Any], gradient: Sequence[Any]) 
 def failure(error: Exception) -> Answer:
     """An exception of JAX as an answer. If it says that JAX cannot do this, the answer is unsupported."""
     message = f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}"
-    unsupported = isinstance(
-        error, NotImplementedError
-    ) or "Reverse-mode differentiation does not work" in str(error)
+    refused = "Reverse-mode differentiation does not work" in str(error)
+    unsupported = refused or isinstance(error, NotImplementedError)
     return Answer("unsupported" if unsupported else "error", message=message)

@@ -15,11 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 
 Arrays = tuple[Any, ...]
+Function = Callable[..., Sequence[Any]]
 Step = Callable[[Arrays], tuple[Arrays, Any]]
 """The differentiated values, and the values that are passed through."""
-Derivative = Callable[
-    [Callable[..., Sequence[Any]], Arrays, Sequence[Any], Arrays, Sequence[str]], tuple[Any, Arrays]
-]
+Derivative = Callable[[Function, Arrays, Sequence[Any], Arrays, Sequence[str]], tuple[Any, Arrays]]
 """(f, xs, weights, directions, modes) -> (outputs, gradient)."""
 
 
@@ -68,11 +67,7 @@ def along(step: Step, weights: Arrays, directions: Arrays, mode: str) -> Step:
 
 
 def derivative(
-    f: Callable[..., Sequence[Any]],
-    xs: Arrays,
-    weights: Sequence[Any],
-    directions: Arrays,
-    modes: Sequence[str],
+    f: Function, xs: Arrays, weights: Sequence[Any], directions: Arrays, modes: Sequence[str]
 ) -> tuple[Any, Arrays]:
     """The outputs of f(*xs) and the gradient with respect to each of xs."""
 
@@ -89,11 +84,7 @@ def derivative(
 
 
 def jacobians(
-    f: Callable[..., Sequence[Any]],
-    xs: Arrays,
-    weights: Sequence[Any],
-    directions: Arrays,
-    modes: Sequence[str],
+    f: Function, xs: Arrays, weights: Sequence[Any], directions: Arrays, modes: Sequence[str]
 ) -> tuple[Any, Arrays]:
     """The same by jax.jacrev and jax.jacfwd: whole Jacobians, each multiplied by the weights or directions
     when it is there.

@@ -9,8 +9,8 @@ from gradfuzz.oracles.emit.linalg_source import is_linalg
 from gradfuzz.oracles.emit.script import RESERVED
 from gradfuzz.oracles.emit.statements import ATOM, POWER, Emitter, Piece, number_text
 from gradfuzz.oracles.emit.tensor_source import is_tensor_op
-from gradfuzz.oracles.jax import tensors_source as jax_tensors_source
-from gradfuzz.oracles.jax.linalg_source import write
+from gradfuzz.oracles.jax import linalg_source, tensors_source
+from gradfuzz.oracles.jax.tensors_source import arguments
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
@@ -22,8 +22,13 @@ _OTHER_NAME = {
     "permute_dims": "transpose",
     "concat": "concatenate",
 }
-"""Ops with another name in jax.numpy; the others have the same name."""
+"""Ops with another name in jax.numpy."""
 _DTYPES = {"complex": "C", "float": "F", "int": "np.int64", "bool": "bool"}
+
+
+def jax_name(op: str) -> str:
+    """The name of an op in jax.numpy."""
+    return _OTHER_NAME.get(op, op)
 
 
 class JaxEmitter(Emitter):
@@ -35,20 +40,17 @@ class JaxEmitter(Emitter):
     reserved = RESERVED | {"C", "F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
 
     def __init__(self, precision: Precision) -> None:
-        super().__init__(
-            precision, bare=precision != "bfloat16"
-        )  # to NumPy, a bfloat16 with a plain number is a float32
+        # To NumPy, a bfloat16 with a plain number is a float32.
+        super().__init__(precision, bare=precision != "bfloat16")
 
     def constant(self, value: float | complex) -> str:
         return f"{'C' if isinstance(value, complex) else 'F'}({number_text(value)})"
 
     def array(self, array: ArrayConst) -> str:
         dtype = _DTYPES[array.dtype]
-        return (
-            f"jnp.array({self.entries(array)}, {dtype})"
-            if array.values
-            else f"jnp.zeros({array.shape}, {dtype})"
-        )
+        if not array.values:
+            return f"jnp.zeros({array.shape}, {dtype})"
+        return f"jnp.array({self.entries(array)}, {dtype})"
 
     def to_float(self, piece: Piece) -> str:
         return f"jnp.asarray({piece.text}, F)"
@@ -72,9 +74,9 @@ class JaxEmitter(Emitter):
         x, texts = args[0], [a.text for a in args]
         match op:
             case _ if is_tensor_op(op):
-                return Piece(jax_tensors_source.write(op, texts, self.shapes(args), params), result)
+                return Piece(tensors_source.write(op, texts, self.shapes(args), params), result)
             case _ if is_linalg(op):
-                return self.linalg(write, op, args, params, result)
+                return self.linalg(linalg_source.write, op, args, params, result)
             case "complex":
                 return Piece(f"lax.complex({', '.join(self.spread(a, result) for a in args)})", result)
             case "integer_pow":
@@ -94,16 +96,10 @@ class JaxEmitter(Emitter):
                 return Piece(f"{x.at(ATOM)}.at[{place}].set({texts[1]})", result)
             case "concat" | "stack":
                 texts = [f"[{', '.join(texts)}]"]
-        options = [
-            f"{name}={value}" for name, value in params.items() if value is not None and value is not False
-        ]
-        return Piece(f"jnp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *options])})", result)
+        return Piece(f"jnp.{jax_name(op)}({arguments(texts, params)})", result)
 
     @staticmethod
     def spread(piece: Piece, result: Type) -> str:
         """`piece` in the shape of the result, for functions that do not broadcast."""
-        return (
-            piece.text
-            if piece.type.shape == result.shape
-            else f"jnp.broadcast_to({piece.text}, {result.shape})"
-        )
+        same = piece.type.shape == result.shape
+        return piece.text if same else f"jnp.broadcast_to({piece.text}, {result.shape})"

@@ -67,12 +67,10 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
     for var, value in zip(jaxpr.constvars, closed.consts, strict=True):
         template[place(var)] = np.asarray(value)
     inputs = [place(v) for v in jaxpr.invars]
-    steps: list[tuple[Function, bool, list[int], list[int]]] = []
-    for eqn in _needed(jaxpr):
-        function, takes_stacks = _function(eqn)
-        steps.append(
-            (function, takes_stacks, [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars])
-        )
+    steps = [
+        (*_function(eqn), [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars])
+        for eqn in _needed(jaxpr)
+    ]
     outputs = [place(v) for v in jaxpr.outvars]
 
     def run(args: Sequence[Any]) -> list[Any]:
@@ -82,12 +80,16 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
         for function, takes_stacks, reads, writes in steps:
             operands = [values[k] for k in reads]
             if not takes_stacks:
-                operands = [v.array() if type(v) is _Stack else v for v in operands]
+                operands = _arrays(operands)
             for k, result in zip(writes, function(*operands), strict=True):
                 values[k] = result
-        return [v.array() if type(v) is _Stack else v for v in (values[k] for k in outputs)]
+        return _arrays([values[k] for k in outputs])
 
     return run
+
+
+def _arrays(values: Sequence[Any]) -> list[Any]:
+    return [v.array() if type(v) is _Stack else v for v in values]
 
 
 def _needed(jaxpr: Any) -> list[Any]:
@@ -144,12 +146,9 @@ def _steps(closed: core.ClosedJaxpr) -> int:
     """About how many primitives one run takes."""
     total = 0
     for eqn in closed.jaxpr.eqns:
-        inner = [
-            p
-            for p in (*eqn.params.values(), *eqn.params.get("branches", ()))
-            if isinstance(p, core.ClosedJaxpr)
-        ]
-        total += max(1, sum(_steps(p) for p in inner) * eqn.params.get("length", 1))
+        values = *eqn.params.values(), *eqn.params.get("branches", ())
+        inner = sum(_steps(p) for p in values if isinstance(p, core.ClosedJaxpr))
+        total += max(1, inner * eqn.params.get("length", 1))
     return total
 
 
@@ -186,11 +185,9 @@ def _while(params: Any) -> Function:
         for_test, for_body, state = args[:tests], args[tests : tests + bodies], list(args[tests + bodies :])
         while np.any(live := np.asarray(test([*for_test, *state])[0])):
             after = body([*for_body, *state])
-            state = (
-                [_selected(live, new, old) for new, old in zip(after, state, strict=True)]
-                if live.ndim
-                else after
-            )
+            if live.ndim:
+                after = [_selected(live, new, old) for new, old in zip(after, state, strict=True)]
+            state = after
         return state
 
     return run

@@ -13,24 +13,24 @@ from typing import Any
 import numpy as np
 
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "abs": np.absolute,
     "add": np.add,
     "add_any": np.add,
-    "and": np.bitwise_and,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "neg": np.negative,
+    "abs": np.absolute,
+    "square": np.square,
     "copy": np.asarray,
     "copy_p": np.asarray,
     "eq": np.equal,
-    "ge": np.greater_equal,
-    "gt": np.greater,
-    "le": np.less_equal,
-    "lt": np.less,
-    "mul": np.multiply,
     "ne": np.not_equal,
-    "neg": np.negative,
-    "not": np.invert,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "and": np.bitwise_and,
     "or": np.bitwise_or,
-    "square": np.square,
-    "sub": np.subtract,
+    "not": np.invert,
 }
 
 
@@ -55,9 +55,8 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
             return lambda x: np.asarray(x, result.dtype)
         case "broadcast_in_dim" if len(operands) == 1:
             axes = params["broadcast_dimensions"]
-            aligned = tuple(
-                operands[0].shape[axes.index(k)] if k in axes else 1 for k in range(len(result.shape))
-            )
+            sizes = dict(zip(axes, operands[0].shape, strict=True))
+            aligned = tuple(sizes.get(k, 1) for k in range(len(result.shape)))
             return lambda x: np.broadcast_to(np.reshape(x, aligned), result.shape)
         case "reshape" if params["dimensions"] is not None:  # the axes are permuted first
             return lambda x: np.reshape(np.transpose(x, params["dimensions"]), result.shape)
@@ -81,9 +80,8 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
 
 
 def _joined(re: Any, im: Any) -> Any:
-    result = np.empty(
-        np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(np.asarray(re).dtype, np.complex64)
-    )
+    shape = np.broadcast_shapes(np.shape(re), np.shape(im))
+    result = np.empty(shape, np.result_type(np.asarray(re).dtype, np.complex64))
     result.real, result.imag = re, im
     return result
 

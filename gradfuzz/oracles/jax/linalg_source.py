@@ -14,23 +14,8 @@ import numpy as np
 from gradfuzz.oracles.emit.linalg_source import Params, Shape
 from gradfuzz.programs.language.syntax import ParamValue
 
-_NAMES = {
-    "cholesky": "jnp.linalg.cholesky",
-    "det": "jnp.linalg.det",
-    "eigh": "jnp.linalg.eigh",
-    "eigvals": "jnp.linalg.eigvals",
-    "eigvalsh": "jnp.linalg.eigvalsh",
-    "expm": "jax.scipy.linalg.expm",
-    "inv": "jnp.linalg.inv",
-    "outer": "jnp.outer",
-    "pinv": "jnp.linalg.pinv",
-    "qr": "jnp.linalg.qr",
-    "slogdet": "jnp.linalg.slogdet",
-    "solve": "jnp.linalg.solve",
-    "svd": "jnp.linalg.svd",
-    "svdvals": "jnp.linalg.svdvals",
-}
-"""Ops that are a single JAX function, perhaps with options."""
+_OTHER_NAME = {"expm": "jax.scipy.linalg.expm", "outer": "jnp.outer"}
+"""Ops that are a single function of JAX outside `jnp.linalg`."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
@@ -76,7 +61,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"jnp.{op}({x}, {params['offset']}, -2, -1)"
         case "tril" | "triu":
             return f"jnp.{op}({x}{f', {k}' if (k := params['k']) else ''})"
-    return f"{_NAMES[op]}({operands})"
+    return f"{_OTHER_NAME.get(op, f'jnp.linalg.{op}')}({operands})"
 
 
 def _order(order: ParamValue) -> str:

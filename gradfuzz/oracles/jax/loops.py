@@ -19,7 +19,7 @@ from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
 from gradfuzz.oracles.emit.statements import Piece
 from gradfuzz.oracles.jax.emit import JaxEmitter
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
-from gradfuzz.programs.graphs.graph import Branch, Graph, Loop, Var
+from gradfuzz.programs.graphs.graph import Atom, Branch, Graph, Loop, Var
 from gradfuzz.programs.language.precision import Precision
 
 Style = Literal["scan", "fori_loop", "while_loop"]
@@ -37,7 +37,7 @@ def loop_source(
     `trips` are the known trip counts; `bound` is the most iterations of the other loops, which only "scan"
     reads.
     """
-    return _Writer(precision, style, trips, bound).function(graph, "f")
+    return _JaxLoops(precision, style, trips, bound).function(graph, "f")
 
 
 def _packed(texts: Sequence[str]) -> str:
@@ -45,7 +45,7 @@ def _packed(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
-class _Writer(GraphWriter):
+class _JaxLoops(GraphWriter):
     def __init__(self, precision: Precision, style: Style, trips: Mapping[Loop, int], bound: int) -> None:
         emitter = JaxEmitter(precision)
         super().__init__(emitter)
@@ -54,13 +54,13 @@ class _Writer(GraphWriter):
         self.trips = trips
         self.bound = bound
 
-    def results(self, scope: FunctionScope, graph: Graph) -> list[str]:
-        return [self.strong(self.piece(scope, a)).text for a in graph.outputs]
+    def strong_texts(self, scope: FunctionScope, atoms: Sequence[Atom]) -> list[str]:
+        return [self.strong(self.piece(scope, a)).text for a in atoms]
 
     def outputs(self, scope: FunctionScope, graph: Graph) -> list[str]:
         """Adds the graph's statements to `scope` and returns its outputs."""
         self.nodes(scope, graph)
-        return self.results(scope, graph)
+        return self.strong_texts(scope, graph.outputs)
 
     def known(self, scope: FunctionScope, loop: Loop, graph: Graph) -> FunctionScope:
         """The inside of a function for the loop's body or condition, where the loop's constants are known."""
@@ -75,7 +75,7 @@ class _Writer(GraphWriter):
         return state
 
     def initial(self, scope: FunctionScope, loop: Loop) -> list[str]:
-        return [self.strong(self.piece(scope, a)).text for a in loop.initial]
+        return self.strong_texts(scope, loop.initial)
 
     def targets(self, scope: FunctionScope, loop: Loop) -> list[str]:
         return [self.new(scope, v) for v in loop.carries]
@@ -97,10 +97,8 @@ class _Writer(GraphWriter):
     def branch(self, scope: FunctionScope, node: Branch) -> None:
         if not node.outputs:
             return
-        ways = [
-            self.way(scope, node, graph, hint)
-            for graph, hint in ((node.then, "then"), (node.otherwise, "otherwise"))
-        ]
+        sides = ("then", node.then), ("otherwise", node.otherwise)
+        ways = [self.way(scope, node, graph, hint) for hint, graph in sides]
         predicate = self.piece(scope, node.predicate).text
         targets = [self.new(scope, v) for v in node.outputs]
         scope.add(f"{', '.join(targets)} = lax.cond({predicate}, {', '.join(ways)})")
@@ -155,10 +153,8 @@ class _Writer(GraphWriter):
             step = f"lax.cond(carry[0], {self.body_and_condition(scope, loop)}, lambda carry: carry, carry)"
             initial, first = ["True", *initial], ["_"]
         name = self.define(scope, "step", params, self.inner(scope, (), ()), f"{step}, None")
-        scope.add(
-            f"{_packed([*first, *self.targets(scope, loop)])}, _ = lax.scan({name}, {_packed(initial)},"
-            f" {over})"
-        )
+        targets = _packed([*first, *self.targets(scope, loop)])
+        scope.add(f"{targets}, _ = lax.scan({name}, {_packed(initial)}, {over})")
 
     def fori_loop(self, scope: FunctionScope, loop: Loop) -> None:
         initial = _packed(self.initial(scope, loop))
@@ -173,10 +169,8 @@ class _Writer(GraphWriter):
         initial = self.initial(scope, loop)
         if loop.form == "for":
             first, start = ["_"], ["np.int64(0)"]
-            again, body = (
-                f"lambda carry: carry[0] < {self.count(scope, loop)}",
-                self.counted_body(scope, loop),
-            )
+            again = f"lambda carry: carry[0] < {self.count(scope, loop)}"
+            body = self.counted_body(scope, loop)
         elif loop.form == "repeat":
             first, start = ["_", *first], ["True", *start]
             again, body = "lambda carry: carry[0]", self.body_and_condition(scope, loop, trips)
@@ -239,9 +233,8 @@ class _Writer(GraphWriter):
         (again,) = self.outputs(inner, loop.condition)
         if extra:
             again = f"jnp.logical_and({extra[0]} < {TRIP_LIMIT - 1}, {again})"
-        return self.define(
-            scope, "body", [state], inner, _packed([again, *(f"{n} + 1" for n in extra), *carries])
-        )
+        results = [again, *(f"{n} + 1" for n in extra), *carries]
+        return self.define(scope, "body", [state], inner, _packed(results))
 
 
 def _carried(loop: Loop, graph: Graph) -> Sequence[Var]:

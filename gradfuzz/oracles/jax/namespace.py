@@ -1,4 +1,7 @@
-"""The ops of the table on JAX arrays, for programs whose loops Python runs."""
+"""The ops of the table on JAX arrays, for programs whose loops Python runs.
+
+Linear algebra, tensor ops and elementwise functions run the very text that a reproducer shows.
+"""
 
 from __future__ import annotations
 
@@ -8,66 +11,42 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 import jax.scipy.special
 import numpy as np
 from jax import lax
 
 from gradfuzz.oracles.emit import elementwise_source
-from gradfuzz.oracles.jax.linalg import JaxLinalg
-from gradfuzz.oracles.jax.tensors import JaxTensors
+from gradfuzz.oracles.emit.linalg_source import LinalgMethods, compiling
+from gradfuzz.oracles.emit.tensor_source import TensorMethods
+from gradfuzz.oracles.jax import linalg_source, tensors_source
+from gradfuzz.oracles.jax.emit import jax_name
 from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
+from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+
+_NAMES = {"jax": jax, "jnp": jnp, "lax": lax}
+"""What the text of a reproducer reads."""
 
 
 @functools.cache
 def _function(name: str) -> Callable[..., Any] | None:
     """JAX's own function; None where it has none."""
-    return elementwise_source.function("jax", FUNCTIONS[name], {"jax": jax, "jnp": jnp})
+    return elementwise_source.function("jax", FUNCTIONS[name], _NAMES)
 
 
-class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
+class JaxNamespace(LinalgMethods, TensorMethods, Namespace):
     """Arrays of a working precision. Nothing is checked: 1/0 is inf, log(-1) is NaN.
 
     A constant is a NumPy scalar, so it is never weakly typed.
     """
 
-    add = staticmethod(jnp.add)
-    subtract = staticmethod(jnp.subtract)
-    multiply = staticmethod(jnp.multiply)
-    divide = staticmethod(jnp.divide)
-    negative = staticmethod(jnp.negative)
-    remainder = staticmethod(jnp.remainder)
-    pow = staticmethod(jnp.power)
-    abs = staticmethod(jnp.abs)
-    conj = staticmethod(jnp.conj)
-    real = staticmethod(jnp.real)
-    imag = staticmethod(jnp.imag)
-    sign = staticmethod(jnp.sign)
-    maximum = staticmethod(jnp.maximum)
-    minimum = staticmethod(jnp.minimum)
-    where = staticmethod(jnp.where)
-    less = staticmethod(jnp.less)
-    less_equal = staticmethod(jnp.less_equal)
-    greater = staticmethod(jnp.greater)
-    greater_equal = staticmethod(jnp.greater_equal)
-    equal = staticmethod(jnp.equal)
-    not_equal = staticmethod(jnp.not_equal)
-    logical_and = staticmethod(jnp.logical_and)
-    logical_or = staticmethod(jnp.logical_or)
-    logical_not = staticmethod(jnp.logical_not)
-    sum = staticmethod(jnp.sum)
-    mean = staticmethod(jnp.mean)
-    prod = staticmethod(jnp.prod)
-    cumulative_sum = staticmethod(jnp.cumsum)
-    reshape = staticmethod(jnp.reshape)
-    broadcast_to = staticmethod(jnp.broadcast_to)
-    permute_dims = staticmethod(jnp.transpose)
-    flip = staticmethod(jnp.flip)
-    matmul = staticmethod(jnp.matmul)
+    compiled = staticmethod(compiling(linalg_source.write, _NAMES))
+    tensor_op = staticmethod(compiling(tensors_source.write, _NAMES))
 
     def __init__(self, precision: Precision = "float64") -> None:
         self.dtype: Any = np.dtype(precision).type
@@ -78,6 +57,11 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
             "int": np.int64,
             "bool": np.bool_,
         }
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OPS and name not in FUNCTIONS:  # an op without a method is a function of `jax.numpy`
+            return getattr(jnp, jax_name(name))
+        return super().__getattr__(name)
 
     def elementwise(self, row: Function) -> Callable[..., Any]:
         return _function(row.name) or composed(self, row)
@@ -90,6 +74,9 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
         with np.errstate(over="ignore"):
             entries = np.array([entry.value for entry in value.values], self._dtypes[value.dtype])
         return jnp.asarray(entries.reshape(value.shape))
+
+    def operand(self, value: Any) -> Any:
+        return jnp.asarray(value)
 
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)

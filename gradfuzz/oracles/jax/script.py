@@ -10,21 +10,25 @@ from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import Across, truth_source
 from gradfuzz.oracles.emit.vmap_source import BATCHED, SPREAD, columns_source, gradient_source
 from gradfuzz.oracles.jax.emit import JaxEmitter
-from gradfuzz.oracles.jax.loops import STYLES
+from gradfuzz.oracles.jax.loops import STYLES, Style
 
 
-def source(
+def script(
     question: Question,
     point_index: int,
     oracle_name: str,
     expected: Mapping[str, Array],
-    allowed: Mapping[str, Array] | None,
+    allowed: Mapping[str, Array] | None = None,
     across: Across | None = None,
     title: str = "",
     *,
     dtypes: bool = False,
 ) -> str:
-    """The whole script; see `gradfuzz.oracles.jax.ways.script`. JAX is imported only if it runs the loops."""
+    """A script that asks JAX the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
+
+    `oracle_name` is the entry point. `expected` sets the scale of the default of `allowed`; the script
+    computes the expected values itself. JAX is imported here only if it runs the loops.
+    """
     way = oracle_name.removeprefix("jax:")
     kind = way.partition(":")[0]
     batched = kind in BATCHED
@@ -36,9 +40,7 @@ def source(
         gradient, helpers = _batched(question, kind, jit=way == "vmap")
     else:
         jit = kind != "unrolled" and not way.endswith(":nojit")
-        gradient, helpers = _gradient(
-            question, jit=jit, unrolled=kind == "unrolled", whole=kind == "jacobian"
-        )
+        gradient, helpers = _gradient(question, jit, kind == "unrolled", kind == "jacobian")
     what = "derivative" if question.modes else "value"
     title = title or f"The {what} of this function by JAX ({way}) is not the true one."
     imports = "import jax\nimport jax.numpy as jnp\n"
@@ -66,16 +68,15 @@ def _structured(question: Question, point_index: int, kind: str) -> str:
     from gradfuzz.oracles.jax.vmap import style_of
 
     batched = kind in BATCHED
-    style = (
-        style_of(question)
-        if batched
-        else "scan"
-        if kind == "jacobian"
-        else next(s for s in STYLES if kind == s)
-    )
+    style: Style = style_of(question) if batched else next((s for s in STYLES if s == kind), "scan")
     asked = range(len(question.points)) if batched else [point_index]
     bound = max([1, *(n for k in asked for n in trip_counts(question, k))])
     return program_source(question.program, question.precision, style, bound)
+
+
+def _differentiating(question: Question) -> list[str]:
+    """The functions of `derivatives` that `derivative` needs, and itself."""
+    return ["weighted", "gradient_of", *(["along"] if question.order > 1 else []), "derivative"]
 
 
 def _helpers(*names: str) -> list[str]:
@@ -102,8 +103,7 @@ def _batched(question: Question, kind: str, jit: bool) -> tuple[str, list[str]]:
     )
     if jit:
         text = text.replace("mapped(*arguments)", "jax.jit(mapped)(*arguments)")
-    used = ["weighted", "gradient_of", *(["along"] if question.order > 1 else []), "derivative"]
-    helpers = _helpers(*used) if question.modes else []
+    helpers = _helpers(*_differentiating(question)) if question.modes else []
     return text, [*helpers, *([SPREAD] if outside and question.modes else [])]
 
 
@@ -132,8 +132,7 @@ def _gradient(question: Question, jit: bool, unrolled: bool, whole: bool = False
         modes = ", ".join(f'"{mode}"' for mode in question.modes)
         by = "jacobians" if whole else "derivative"
         lines += [f"        return {by}(of_wrt, xs, weights, {along}, [{modes}])[1]", ""]
-        used = ["weighted", "gradient_of", *(["along"] if question.order > 1 else []), "derivative"]
-        helpers = _helpers(*(["jacobians"] if whole else used))
+        helpers = _helpers(*(["jacobians"] if whole else _differentiating(question)))
     lines += ["    return {name: np.asarray(slope) for name, slope in zip(wrt, slopes_of(arguments))}"]
     return "\n".join(lines) + "\n", helpers
 
@@ -144,12 +143,6 @@ def _arguments(question: Question, unrolled: bool) -> str:
     plain = [p.name for p in params if unrolled and not p.type.is_float and not p.type.shape]
     if not plain:
         return "{name: jnp.asarray(value) for name, value in inputs.items()}"
-    return (
-        "{"
-        + ", ".join(
-            f'"{p.name}": '
-            + (f'inputs["{p.name}"].item()' if p.name in plain else f'jnp.asarray(inputs["{p.name}"])')
-            for p in params
-        )
-        + "}"
-    )
+    host, array = '"{0}": inputs["{0}"].item()', '"{0}": jnp.asarray(inputs["{0}"])'
+    entries = [(host if p.name in plain else array).format(p.name) for p in params]
+    return f"{{{', '.join(entries)}}}"

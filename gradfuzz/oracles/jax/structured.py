@@ -32,7 +32,7 @@ from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles.base import Answer, Oracle, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.jax import answers as jax_answers
-from gradfuzz.oracles.jax.answers import Ask, asking
+from gradfuzz.oracles.jax.answers import Arguments, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.derivatives import Derivative
 from gradfuzz.oracles.jax.evaluate import StepByStep
@@ -47,12 +47,8 @@ from gradfuzz.programs.language.syntax import Program
 _PER_COMPILE = 8
 """This many questions share a compilation: beyond it the time per question hardly falls."""
 
-_STRIDES: dict[tuple[Style, bool], int] = {
-    ("scan", False): 2,
-    ("fori_loop", False): 4,
-    ("while_loop", False): 4,
-}
-"""A sweep's stride by style and jit. Compiled questions take three to five times as long."""
+_STRIDES: dict[Style, int] = {"scan": 2, "fori_loop": 4, "while_loop": 4}
+"""A sweep's stride by style, without jit. Compiled questions take three to five times as long."""
 _COMPILED_STRIDE = 16
 
 _RECENT = 64
@@ -60,8 +56,8 @@ _RECENT = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What is known of a program before it runs."""
+class LoweredProgram:
+    """A program as a graph, and what is known of its loops before it runs."""
 
     graph: Graph
     trips: dict[Loop, int]
@@ -85,19 +81,19 @@ class Plan:
 
 
 @functools.lru_cache(maxsize=256)
-def plan_of(program: Program) -> Plan:
+def lowered_program(program: Program) -> LoweredProgram:
     graph = lower(program)
     loops = tuple(node for node in graph.walk() if isinstance(node, Loop) and node.carries)
     try:
-        return Plan(graph, known_trips(graph), loops)
+        return LoweredProgram(graph, known_trips(graph), loops)
     except TripLimitError as error:
-        return Plan(graph, {}, loops, str(error))
+        return LoweredProgram(graph, {}, loops, str(error))
 
 
 def program_source(program: Program, precision: Precision, style: Style, bound: int) -> str:
     """The program as JAX source, a function `f`. `bound`: as for `loop_source`."""
-    plan = plan_of(program)
-    return loop_source(plan.graph, precision, style, plan.trips, bound)
+    known = lowered_program(program)
+    return loop_source(known.graph, precision, style, known.trips, bound)
 
 
 @functools.lru_cache(maxsize=256)
@@ -130,20 +126,12 @@ class _Job:
         q = self.question
         return asking(function_of(q.program, q.precision, style, self.bound), q, self.by)
 
-    def arguments(self, index: int) -> tuple[Any, Any, Any]:
-        q = self.question
-        return jax_answers.inputs(q, index), jax_answers.weights(q), jax_answers.directions(q)
-
-    def together(self, style: Style) -> tuple[Ask, tuple[Any, Any, Any]]:
+    def together(self, style: Style) -> tuple[Ask, Arguments]:
         """How to ask about all live points at once, and the arguments; answers are stacked if several."""
         if len(self.live) == 1:
-            return self.ask(style), self.arguments(self.live[0])
-        columns = zip(*(jax_answers.inputs(self.question, k) for k in self.live), strict=True)
-        stacked = tuple(np.stack(c) for c in columns)
-        return jax.vmap(self.ask(style), in_axes=(0, None, None)), (
-            stacked,
-            *self.arguments(self.live[0])[1:],
-        )
+            return self.ask(style), jax_answers.arguments(self.question, self.live[0])
+        asked = jax.vmap(self.ask(style), in_axes=jax_answers.STACKED)
+        return asked, jax_answers.stacked(self.question, self.live)
 
 
 class _Recent:
@@ -173,7 +161,7 @@ class Structured(Oracle):
             supports_many=True,
             recompiles_per_shape=True,
             secondary=not jit,
-            sampling_stride=_STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is None else 2),
+            sampling_stride=(_COMPILED_STRIDE if jit else _STRIDES[style]) * (1 if by is None else 2),
         )
         self.style = style
         self.jit = jit
@@ -181,20 +169,18 @@ class Structured(Oracle):
         self._recent = _Recent()
 
     def supports(self, question: Question) -> str | None:
-        plan = plan_of(question.program)
+        known = lowered_program(question.program)
         if question.modes and not question.wrt:
             return "there is no input to differentiate"
-        if self.style == "fori_loop" and not plan.counted:
+        if self.style == "fori_loop" and not known.counted:
             return "no loop of the program is counted; lax.fori_loop is for counted loops"
-        if self.style == "while_loop" and not plan.loops:
+        if self.style == "while_loop" and not known.loops:
             return "the program has no loop"
         if "rev" in question.modes and self.style == "while_loop":
             return "JAX has no reverse mode for lax.while_loop"
-        if "rev" in question.modes and self.style == "fori_loop" and plan.open_ended:
-            return (
-                "JAX has no reverse mode for lax.fori_loop or lax.while_loop with a trip count known only at"
-                " run time"
-            )
+        if "rev" in question.modes and self.style == "fori_loop" and known.open_ended:
+            loops = "lax.fori_loop or lax.while_loop with a trip count known only at run time"
+            return f"JAX has no reverse mode for {loops}"
         if self.by is not None and question.too_many_slopes is not None:
             return question.too_many_slopes
         return missing_op(question.program) or refused_op(question.program, question.precision)
@@ -222,13 +208,13 @@ class Structured(Oracle):
         reason = self.supports(question)
         if reason is not None:
             return _Job(question, [Answer("unsupported", message=reason)] * n)
-        plan = plan_of(question.program)
-        if plan.error:
-            return _Job(question, [Answer("error", message=f"TripLimitError: {plan.error}")] * n)
+        known = lowered_program(question.program)
+        if known.error:
+            return _Job(question, [Answer("error", message=f"TripLimitError: {known.error}")] * n)
         job = _Job(question, [None] * n, by=self.by)
         for k in range(n):
             try:
-                if plan.open_ended:
+                if known.open_ended:
                     job.bound = max(job.bound, 1, *jax_answers.trip_counts(question, k))
                 job.live.append(k)
             except EvaluationError as error:
@@ -251,9 +237,8 @@ class Structured(Oracle):
         """Traces here and compiles in the pool, so that the next group is traced meanwhile."""
         try:
             asks, arguments = zip(*(job.together(self.style) for job in group), strict=True)
-            lowered = quick_jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)]).lower(
-                *arguments
-            )
+            together = quick_jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)])
+            lowered = together.lower(*arguments)
         except Exception:  # noqa: BLE001 - whatever JAX raises is the answer of one of the questions
             return None
         return pool.submit(lambda: lowered.compile()(*arguments))
@@ -268,12 +253,10 @@ class Structured(Oracle):
                 self._run_batches([job])
             return
         for job, result in zip(group, results, strict=True):
-            selects = len(job.live) > 1 and plan_of(job.question.program).selects
+            selects = len(job.live) > 1 and lowered_program(job.question.program).selects
             for place, k in enumerate(job.live):
-                outputs, gradient = (
-                    result if len(job.live) == 1 else jax.tree.map(operator.itemgetter(place), result)
-                )
-                answer = jax_answers.answer(job.question, outputs, gradient)
+                own = result if len(job.live) == 1 else jax.tree.map(operator.itemgetter(place), result)
+                answer = jax_answers.answer(job.question, *own)
                 if not (selects and _finite(answer.values) and not _finite(answer.gradient.values())):
                     job.answers[k] = answer
 
@@ -284,17 +267,15 @@ class Structured(Oracle):
         for k in job.live:
             if job.answers[k] is None:
                 try:
-                    outputs, gradient = self._alone(job, plain)(*job.arguments(k))
-                    job.answers[k] = jax_answers.answer(job.question, outputs, gradient)
+                    results = self._alone(job, plain)(*jax_answers.arguments(job.question, k))
+                    job.answers[k] = jax_answers.answer(job.question, *results)
                 except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
                     job.answers[k] = jax_answers.failure(error)
 
     def _alone(self, job: _Job, plain: bool) -> Callable[..., Any]:
         if self.jit:
-            compiled = jax.jit if plain else quick_jit
-            return self._recent.get(
-                (plain, *job.key(self.style, False)), lambda: compiled(job.ask(self.style))
-            )
+            compiled, key = jax.jit if plain else quick_jit, job.key(self.style, False)
+            return self._recent.get((plain, *key), lambda: compiled(job.ask(self.style)))
         if plain:
             return job.ask(self.style)
         return self._recent.get(job.key(self.style, True), lambda: _step_by_step(job, self.style))
@@ -302,7 +283,7 @@ class Structured(Oracle):
 
 def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
     """The job's question, traced once and run without compilation."""
-    q, arguments = job.question, job.arguments(job.live[0])
+    q, arguments = job.question, jax_answers.arguments(job.question, job.live[0])
     ask = asking(_traced(q.program, q.precision, style, job.bound), q, job.by)
     closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
     run, structure = StepByStep(closed), jax.tree.structure(shapes)

@@ -87,10 +87,8 @@ class _Counts:
             if not goes_on:
                 break
             if trips == TRIP_LIMIT:
-                raise TripLimitError(
-                    f"a loop is still running after {TRIP_LIMIT} trips, the trip limit; choose a smaller"
-                    " count"
-                )
+                words = f"after {TRIP_LIMIT} trips, the trip limit; choose a smaller count"
+                raise TripLimitError(f"a loop is still running {words}")
             carries = self.trip(loop, constants, carries, trips)
             trips += 1
         self.trips[loop] = trips if self.trips.get(loop, trips) == trips else None
@@ -107,10 +105,8 @@ class _Counts:
         self, loop: Loop, constants: Sequence[_Value], carries: Sequence[_Value], index: _Value
     ) -> list[_Value]:
         stacks: list[_Value] = [None] * len(loop.stacks)
-        results = self.graph(
-            loop.body, [*constants, *carries, *stacks, *([index] if loop.form == "for" else [])]
-        )
-        return results[: len(loop.initial)]
+        own = [index] if loop.form == "for" else []
+        return self.graph(loop.body, [*constants, *carries, *stacks, *own])[: len(loop.initial)]
 
 
 def _constant(atom: Atom) -> _Value:

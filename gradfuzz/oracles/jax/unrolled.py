@@ -49,10 +49,8 @@ class Unrolled(Oracle):
             return jax_answers.failure(error)
         if trips <= _MOST_TRIPS:
             return None
-        return Answer(
-            "unsupported",
-            message=f"{trips} trips take too long one operation at a time; the limit is {_MOST_TRIPS}",
-        )
+        message = f"{trips} trips take too long one operation at a time; the limit is {_MOST_TRIPS}"
+        return Answer("unsupported", message=message)
 
     def _batch(self, question: Question) -> list[Answer] | None:
         """All points at once; None where they must be asked one by one."""
@@ -60,14 +58,9 @@ class Unrolled(Oracle):
         params = question.program.params
         if len(points) < 2 or any(p.type.dtype != "float" for p in params):
             return None
-        columns = tuple(
-            np.stack(c) for c in zip(*(jax_answers.inputs(question, k) for k in points), strict=True)
-        )
-        ask = jax.vmap(jax_answers.asking(_function(question, {}), question), in_axes=(0, None, None))
+        ask = jax.vmap(jax_answers.asking(_function(question, {}), question), in_axes=jax_answers.STACKED)
         try:
-            results = jax.device_get(
-                ask(columns, jax_answers.weights(question), jax_answers.directions(question))
-            )
+            results = jax.device_get(ask(*jax_answers.stacked(question, points)))
         except Exception:  # noqa: BLE001 - a decision on a batch, or an answer that the points will give one by one
             return None
         outputs, gradient = results
@@ -76,17 +69,15 @@ class Unrolled(Oracle):
         ]
 
     def _alone(self, question: Question, index: int) -> Answer:
-        arrays = jax_answers.inputs(question, index)
+        arguments = jax_answers.arguments(question, index)
         static = {
             p.name: x.item()
-            for p, x in zip(question.program.params, arrays, strict=True)
+            for p, x in zip(question.program.params, arguments[0], strict=True)
             if p.type.dtype != "float" and not p.type.shape
         }
         ask = jax_answers.asking(_function(question, static), question)
         try:
-            return jax_answers.answer(
-                question, *ask(arrays, jax_answers.weights(question), jax_answers.directions(question))
-            )
+            return jax_answers.answer(question, *ask(*arguments))
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return jax_answers.failure(error)
 
@@ -97,9 +88,7 @@ def _function(question: Question, static: dict[str, int | bool]) -> Callable[...
 
     def f(*arguments: Any) -> tuple[Any, ...]:
         inputs = dict(zip(names, arguments, strict=True)) | static
-        namespace = JaxNamespace(
-            question.precision
-        )  # of this run alone: it caches decompositions, which may be traced
+        namespace = JaxNamespace(question.precision)  # of this run alone: it caches decompositions
         return interpret(question.program, inputs, namespace)
 
     return f

@@ -21,11 +21,11 @@ from gradfuzz.oracles.base import Answer, Array, Oracle, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.engine.summed import of_a_sum
 from gradfuzz.oracles.jax import answers as jax_answers
-from gradfuzz.oracles.jax.answers import Ask, asking
+from gradfuzz.oracles.jax.answers import Arguments, Arrays, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.evaluate import StepByStep
 from gradfuzz.oracles.jax.loops import Style
-from gradfuzz.oracles.jax.structured import function_of, plan_of
+from gradfuzz.oracles.jax.structured import function_of, lowered_program
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
 
 Kind = Literal["vmap", "grad_of_vmap"]
@@ -39,7 +39,8 @@ _SELECTED = (
 
 def style_of(question: Question) -> Style:
     """The style of a question's loops: `lax.while_loop` where that has the modes and makes a difference."""
-    return "while_loop" if "rev" not in question.modes and plan_of(question.program).open_ended else "scan"
+    known = lowered_program(question.program)
+    return "while_loop" if "rev" not in question.modes and known.open_ended else "scan"
 
 
 class Vmap(Oracle):
@@ -75,25 +76,19 @@ class Vmap(Oracle):
         reason = self.supports(question)
         if reason is not None:
             return [Answer("unsupported", message=reason) for _ in question.points]
-        plan = plan_of(question.program)
-        if plan.error:
-            return [Answer("error", message=f"TripLimitError: {plan.error}") for _ in question.points]
+        known = lowered_program(question.program)
+        if known.error:
+            return [Answer("error", message=f"TripLimitError: {known.error}") for _ in question.points]
         bound, live, answers = 1, [], [Answer("ok")] * len(question.points)
         for k in range(len(question.points)):
             try:
-                bound = max([bound, *jax_answers.trip_counts(question, k)]) if plan.open_ended else 0
+                bound = max([bound, *jax_answers.trip_counts(question, k)]) if known.open_ended else 0
                 live.append(k)
             except EvaluationError as error:
                 answers[k] = jax_answers.failure(error)
-        together = (
-            self._together(
-                replace(question, points=tuple(question.points[k] for k in live)), bound, compiling
-            )
-            if live
-            else []
-        )
-        for k, answer in zip(live, together, strict=True):
-            answers[k] = _checked(answer) if plan.selects else answer
+        running = replace(question, points=tuple(question.points[k] for k in live))
+        for k, answer in zip(live, self._together(running, bound, compiling) if live else (), strict=True):
+            answers[k] = _checked(answer) if known.selects else answer
         return answers
 
     def _together(self, question: Question, bound: int, compiling: Compiling) -> list[Answer]:
@@ -110,23 +105,18 @@ class Vmap(Oracle):
         ]
         return answers if self.kind == "vmap" else of_a_sum(answers)
 
-    def _whole(
-        self, question: Question, bound: int, compiling: Compiling
-    ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[Arrays, Arrays]:
         """The outputs and the gradient with all batch axes in front."""
         style = style_of(question)
         f = function_of(question.program, question.precision, style, bound if style == "scan" else 0)
         layout = _layout(question)
-        ask, arguments = (
-            _mapped(f, question, layout) if self.kind == "vmap" else _of_mapped(f, question, layout)
-        )
+        ask, arguments = (_mapped if self.kind == "vmap" else _of_mapped)(f, question, layout)
         if self.jit:
             results = jax.device_get(compiling(ask)(*arguments))
         else:
             closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
-            results = jax.tree.unflatten(
-                jax.tree.structure(shapes), StepByStep(closed)(*jax.tree.leaves(arguments))
-            )
+            leaves = StepByStep(closed)(*jax.tree.leaves(arguments))
+            results = jax.tree.unflatten(jax.tree.structure(shapes), leaves)
         outputs, gradient = results
         return tuple(np.asarray(y) for y in outputs), tuple(np.asarray(g) for g in gradient)
 
@@ -137,13 +127,12 @@ def _layout(question: Question) -> Layout:
 
 def _columns(question: Question, layout: Layout) -> tuple[Array, ...]:
     names = [p.name for p in question.program.params]
-    points = [
-        dict(zip(names, jax_answers.inputs(question, k), strict=True)) for k in range(len(question.points))
-    ]
+    rows = [jax_answers.inputs(question, k) for k in range(len(question.points))]
+    points = [dict(zip(names, row, strict=True)) for row in rows]
     return tuple(layout.column(points, name) for name in names)
 
 
-def _mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, tuple[Any, Any, Any]]:
+def _mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, Arguments]:
     """The derivative of one instance, mapped, and its arguments."""
     ask = asking(f, question)
     for axis in reversed(layout.sizes):
@@ -151,7 +140,7 @@ def _mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[
     return ask, (_columns(question, layout), jax_answers.weights(question), jax_answers.directions(question))
 
 
-def _of_mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, tuple[Any, Any, Any]]:
+def _of_mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, Arguments]:
     """The derivative of the mapped function, and its arguments; differentiated ones have all axes."""
     whole = {**layout.axes, **dict.fromkeys(question.wrt, tuple(layout.sizes))}
     aligned = Layout(layout.sizes, whole)

@@ -20,11 +20,11 @@ JAX is imported when these oracles are requested; from then on the process has 6
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 
 from gradfuzz.errors import MissingExtraError
-from gradfuzz.oracles.base import Array, Oracle, Question
+from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import device
+from gradfuzz.oracles.jax.script import script as script
 
 
 def ways() -> list[Oracle]:
@@ -55,23 +55,3 @@ def ways() -> list[Oracle]:
 def settle() -> None:
     """Makes JAX compute on the device of this gradfuzz process. Called before JAX is imported."""
     os.environ.setdefault("JAX_PLATFORMS", device())
-
-
-def script(
-    question: Question,
-    point_index: int,
-    oracle_name: str,
-    expected: Mapping[str, Array],
-    allowed: Mapping[str, Array] | None = None,
-    across: Sequence[Mapping[str, Array]] | None = None,
-    *,
-    dtypes: bool = False,
-) -> str:
-    """A script that asks JAX the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
-
-    `oracle_name` is the entry point. `expected` sets the scale of the default of `allowed`; the script
-    computes the expected values itself.
-    """
-    from gradfuzz.oracles.jax.script import source
-
-    return source(question, point_index, oracle_name, expected, allowed, across, dtypes=dtypes)

@@ -7,7 +7,7 @@
     vmap                       all points of a question in one call
     derivatives                the ways into Torch's derivatives
     linalg, linalg_source      linear algebra, by the text that a script shows
-    tensors, tensors_source    tensor ops, in the same way
+    tensors_source             tensor ops, in the same way
     emit, script, port         programs as source; the reproducer; the same question as a dialect
 
 - Torch is imported when the ways are asked for. A construct that the installed version lacks is left out.

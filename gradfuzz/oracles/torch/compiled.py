@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported
 
 from gradfuzz.oracles.base import Answer, Oracle, Point, Question, Traits
-from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_reverse
-from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
-from gradfuzz.oracles.torch.namespace import dtype_of
+from gradfuzz.oracles.torch.derivatives import Function
+from gradfuzz.oracles.torch.emit import TorchEmitter
 from gradfuzz.oracles.torch.structured import undisturbed
-from gradfuzz.oracles.torch.unrolled import TorchOracle, argument, tensor, unrolled
+from gradfuzz.oracles.torch.unrolled import TorchOracle, by_either, executed, of_wrt, traced
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.syntax import Program
 
 Backend = Literal["eager", "aot_eager", "inductor"]
@@ -42,6 +40,7 @@ class Compiled(TorchOracle):
     limits = (NotImplementedError, Unsupported, BackendCompilerFailed)
     """A failed compilation may be due to a missing header or no space, and nothing was differentiated."""
     traits = Traits()
+    differentiate = staticmethod(by_either)
 
     def __init__(self, backend: Backend) -> None:
         self.name = f"torch:compile:{backend}"
@@ -58,54 +57,22 @@ class Compiled(TorchOracle):
     def answers(self, question: Question) -> list[Answer]:
         with undisturbed():
             torch.compiler.reset()  # traces of other programs must not matter
-            run = torch.compile(_functions[question.precision].get(question.program), backend=self.backend)
-            return [
-                self.attempt(question, point, functools.partial(_function, run)) for point in question.points
-            ]
-
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        return by_reverse(f, xs, weights, directions, len(modes))
+            run = torch.compile(_written(question.program, question.precision), backend=self.backend)
+            make = functools.partial(_function, run)
+            return [self.attempt(question, point, make) for point in question.points]
 
 
 def _function(run: Callable[..., Any], question: Question, point: Point) -> Function:
     """`run` as a function of the tensors in `question.wrt`. Raises `TripLimitError` for an endless loop."""
-    with torch.no_grad():
-        unrolled(question, point)(*[tensor(point.inputs[name], question.precision) for name in question.wrt])
-    given = {
-        p.name: argument(point.inputs[p.name], p.type, question.precision) for p in question.program.params
-    }
-
-    def f(*xs: torch.Tensor) -> Sequence[Any]:
-        outputs = run(*{**given, **dict(zip(question.wrt, xs, strict=True))}.values())
-        return outputs if isinstance(outputs, tuple) else (outputs,)
-
-    return f
+    traced(question, point)
+    return of_wrt(run, question, point)
 
 
-def _written(precision: Precision, program: Program) -> Callable[..., Any]:
+@functools.lru_cache(maxsize=256)
+def _written(program: Program, precision: Precision) -> Callable[..., Any]:
     """The program as a Python function of tensors."""
     source = TorchEmitter(precision, bare=False).function(program, "f")
-    names: dict[str, Any] = {"torch": torch, "dtype": dtype_of(precision)}
-    exec("\n".join(HELPERS.values()), names)  # noqa: S102 - a constant of ours
-    exec(compile(source, "<torch:compile>", "exec"), names)  # noqa: S102 - our own text, of a program that has been checked
-    function: Callable[..., Any] = names["f"]
-    return function
-
-
-class _ByPrecision(dict[Precision, Recent[Program, Callable[..., Any]]]):
-    def __missing__(self, precision: Precision) -> Recent[Program, Callable[..., Any]]:
-        self[precision] = Recent(functools.partial(_written, precision), 64)
-        return self[precision]
-
-
-_functions = _ByPrecision()
+    return executed(source, "<torch:compile>", precision)
 
 
 def compiled_ways() -> list[Oracle]:

@@ -16,6 +16,8 @@ from torch.autograd import forward_ad
 Tensors = Sequence[torch.Tensor]
 Weights = Sequence[torch.Tensor | None]
 Function = Callable[..., Sequence[Any]]
+Differentiated = tuple[Sequence[Any], Tensors]
+"""The outputs, and the gradient."""
 
 
 def reverse(terms: Iterable[tuple[Any, Any]], xs: Tensors, more: bool) -> Tensors:
@@ -29,9 +31,7 @@ def reverse(terms: Iterable[tuple[Any, Any]], xs: Tensors, more: bool) -> Tensor
     return torch.autograd.grad(ys, xs, ws, create_graph=more, allow_unused=True, materialize_grads=True)
 
 
-def by_reverse(
-    f: Function, xs: Tensors, weights: Weights, directions: Tensors, order: int
-) -> tuple[Sequence[Any], Tensors]:
+def by_reverse(f: Function, xs: Tensors, weights: Weights, directions: Tensors, order: int) -> Differentiated:
     """The outputs of `f` and the gradient, in reverse mode `order` times."""
     xs = [x.detach().requires_grad_() for x in xs]
     outputs = f(*xs)
@@ -43,12 +43,12 @@ def by_reverse(
 
 def by_autograd(
     f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]
-) -> tuple[Sequence[Any], Tensors]:
+) -> Differentiated:
     """The outputs of `f` and the gradient, by torch.autograd.grad ("rev") and torch.autograd.forward_ad
     ("fwd", once).
     """
 
-    def derivative(tangents: Tensors) -> tuple[Sequence[Any], Tensors]:
+    def derivative(tangents: Tensors) -> Differentiated:
         leaves = [x.detach().requires_grad_("rev" in modes) for x in xs]
         duals = f(*[forward_ad.make_dual(x, t) for x, t in zip(leaves, tangents, strict=True)])
         outputs = [
@@ -70,9 +70,7 @@ def by_autograd(
         return each_direction(derivative, xs) if modes[-1] == "fwd" else derivative(directions)
 
 
-def each_direction(
-    derivative: Callable[[Tensors], tuple[Sequence[Any], Tensors]], xs: Tensors
-) -> tuple[Sequence[Any], Tensors]:
+def each_direction(derivative: Callable[[Tensors], Differentiated], xs: Tensors) -> Differentiated:
     """A gradient from the derivatives along all unit directions."""
     outputs: Sequence[Any] = []
     gradient = [torch.zeros_like(x) for x in xs]

@@ -11,8 +11,7 @@ from gradfuzz.oracles.emit.linalg_source import is_linalg
 from gradfuzz.oracles.emit.plain_source import plain_source_in
 from gradfuzz.oracles.emit.statements import ATOM, POWER, Piece, number_text
 from gradfuzz.oracles.emit.tensor_source import is_tensor_op
-from gradfuzz.oracles.torch import tensors_source as torch_tensors_source
-from gradfuzz.oracles.torch.linalg_source import write
+from gradfuzz.oracles.torch import linalg_source, tensors_source
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
@@ -30,25 +29,15 @@ HELPERS = {"updated": UPDATED} | plain_source_in(
 )
 """Functions that emitted code may call, by name."""
 
-_SAME_NAME = {
-    "abs": "abs",
-    "concat": "cat",
-    "pow": "pow",
-    "broadcast_to": "broadcast_to",
-    "reshape": "reshape",
-    "permute_dims": "permute",
-    **{
-        name: name
-        for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign", "maximum", "minimum")
-    },
-    **{
-        name: name
-        for name in ("where", "logical_and", "logical_or", "logical_not", "stack", "complex", "conj")
-    },
-}
-"""Torch's names of ops that are functions of tensors."""
+_OTHER_NAME = {"concat": "cat", "permute_dims": "permute"}
+"""Ops with another name in torch."""
 _COMPLEX = {"float64": "torch.complex128", "float32": "torch.complex64"}
 _DTYPES = {"float": "dtype", "int": "torch.int64", "bool": "torch.bool"}
+
+
+def torch_name(op: str) -> str:
+    """The name of an op in torch."""
+    return _OTHER_NAME.get(op, op)
 
 
 class TorchEmitter(HostEmitter):
@@ -60,10 +49,8 @@ class TorchEmitter(HostEmitter):
     reserved = frozenset({"cond", "dtype", "scan", "torch", "while_loop", *HELPERS})
 
     def constant(self, value: float | complex) -> str:
-        return (
-            f"torch.tensor({number_text(value)},"
-            f" dtype={self.dtype('complex' if isinstance(value, complex) else 'float')})"
-        )
+        dtype = self.dtype("complex" if isinstance(value, complex) else "float")
+        return f"torch.tensor({number_text(value)}, dtype={dtype})"
 
     def dtype(self, of: DType) -> str:
         """Torch's name of a dtype."""
@@ -71,11 +58,9 @@ class TorchEmitter(HostEmitter):
 
     def array(self, array: ArrayConst) -> str:
         dtype = self.dtype(array.dtype)
-        return (
-            f"torch.tensor({self.entries(array)}, dtype={dtype})"
-            if array.values
-            else f"torch.zeros({array.shape}, dtype={dtype})"
-        )
+        if not array.values:
+            return f"torch.zeros({array.shape}, dtype={dtype})"
+        return f"torch.tensor({self.entries(array)}, dtype={dtype})"
 
     def to_float(self, piece: Piece) -> str:
         return f"torch.as_tensor({piece.text}, dtype=dtype)" if piece.host else f"{piece.at(ATOM)}.to(dtype)"
@@ -105,17 +90,15 @@ class TorchEmitter(HostEmitter):
         x, texts = args[0], [self.tensor(a) for a in args]
         match op:
             case _ if is_tensor_op(op):
-                return Piece(torch_tensors_source.write(op, texts, self.shapes(args), params), result)
+                return Piece(tensors_source.write(op, texts, self.shapes(args), params), result)
             case _ if is_linalg(op):
-                return self.linalg(write, op, args, params, result)
+                return self.linalg(linalg_source.write, op, args, params, result)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
+            case "astype" if result.dtype == x.type.dtype:
+                return x
             case "astype":
-                return (
-                    x
-                    if result.dtype == x.type.dtype
-                    else Piece(f"{x.at(ATOM)}.to({self.dtype(result.dtype)})", result)
-                )
+                return Piece(f"{x.at(ATOM)}.to({self.dtype(result.dtype)})", result)
             case "real" | "imag" if x.type.is_complex:
                 return Piece(f"{x.at(ATOM)}.{op}", result)
             case "real":
@@ -123,7 +106,7 @@ class TorchEmitter(HostEmitter):
             case "imag":
                 return Piece(f"torch.zeros_like({x.text})", result)
             case "concat" | "stack":
-                return Piece(f"torch.{_SAME_NAME[op]}([{', '.join(texts)}], dim={params['axis']})", result)
+                return Piece(f"torch.{torch_name(op)}([{', '.join(texts)}], dim={params['axis']})", result)
             case "sum" | "mean" | "prod":
                 return self.reduction(op, x, params, result)
             case "cumulative_sum":
@@ -131,18 +114,15 @@ class TorchEmitter(HostEmitter):
             case "flip":
                 return Piece(f"torch.flip({texts[0]}, ({params['axis']},))", result)
             case "reshape" | "broadcast_to" | "permute_dims":
-                return Piece(
-                    f"torch.{_SAME_NAME[op]}({texts[0]},"
-                    f" {params['axes' if op == 'permute_dims' else 'shape']})",
-                    result,
-                )
+                (to,) = params.values()  # the shape or the axes
+                return Piece(f"torch.{torch_name(op)}({texts[0]}, {to})", result)
             case "index" | "index_update" if not x.type.shape:
                 return args[-1]
             case "index":
                 return self.indexed(x, args[1:], params["pattern"], result)
             case "index_update":
                 return self.index_updated(x, args[1], args[2:], params["pattern"], result)
-        return Piece(f"torch.{_SAME_NAME[op]}({', '.join(texts)})", result)
+        return Piece(f"torch.{torch_name(op)}({', '.join(texts)})", result)
 
     def reduction(self, op: str, x: Piece, params: Mapping[str, ParamValue], result: Type) -> Piece:
         """`sum`, `mean` and `prod`. Torch takes an empty list of axes for all axes."""

@@ -1,4 +1,4 @@
-"""Linear algebra on tensors, by the same text that a reproducer shows."""
+"""Linear algebra that torch lacks, for the text of `linalg_source`; and what torch documents as ignored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 import torch
 
 from gradfuzz.engine.modes.prune import prune
-from gradfuzz.oracles.emit.linalg_source import LinalgMethods, compiling
-from gradfuzz.oracles.torch.linalg_source import write
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.syntax import Call, Program, walk
@@ -45,9 +43,3 @@ def ignored_vectors(program: Program) -> str | None:
 
 HELPERS = (symmetric, kron_of_stacks)
 """Functions that the text of `linalg_source` may call."""
-
-
-class TorchLinalg(LinalgMethods):
-    """The ops on tensors."""
-
-    compiled = staticmethod(compiling(write, {"torch": torch, **{f.__name__: f for f in HELPERS}}))

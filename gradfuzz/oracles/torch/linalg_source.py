@@ -14,24 +14,8 @@ import numpy as np
 from gradfuzz.oracles.emit.linalg_source import Params, Shape
 from gradfuzz.programs.language.syntax import ParamValue
 
-_NAMES = {
-    "cholesky": "torch.linalg.cholesky",
-    "det": "torch.linalg.det",
-    "eig": "torch.linalg.eig",
-    "eigh": "torch.linalg.eigh",
-    "eigvals": "torch.linalg.eigvals",
-    "eigvalsh": "torch.linalg.eigvalsh",
-    "expm": "torch.linalg.matrix_exp",
-    "inv": "torch.linalg.inv",
-    "lu": "torch.linalg.lu",
-    "outer": "torch.outer",
-    "pinv": "torch.linalg.pinv",
-    "qr": "torch.linalg.qr",
-    "slogdet": "torch.linalg.slogdet",
-    "svd": "torch.linalg.svd",
-    "svdvals": "torch.linalg.svdvals",
-}
-"""Ops of one operand that are a single torch function, perhaps with options."""
+_OTHER_NAME = {"expm": "torch.linalg.matrix_exp", "outer": "torch.outer"}
+"""Ops that are a single function of torch with another name than in `torch.linalg`."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
@@ -39,7 +23,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     x, shape = texts[0], shapes[0]
     match op:
         case "cholesky" | "eigh" | "eigvalsh":
-            return f"{_NAMES[op]}(symmetric({x}){', upper=True' if params.get('upper') else ''})"
+            return f"torch.linalg.{op}(symmetric({x}){', upper=True' if params.get('upper') else ''})"
         case "qr":
             option = ', mode="complete"' if params["mode"] == "complete" else ""
             return f"torch.linalg.qr({x}{option})"
@@ -71,7 +55,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"torch.diagonal({x}, {params['offset']}, -2, -1)"
         case "tril" | "triu":
             return f"torch.{op}({x}{f', {k}' if (k := params['k']) else ''})"
-    return f"{_NAMES[op]}({', '.join(texts)})"
+    return f"{_OTHER_NAME.get(op, f'torch.linalg.{op}')}({', '.join(texts)})"
 
 
 def _order(order: ParamValue) -> str:

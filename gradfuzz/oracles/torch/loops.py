@@ -32,18 +32,8 @@ IMPORTS: Mapping[str, str] = MappingProxyType(
 
 _VIEWS = frozenset(
     {
-        "astype",
-        "broadcast_to",
-        "conj",
-        "diagonal",
-        "imag",
-        "real",
-        "einsum",
-        "index",
-        "index_update",
-        "matrix_power",
-        "permute_dims",
-        "reshape",
+        *("astype", "broadcast_to", "conj", "diagonal", "einsum", "imag", "index", "index_update"),
+        *("matrix_power", "permute_dims", "real", "reshape"),
     }
 )
 """Ops whose result may be their argument or a view of it."""
@@ -51,7 +41,7 @@ _VIEWS = frozenset(
 
 def loop_source(graph: Graph, precision: Precision, style: str) -> tuple[str, str]:
     """The imports and source of `graph` as a function `f` of tensors with globals `torch` and `dtype`."""
-    source = _Writer(TensorEmitter(precision), style).function(separated(graph), "f")
+    source = _TorchLoops(TensorEmitter(precision), style).function(separated(graph), "f")
     return "".join(f"{line}\n" for name, line in IMPORTS.items() if f"{name}(" in source), source
 
 
@@ -75,10 +65,7 @@ class TensorEmitter(TorchEmitter):
 
     def indexed(self, x: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
         """Applies plain ints and slices first, then each tensor as a one-entry index, and drops its axis."""
-        texts = [i.text for i in indices]
-        places = self.places(
-            pattern, [t if i.literal is not None else "" for t, i in zip(texts, indices, strict=True)]
-        )
+        places = self.places(pattern, ["" if i.literal is None else i.text for i in indices])
         selecting = [i.at(ATOM) for i in indices if i.literal is None]
         text, axis = x.at(ATOM), 0
         if any(places):
@@ -112,7 +99,7 @@ class TensorEmitter(TorchEmitter):
         return Piece(f"{x.at(ATOM)}.index_put({place}, {value.text})", result)
 
 
-class _Writer(GraphWriter):
+class _TorchLoops(GraphWriter):
     """Writes loops as `while_loop` or `scan`."""
 
     def __init__(self, emitter: TensorEmitter, style: str) -> None:
@@ -124,9 +111,7 @@ class _Writer(GraphWriter):
         fresh = {n.output for n in graph.nodes if isinstance(n, Equation) and _is_new(n)}
         fresh.update(v for n in graph.nodes if isinstance(n, (Loop, Branch)) for v in n.outputs)
         times = Counter(graph.outputs)
-        return [
-            self.own(scope, a, isinstance(a, Var) and a in fresh and times[a] == 1) for a in graph.outputs
-        ]
+        return [self.own(scope, a, a in fresh and times[a] == 1) for a in graph.outputs]
 
     def own(self, scope: FunctionScope, atom: Atom, fresh: bool = False) -> str:
         """`atom` as a tensor that shares no memory; from rank 2 on also in row-major order."""
@@ -162,9 +147,8 @@ class _Writer(GraphWriter):
             predicate = Piece(name, predicate.type)
         sides = []
         for graph in (node.then, node.otherwise):
-            scope.values.update(
-                {v: self.piece(scope, a) for v, a in zip(graph.inputs, node.operands, strict=True)}
-            )
+            known = zip(graph.inputs, node.operands, strict=True)
+            scope.values.update({v: self.piece(scope, a) for v, a in known})
             self.nodes(scope, graph)
             sides.append([self.emitter.value(self.piece(scope, a)).text for a in graph.outputs])
         for var, then, otherwise in zip(node.outputs, *sides, strict=True):
@@ -191,9 +175,8 @@ class _Writer(GraphWriter):
         carry = inner.name("carry")
         inner.add(f"{_several(carries)} = {carry}")
         self.nodes(inner, node.body)
-        step = self.define(
-            scope, "step", [carry, index], inner, f"{_tuple(self.results(inner, node.body))}, ()"
-        )
+        result = f"{_tuple(self.results(inner, node.body))}, ()"
+        step = self.define(scope, "step", [carry, index], inner, result)
         count = self.piece(scope, node.count)
         trips = count.text if count.literal is not None else f"int({count.text})"
         targets = _tuple([self.new(scope, v) for v in node.carries])
@@ -210,12 +193,8 @@ class _Writer(GraphWriter):
             test = FunctionScope(inner.indent, {count}, [], {})
             names = [test.name(name) for name in (index, *carries)]
             again = self.define(scope, "again", names, test, f"{names[0]} < {count}")
-            params, outputs, extra, start = (
-                [index, *carries],
-                [f"{index} + 1", *outputs],
-                ["_"],
-                ["torch.tensor(0)"],
-            )
+            params, outputs = [index, *carries], [f"{index} + 1", *outputs]
+            extra, start = ["_"], ["torch.tensor(0)"]
         elif node.form == "while":
             assert node.condition is not None, "a loop that tests has a condition"
             outer, names = self.body(scope, node, node.condition)
@@ -225,9 +204,8 @@ class _Writer(GraphWriter):
         else:
             outputs = self.condition_on(inner, node, outputs)
             more = inner.name("more")
-            again = self.define(
-                scope, "again", [more, *params], FunctionScope(inner.indent, set(), [], {}), f"{more}.clone()"
-            )
+            test = FunctionScope(inner.indent, set(), [], {})
+            again = self.define(scope, "again", [more, *params], test, f"{more}.clone()")
             params, extra, start = [more, *params], ["_"], ["torch.tensor(True)"]
         body = self.define(scope, "body", params, inner, _several(outputs))
         targets = _several([*extra, *(self.new(scope, v) for v in node.carries)])
@@ -237,12 +215,8 @@ class _Writer(GraphWriter):
         """Adds the condition of a body-first loop on its new carries; returns it and the body's outputs."""
         assert node.condition is not None, "a body-first loop has a condition"
         shared = len(node.constants)
-        inner.values.update(
-            {
-                v: inner.values[same]
-                for v, same in zip(node.condition.inputs[:shared], node.body.inputs, strict=False)
-            }
-        )
+        pairs = zip(node.condition.inputs[:shared], node.body.inputs, strict=False)
+        inner.values.update({v: inner.values[same] for v, same in pairs})
         names = []
         for var, text in zip(node.condition.inputs[shared:], outputs, strict=True):
             if text.isidentifier():
@@ -271,9 +245,8 @@ def separated(graph: Graph) -> Graph:
                 for floats in (False, True):
                     kept = [k for k, v in enumerate(node.outputs) if v.type.is_inexact == floats]
                     then, otherwise = (_computing(side, [side.outputs[k] for k in kept]) for side in sides)
-                    part = replace(
-                        node, then=then, otherwise=otherwise, outputs=tuple(node.outputs[k] for k in kept)
-                    )
+                    outputs = tuple(node.outputs[k] for k in kept)
+                    part = replace(node, then=then, otherwise=otherwise, outputs=outputs)
                     nodes += [part] if kept else []
             case Equation():
                 nodes.append(node)
@@ -294,18 +267,13 @@ def _is_flags(node: Branch) -> bool:
     """Whether a branch returns only ints and bools, and both sides can run for any predicate."""
     if any(v.type.is_inexact for v in node.outputs):
         return False
-    return all(
-        _is_flags(n) if isinstance(n, Branch) else _never_fails(n)
-        for n in (*node.then.nodes, *node.otherwise.nodes)
-    )
+    inside = (*node.then.nodes, *node.otherwise.nodes)
+    return all(_is_flags(n) if isinstance(n, Branch) else _never_fails(n) for n in inside)
 
 
 def _never_fails(node: Equation | Loop) -> bool:
-    return (
-        isinstance(node, Equation)
-        and node.op not in ("index", "index_update", "remainder")
-        and not OPS[node.op].indices
-    )
+    may_fail = ("index", "index_update", "remainder")
+    return isinstance(node, Equation) and node.op not in may_fail and not OPS[node.op].indices
 
 
 def _is_new(node: Equation) -> bool:

@@ -1,4 +1,7 @@
-"""The ops of the table on torch tensors. All are out of place, so that autograd and `torch.func` see them."""
+"""The ops of the table on torch tensors. All are out of place, so that autograd and `torch.func` see them.
+
+Linear algebra, tensor ops and elementwise functions run the very text that a reproducer shows.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,16 @@ import torch
 
 from gradfuzz.errors import DomainError
 from gradfuzz.oracles.emit import elementwise_source
-from gradfuzz.oracles.torch.linalg import TorchLinalg
-from gradfuzz.oracles.torch.tensors import TorchTensors
+from gradfuzz.oracles.emit.linalg_source import LinalgMethods, compiling
+from gradfuzz.oracles.emit.tensor_source import TensorMethods
+from gradfuzz.oracles.torch import linalg, linalg_source, tensors_source
+from gradfuzz.oracles.torch.emit import torch_name
 from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
+from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
@@ -34,14 +40,13 @@ def _function(name: str) -> Callable[..., Any] | None:
     return elementwise_source.function("torch", FUNCTIONS[name], {"torch": torch})
 
 
-class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
+class TorchNamespace(LinalgMethods, TensorMethods, Namespace):
     """Tensors of one precision; a scalar has no axes. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
 
-    pow = staticmethod(torch.pow)
-    abs = staticmethod(torch.abs)
-    conj = staticmethod(torch.conj)
-    real = staticmethod(torch.real)
-    sign = staticmethod(torch.sign)
+    compiled = staticmethod(
+        compiling(linalg_source.write, {"torch": torch, **{f.__name__: f for f in linalg.HELPERS}})
+    )
+    tensor_op = staticmethod(compiling(tensors_source.write, {"torch": torch}))
     negative = staticmethod(operator.neg)
     add = staticmethod(operator.add)
     subtract = staticmethod(operator.sub)
@@ -64,11 +69,17 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
             "bool": torch.bool,
         }
 
+    def __getattr__(self, name: str) -> Any:
+        if name in OPS and name not in FUNCTIONS:  # an op without a method is a function of torch
+            return self._of_tensors(getattr(torch, torch_name(name)))
+        return super().__getattr__(name)
+
+    def _of_tensors(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args, **params: function(*map(self.operand, args), **params)
+
     def elementwise(self, row: Function) -> Callable[..., Any]:
         function = _function(row.name)
-        if function is None:
-            return composed(self, row)
-        return lambda *args, **params: function(*map(self.tensor, args), **params)
+        return composed(self, row) if function is None else self._of_tensors(function)
 
     def constant(self, value: float | int | complex) -> torch.Tensor:
         if isinstance(value, complex):
@@ -76,25 +87,14 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
         return torch.tensor(float(value), dtype=self.dtype)
 
     def array(self, value: ArrayConst) -> torch.Tensor:
-        return torch.tensor([entry.value for entry in value.values], dtype=self._dtypes[value.dtype]).reshape(
-            value.shape
-        )
+        entries = [entry.value for entry in value.values]
+        return torch.tensor(entries, dtype=self._dtypes[value.dtype]).reshape(value.shape)
 
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)
 
-    def tensor(self, value: Any) -> torch.Tensor:
-        """`value`, which may be a plain int or bool, as a tensor."""
+    def operand(self, value: Any) -> torch.Tensor:
         return value if isinstance(value, torch.Tensor) else torch.tensor(value)
-
-    def maximum(self, a: Any, b: Any) -> torch.Tensor:
-        return torch.maximum(self.tensor(a), self.tensor(b))
-
-    def minimum(self, a: Any, b: Any) -> torch.Tensor:
-        return torch.minimum(self.tensor(a), self.tensor(b))
-
-    def complex(self, re: torch.Tensor, im: torch.Tensor) -> torch.Tensor:
-        return torch.complex(re, im)
 
     def imag(self, x: torch.Tensor) -> torch.Tensor:
         return torch.imag(x) if x.is_complex() else torch.zeros_like(x)
@@ -103,22 +103,10 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
         return torch.pow(x, n)
 
     def remainder(self, a: Any, b: Any) -> torch.Tensor:
-        divisor = self.tensor(b)
+        divisor = self.operand(b)
         if not bool(torch.all(divisor != 0)):
             raise DomainError(f"remainder by {divisor.tolist()}; the divisor must not be 0")
-        return torch.remainder(self.tensor(a), divisor)
-
-    def where(self, condition: Any, a: Any, b: Any) -> torch.Tensor:
-        return torch.where(self.tensor(condition), a, b)
-
-    def logical_and(self, a: Any, b: Any) -> torch.Tensor:
-        return torch.logical_and(self.tensor(a), self.tensor(b))
-
-    def logical_or(self, a: Any, b: Any) -> torch.Tensor:
-        return torch.logical_or(self.tensor(a), self.tensor(b))
-
-    def logical_not(self, a: Any) -> torch.Tensor:
-        return torch.logical_not(self.tensor(a))
+        return torch.remainder(self.operand(a), divisor)
 
     # Reductions. Torch reads an empty list of axes as "all", so it never gets one ---------------------------
 
@@ -145,25 +133,25 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
     # Shapes -------------------------------------------------------------------------------------------------
 
     def astype(self, x: Any, *, dtype: ParamValue) -> torch.Tensor:
-        return self.tensor(x).to(self._dtypes[dtype])
+        return self.operand(x).to(self._dtypes[dtype])
 
     def reshape(self, x: Any, *, shape: Sequence[int]) -> torch.Tensor:
-        return torch.reshape(self.tensor(x), tuple(shape))
+        return torch.reshape(self.operand(x), tuple(shape))
 
     def broadcast_to(self, x: Any, *, shape: Sequence[int]) -> torch.Tensor:
-        return torch.broadcast_to(self.tensor(x), tuple(shape))
+        return torch.broadcast_to(self.operand(x), tuple(shape))
 
     def permute_dims(self, x: Any, *, axes: Sequence[int]) -> torch.Tensor:
-        return torch.permute(self.tensor(x), tuple(axes))
+        return torch.permute(self.operand(x), tuple(axes))
 
     def flip(self, x: torch.Tensor, *, axis: int) -> torch.Tensor:
         return torch.flip(x, (axis,))
 
     def concat(self, *arrays: Any, axis: int) -> torch.Tensor:
-        return torch.cat([self.tensor(a) for a in arrays], dim=axis)
+        return torch.cat([self.operand(a) for a in arrays], dim=axis)
 
     def stack(self, *arrays: Any, axis: int) -> torch.Tensor:
-        return torch.stack([self.tensor(a) for a in arrays], dim=axis)
+        return torch.stack([self.operand(a) for a in arrays], dim=axis)
 
     def index(self, x: torch.Tensor, *indices: int, pattern: ParamValue) -> torch.Tensor:
         return x[index_key(pattern, indices)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import as_port
-from gradfuzz.oracles.torch.script import source
+from gradfuzz.oracles.torch.script import script
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 
 LIMITS = DialectLimits(
@@ -19,15 +19,5 @@ def unsupported(shown: ReproducerInput) -> str | None:
 
 
 def port(shown: ReproducerInput) -> str:
-    title = shown.title("torch")
-    return as_port(
-        source(
-            shown.question,
-            shown.place,
-            "torch:eager",
-            shown.expected,
-            shown.allowed,
-            shown.across,
-            title,
-        )
-    )
+    asked = shown.question, shown.place, "torch:eager", shown.expected, shown.allowed, shown.across
+    return as_port(script(*asked, title=shown.title("torch")))

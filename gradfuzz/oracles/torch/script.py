@@ -19,26 +19,28 @@ COMPILED = "compile:"
 _UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
 
 
-def source(
+def script(
     question: Question,
     point_index: int,
     oracle_name: str,
     expected: Mapping[str, Array],
-    allowed: Mapping[str, Array] | None,
+    allowed: Mapping[str, Array] | None = None,
     across: Across | None = None,
     title: str = "",
     *,
     dtypes: bool = False,
 ) -> str:
-    """The whole script; see `gradfuzz.oracles.torch.ways.script`. It does not import torch here."""
+    """A script that asks torch the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
+
+    `oracle_name` is the entry point. The script computes the expected values itself; `expected` only sets the
+    scale of the bound without `allowed`. Torch is not imported here.
+    """
     way = oracle_name.removeprefix("torch:")
     backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     floats = "float32" if _is_widened(question) else None
-    if backend is not None:
-        imports, function = "", TorchEmitter(question.precision, bare=False).function(question.program, "f")
-    elif oracle_name in _UNROLLED:
+    if backend is not None or oracle_name in _UNROLLED:
         # Torch's forward mode widens a float32 scalar beside a plain number; the oracle has only tensors.
-        bare = question.precision == "float64" or "fwd" not in question.modes
+        bare = backend is None and (question.precision == "float64" or "fwd" not in question.modes)
         imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
     else:
         imports, function = loop_source(lower(question.program), question.precision, way)
@@ -49,11 +51,9 @@ def source(
         imports += "from torch.autograd import forward_ad\n"
     imports = f"import torch\n{imports}"
     title = title or f"The derivative of this function by torch ({way}) is not the true one."
+    dtype = f"dtype = torch.{question.precision}\n"
     parts = [
-        (
-            f"{heading(question, title, 'torch', imports)}dtype ="
-            f" torch.{question.precision}\n{inputs_source(question, point_index, floats)}"
-        ),
+        f"{heading(question, title, 'torch', imports)}{dtype}{inputs_source(question, point_index, floats)}",
         *([columns_source(question, point_index, way, floats)] if batched else []),
         *helpers,
         f'{function}\n\nf = torch.compile(f, backend="{backend}")\n' if backend else function,
@@ -97,10 +97,8 @@ def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     widened = _is_widened(question)
     own = ", dtype=dtype" if widened else ""
     ws = f"[None if w is None else torch.tensor({'spread(w)' if outside else 'w'}{own}) for w in weights]"
-    vs = (
-        f"[torch.tensor({'spread(directions[name])' if outside else 'directions[name]'}{own}) for name in"
-        " wrt]"
-    )
+    v = "spread(directions[name])" if outside else "directions[name]"
+    vs = f"[torch.tensor({v}{own}) for name in wrt]"
     text = gradient_source(
         question,
         way,
@@ -125,38 +123,30 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     own = ", dtype=dtype" if widened else ""
     lines = ["def gradient():", "    point = {"]
     for p in program.params:
-        scalar = plain and not p.type.is_float and not p.type.shape
-        lines += [
-            f'        "{p.name}": '
-            + (
-                f'inputs["{p.name}"].item(),'
-                if scalar
-                else f'torch.tensor(inputs["{p.name}"]{own if p.type.is_float else ""}),'
-            )
-        ]
+        value = f'torch.tensor(inputs["{p.name}"]{own if p.type.is_float else ""})'
+        if plain and not p.type.is_float and not p.type.shape:
+            value = f'inputs["{p.name}"].item()'
+        lines += [f'        "{p.name}": {value},']
     lines += ["    }"]
+    outputs = "[f(*point.values())]" if single else "f(*point.values())"
     used: list[str] = []
     if not question.modes:
-        lines += [f"    outputs = {'[f(*point.values())]' if single else 'f(*point.values())'}"]
+        lines += [f"    outputs = {outputs}"]
         value = "torch.as_tensor(output).double().numpy(force=True)" if widened else "np.asarray(output)"
         lines += [f'    return {{f"output {{k}}": {value} for k, output in enumerate(outputs)}}']
         return "\n".join(lines) + "\n", used
     if question.modes == ("rev",) and oracle_name not in ("torch:func", "torch:jacobian"):
         lines += ["    xs = [point[name].requires_grad_() for name in wrt]"]
         lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
-        call, used = (
-            f"reverse(zip({'[f(*point.values())]' if single else 'f(*point.values())'}, ws), xs, False)",
-            [_helper("reverse")],
-        )
+        call, used = f"reverse(zip({outputs}, ws), xs, False)", [_helper("reverse")]
     else:
         call, used = _derivative(question, oracle_name)
         result = "f(*{**point, **dict(zip(wrt, xs))}.values())"
         lines += ["", "    def of_wrt(*xs):", f"        return {f'({result},)' if single else result}", ""]
         lines += ["    xs = [point[name] for name in wrt]"]
         lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
-        lines += (
-            [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"] if question.order > 1 else []
-        )
+        if question.order > 1:
+            lines += [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"]
     slope = "slope.double()" if widened else "slope"
     lines += [
         f"    slopes = {call}",

@@ -14,7 +14,7 @@ import importlib
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import torch
@@ -23,17 +23,17 @@ from torch._dynamo.exc import TorchDynamoException
 from torch.autograd import forward_ad
 
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Traits
-from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_autograd, by_reverse
-from gradfuzz.oracles.torch.emit import HELPERS
+from gradfuzz.oracles.torch.derivatives import Function
 from gradfuzz.oracles.torch.loops import IMPORTS, loop_source
-from gradfuzz.oracles.torch.namespace import dtype_of
-from gradfuzz.oracles.torch.unrolled import TorchOracle, argument, summary, tensor, unrolled
+from gradfuzz.oracles.torch.unrolled import TorchOracle, by_either, executed, of_wrt, summary, traced
 from gradfuzz.programs.graphs.graph import Graph, Loop, Var
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.text.parse import parse
 
 Style = Literal["while_loop", "scan"]
+
+_SCAN_COUNTS = "torch's scan runs a number of trips known before it starts"
 
 
 class Structured(TorchOracle):
@@ -45,6 +45,7 @@ class Structured(TorchOracle):
 
     traits = Traits(sampling_stride=32)
     """More than a second for each question: torch compiles the loop anew."""
+    differentiate = staticmethod(by_either)
 
     def __init__(self, style: Style) -> None:
         self.name = f"torch:{style}"
@@ -61,10 +62,7 @@ class Structured(TorchOracle):
             return "the program has no loop"
         if self.style == "scan":
             if any(loop.form != "for" for loop in loops):
-                return (
-                    "torch's scan runs a number of trips known before it starts; this program has a loop that"
-                    " a condition ends"
-                )
+                return f"{_SCAN_COUNTS}; this program has a loop that a condition ends"
             if any(isinstance(loop.count, Var) for loop in loops if loop not in graph.nodes):
                 return "torch's scan inside a loop needs a constant number of trips"
         return _missing(self.style, question.modes)
@@ -80,25 +78,13 @@ class Structured(TorchOracle):
 
         def make(question: Question, point: Point) -> Function:
             nonlocal last
-            trace = _trace(question, point)
+            trace = traced(question, point)
             if self.style == "scan" and last is not None and trace != last:
                 torch.compiler.reset()  # nor traces of another length
             last = trace
-            return _function(run, question, point)
+            return of_wrt(run, question, point, torch.as_tensor)
 
         return [self.attempt(question, point, make) for point in question.points]
-
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        if "fwd" in modes:
-            return by_autograd(f, xs, weights, directions, modes)
-        return by_reverse(f, xs, weights, directions, len(modes))
 
 
 def structured_ways() -> list[Oracle]:
@@ -123,38 +109,7 @@ def _constructs(style: str) -> Mapping[str, Any] | None:
 def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., Any]:
     """`graph` as a Python function of tensors."""
     _, source = loop_source(graph, precision, style)
-    names = {"torch": torch, "dtype": dtype_of(precision), **(_constructs(style) or {})}
-    exec("\n".join(HELPERS.values()), names)  # noqa: S102 - a constant of ours
-    exec(compile(source, f"<torch:{style}>", "exec"), names)  # noqa: S102 - our own text, of a program that has been checked
-    function: Callable[..., Any] = names["f"]
-    return function
-
-
-def _trace(question: Question, point: Point) -> list[int]:
-    """The decisions and trip counts at a point.
-
-    Torch has no trip limit, so the interpreter runs first; raises `TripLimitError` where a loop does not end.
-    """
-    trace: list[int] = []
-    with torch.no_grad():
-        unrolled(question, point, trace)(
-            *[tensor(point.inputs[name], question.precision) for name in question.wrt]
-        )
-    return trace
-
-
-def _function(run: Callable[..., Any], question: Question, point: Point) -> Function:
-    """`run` as a function of the tensors in `question.wrt`; the other inputs are constant tensors."""
-    constants = {
-        p.name: torch.as_tensor(argument(point.inputs[p.name], p.type, question.precision))
-        for p in question.program.params
-    }
-
-    def f(*xs: torch.Tensor) -> Sequence[Any]:
-        outputs = run(**{**constants, **dict(zip(question.wrt, xs, strict=True))})
-        return outputs if isinstance(outputs, tuple) else (outputs,)
-
-    return f
+    return executed(source, f"<torch:{style}>", precision, _constructs(style) or {})
 
 
 _PROBE = "def f(x):\n    acc = x * 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n"
@@ -175,9 +130,7 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
                 with forward_ad.dual_level():
                     if forward_ad.unpack_dual(run(forward_ad.make_dual(x, one))).tangent is None:
                         return f"torch's {style} has no forward mode: it returns no tangent"
-                by_autograd(lambda x: (run(x),), [x], [one], [one], modes)
-            else:
-                by_reverse(lambda x: (run(x),), [x], [one], [one], len(modes))
+            by_either(lambda x: (run(x),), [x], [one], [one], modes)
         except Exception as error:  # noqa: BLE001 - any failure on a loop of one multiplication means that torch has no such derivative
             return f"torch's {style} has no derivative of modes {', '.join(modes)}: {summary(error)}"
     return None
@@ -186,12 +139,8 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """No warnings, no log lines, and no limit on how often the constructs are traced."""
-    handlers = [
-        h
-        for name in tuple(logging.root.manager.loggerDict)
-        if name.startswith("torch")
-        for h in logging.getLogger(name).handlers
-    ]
+    loggers = [name for name in logging.root.manager.loggerDict if name.startswith("torch")]
+    handlers = [handler for name in loggers for handler in logging.getLogger(name).handlers]
     limits = {name: 1 << 20 for name in _TRACE_LIMITS if hasattr(dynamo_config, name)}
     for handler in handlers:
         handler.addFilter(_silent)
@@ -204,11 +153,8 @@ def undisturbed() -> Iterator[None]:
             handler.removeFilter(_silent)
 
 
-_TRACE_LIMITS = (
-    "recompile_limit",
-    "accumulated_recompile_limit",
-    "cache_size_limit",
-    "accumulated_cache_size_limit",
+_TRACE_LIMITS = tuple(
+    f"{of_all}{limit}_limit" for limit in ("recompile", "cache_size") for of_all in ("", "accumulated_")
 )
 """Dynamo's limits, by newer and older names; beyond them it runs differently, silently or with an error."""
 

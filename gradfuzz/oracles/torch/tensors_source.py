@@ -64,11 +64,9 @@ def _gathering(op: str, texts: Sequence[str], shapes: Sequence[Shape], axis: Any
     row = indices if len(places) == 1 else f"torch.reshape({indices}, (-1,))"
     before, after = shape[:axis], shape[axis + 1 :]
     if op == "scatter_add":
-        added = (
-            updates[0]
-            if len(places) == 1
-            else f"torch.reshape({updates[0]}, {(*before, math.prod(places), *after)})"
-        )
+        (added,) = updates
+        if len(places) != 1:
+            added = f"torch.reshape({added}, {(*before, math.prod(places), *after)})"
         return f"torch.index_add({x}, {axis}, {row}, {added})"
     taken = f"torch.index_select({x}, {axis}, {row})"
     return taken if len(places) == 1 else f"torch.reshape({taken}, {(*before, *places, *after)})"
@@ -83,11 +81,8 @@ def _padded(x: str, padding: Sequence[tuple[int, int]]) -> str:
 
 def _window_sum(x: str, shape: Shape, params: Params) -> str:
     rank = len(shape)
-    window, strides, padding = (
-        params["window"],
-        strides_of(params["strides"], rank),
-        padding_of(params["padding"], rank),
-    )
+    window, strides = params["window"], strides_of(params["strides"], rank)
+    padding = padding_of(params["padding"], rank)
     assert isinstance(window, tuple), "the type checker lets no other window through"
     sizes = [before + n + after for n, (before, after) in zip(shape, padding, strict=True)]
     if 0 in sizes:  # no place for a window: unfold would refuse

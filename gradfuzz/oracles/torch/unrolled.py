@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import abc
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,19 +15,26 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.torch.derivatives import (
+    Differentiated,
     Function,
     Tensors,
+    Weights,
     by_autograd,
     by_func,
     by_jacobians,
     by_reverse,
 )
+from gradfuzz.oracles.torch.emit import HELPERS
 from gradfuzz.oracles.torch.linalg import ignored_vectors
 from gradfuzz.oracles.torch.namespace import TorchNamespace, dtype_of
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.types import Type
+
+Derivative = Callable[[Function, Tensors, Weights, Tensors, Sequence[str]], Differentiated]
+"""(f, xs, weights, directions, modes) -> (outputs, gradient)."""
+Make = Callable[[Question, Point], Function]
 
 
 class TorchOracle(Oracle):
@@ -42,6 +49,7 @@ class TorchOracle(Oracle):
         re.IGNORECASE,
     )
     """Messages of other exceptions that mean the same."""
+    differentiate: Derivative
 
     def supports(self, question: Question) -> str | None:
         missing = missing_op(question.program) or refused_op(question.program, question.precision)
@@ -59,9 +67,7 @@ class TorchOracle(Oracle):
         """One answer per point of a question that is supported."""
         return [self.attempt(question, point, unrolled) for point in question.points]
 
-    def attempt(
-        self, question: Question, point: Point, make: Callable[[Question, Point], Function]
-    ) -> Answer:
+    def attempt(self, question: Question, point: Point, make: Make) -> Answer:
         """The answer at one point; `make` makes the program a function of the tensors in `question.wrt`."""
         try:
             f = make(question, point)
@@ -69,11 +75,8 @@ class TorchOracle(Oracle):
             if not question.modes:
                 return Answer("ok", arrays(f(*xs)))
             weights = [None if w is None else tensor(w, question.precision) for w in question.weights]
-            directions = [
-                tensor(question.directions[name], question.precision)
-                for name in question.wrt
-                if question.order > 1
-            ]
+            names = question.wrt if question.order > 1 else ()
+            directions = [tensor(question.directions[name], question.precision) for name in names]
             outputs, gradient = self.differentiate(f, xs, weights, directions, question.modes)
             return Answer("ok", arrays(outputs), dict(zip(question.wrt, arrays(gradient), strict=True)))
         except GradfuzzError as error:
@@ -81,17 +84,6 @@ class TorchOracle(Oracle):
         except Exception as error:  # noqa: BLE001 - whatever the library raises is its answer
             limited = isinstance(error, self.limits) or self.refusals.search(str(error)) is not None
             return Answer("unsupported" if limited else "error", message=summary(error))
-
-    @abc.abstractmethod
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        """The outputs of `f` and its gradient."""
 
 
 def nested_forward(question: Question) -> str | None:
@@ -101,42 +93,35 @@ def nested_forward(question: Question) -> str | None:
     return None
 
 
-class Eager(TorchOracle):
+def by_either(
+    f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]
+) -> Differentiated:
     """torch.autograd: `grad` for reverse steps, dual numbers for a forward step."""
+    if "fwd" in modes:
+        return by_autograd(f, xs, weights, directions, modes)
+    return by_reverse(f, xs, weights, directions, len(modes))
+
+
+def _with_outputs(gradient: Callable[..., Tensors]) -> Derivative:
+    """A function that returns the gradient alone, as one that also returns the outputs."""
+    return lambda f, *asked: (f(*asked[0]), gradient(f, *asked))
+
+
+class Eager(TorchOracle):
+    """torch.autograd."""
 
     name = "torch:eager"
+    differentiate = staticmethod(by_either)
 
     def supports(self, question: Question) -> str | None:
         return nested_forward(question) or super().supports(question)
-
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        if "fwd" in modes:
-            return by_autograd(f, xs, weights, directions, modes)
-        return by_reverse(f, xs, weights, directions, len(modes))
 
 
 class Func(TorchOracle):
     """torch.func: vjp, grad, jvp and jacfwd, nested in any order."""
 
     name = "torch:func"
-
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        outputs = f(*xs)
-        return outputs, by_func(f, xs, weights, directions, modes)
+    differentiate = staticmethod(_with_outputs(by_func))
 
 
 class Jacobian(TorchOracle):
@@ -144,20 +129,10 @@ class Jacobian(TorchOracle):
 
     name = "torch:jacobian"
     traits = Traits(sampling_stride=4)
+    differentiate = staticmethod(_with_outputs(by_jacobians))
 
     def supports(self, question: Question) -> str | None:
         return question.too_many_slopes or super().supports(question)
-
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        outputs = f(*xs)
-        return outputs, by_jacobians(f, xs, weights, directions, modes)
 
 
 def unrolled(question: Question, point: Point, trace: list[int] | None = None) -> Function:
@@ -169,12 +144,48 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
     constants = {p.name: argument(point.inputs[p.name], p.type, question.precision) for p in program.params}
 
     def f(*xs: torch.Tensor) -> tuple[Any, ...]:
-        namespace = TorchNamespace(
-            question.precision
-        )  # of this run alone: it caches decompositions with their graphs
-        return interpret(
-            program, {**constants, **dict(zip(question.wrt, xs, strict=True))}, namespace, trace=trace
-        )
+        namespace = TorchNamespace(question.precision)  # of this run alone: it caches decompositions
+        inputs = {**constants, **dict(zip(question.wrt, xs, strict=True))}
+        return interpret(program, inputs, namespace, trace=trace)
+
+    return f
+
+
+def traced(question: Question, point: Point) -> list[int]:
+    """The decisions and trip counts at a point.
+
+    Torch has no trip limit, so the interpreter runs first; raises `TripLimitError` where a loop does not end.
+    """
+    trace: list[int] = []
+    with torch.no_grad():
+        xs = [tensor(point.inputs[name], question.precision) for name in question.wrt]
+        unrolled(question, point, trace)(*xs)
+    return trace
+
+
+def executed(
+    source: str, file: str, precision: Precision, constructs: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[..., Any]:
+    """The function `f` of our own text, of a program that has been checked."""
+    names: dict[str, Any] = {"torch": torch, "dtype": dtype_of(precision), **constructs}
+    exec("\n".join(HELPERS.values()), names)  # noqa: S102 - a constant of ours
+    exec(compile(source, file, "exec"), names)  # noqa: S102 - see above
+    function: Callable[..., Any] = names["f"]
+    return function
+
+
+def of_wrt(
+    run: Callable[..., Any], question: Question, point: Point, convert: Callable[[Any], Any] = lambda x: x
+) -> Function:
+    """`run` as a function of the tensors in `question.wrt`; `convert` is applied to the other inputs."""
+    constants = {
+        p.name: convert(argument(point.inputs[p.name], p.type, question.precision))
+        for p in question.program.params
+    }
+
+    def f(*xs: torch.Tensor) -> Sequence[Any]:
+        outputs = run(*{**constants, **dict(zip(question.wrt, xs, strict=True))}.values())
+        return outputs if isinstance(outputs, tuple) else (outputs,)
 
     return f
 
@@ -212,10 +223,8 @@ def _array(value: torch.Tensor) -> Array:
 def summary(error: BaseException) -> str:
     """The type and first line of the exception, and of one that it wraps."""
     text = str(error).strip()
+    if not text:
+        return type(error).__name__
     first = text.partition("\n")[0][:300]
     inner = re.search(r": got (\w+\(.{1,300}?\))$", text, re.MULTILINE)
-    return (
-        f"{type(error).__name__}: {first}" + (f": {inner[1]}" if inner else "")
-        if text
-        else type(error).__name__
-    )
+    return f"{type(error).__name__}: {first}" + (f": {inner[1]}" if inner else "")

@@ -15,9 +15,9 @@ import torch
 
 from gradfuzz.oracles.base import Answer, Point, Question, Traits
 from gradfuzz.oracles.engine.summed import of_a_sum
-from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_autograd, by_func, by_reverse
+from gradfuzz.oracles.torch.derivatives import Differentiated, Function, Tensors, Weights, by_func
 from gradfuzz.oracles.torch.namespace import TorchNamespace
-from gradfuzz.oracles.torch.unrolled import TorchOracle, argument, nested_forward
+from gradfuzz.oracles.torch.unrolled import TorchOracle, argument, by_either, nested_forward
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
 
@@ -34,7 +34,8 @@ class _Batched(TorchOracle):
     """More messages by which vmap says that it cannot do something."""
 
     def answers(self, question: Question) -> list[Answer]:
-        layout = layout_of([point.inputs for point in question.points])
+        points = [point.inputs for point in question.points]
+        layout = layout_of(points)
         differing = [
             p.name
             for p in question.program.params
@@ -46,19 +47,14 @@ class _Batched(TorchOracle):
                 f" {', '.join(differing)}"
             )
             return [Answer("unsupported", message=message) for _ in question.points]
-        points = [point.inputs for point in question.points]
         whole = Point({p.name: layout.column(points, p.name) for p in question.program.params})
         answer = self.attempt(question, whole, lambda question, point: _Mapped(question, point, layout))
         if answer.status != "ok":
             return [answer for _ in question.points]
-        places = [layout.instance(k) for k in range(len(question.points))]
+        values, slopes = answer.values, answer.gradient.items()
         return [
-            Answer(
-                "ok",
-                tuple(y[at] for y in answer.values),
-                {name: g[at] for name, g in answer.gradient.items()},
-            )
-            for at in places
+            Answer("ok", tuple(y[at] for y in values), {name: g[at] for name, g in slopes})
+            for at in map(layout.instance, range(len(points)))
         ]
 
 
@@ -69,40 +65,30 @@ class _Mapped:
         self.question = question
         self.layout = layout
         self.names = [p.name for p in question.program.params]
-        self.columns = {
-            p.name: argument(columns.inputs[p.name], p.type, question.precision)
-            for p in question.program.params
-        }
+        self.columns = [
+            argument(columns.inputs[p.name], p.type, question.precision) for p in question.program.params
+        ]
 
     def one(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         """The program at one instance of all its parameters."""
-        namespace = TorchNamespace(
-            self.question.precision
-        )  # of this run alone: it caches decompositions with their graphs
+        namespace = TorchNamespace(self.question.precision)  # of this run alone: it caches decompositions
         outputs = interpret(self.question.program, dict(zip(self.names, arguments, strict=True)), namespace)
         return tuple(torch.as_tensor(y) for y in outputs)
 
     def with_inputs(self, arguments: Sequence[Any], xs: Tensors) -> list[Any]:
         """All arguments, with those in `wrt` replaced by `xs`."""
-        return list(
-            {
-                **dict(zip(self.names, arguments, strict=True)),
-                **dict(zip(self.question.wrt, xs, strict=True)),
-            }.values()
-        )
+        whole = dict(zip(self.names, arguments, strict=True))
+        return list({**whole, **dict(zip(self.question.wrt, xs, strict=True))}.values())
 
     def mapped(self, g: Callable[..., Any], aligned: Sequence[str] = ()) -> Callable[..., Any]:
         """`g`, a function of one instance of all parameters, under vmap; those in `aligned` have all axes."""
         for axis in reversed(self.layout.sizes):
-            g = torch.func.vmap(
-                g, tuple(0 if n in aligned or axis in self.layout.axes[n] else None for n in self.names)
-            )
+            axes = [0 if n in aligned or axis in self.layout.axes[n] else None for n in self.names]
+            g = torch.func.vmap(g, tuple(axes))
         return g
 
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        outputs: tuple[torch.Tensor, ...] = self.mapped(self.one)(
-            *self.with_inputs(list(self.columns.values()), xs)
-        )
+        outputs: tuple[torch.Tensor, ...] = self.mapped(self.one)(*self.with_inputs(self.columns, xs))
         return outputs
 
     def spread(self, x: torch.Tensor, own: Sequence[str]) -> torch.Tensor:
@@ -111,64 +97,57 @@ class _Mapped:
         return x[at].expand(*self.layout.shape, *x.shape[len(own) :]).clone()
 
 
-class Vmap(_Batched):
-    """The mapped derivative."""
+def _mapped_derivative(
+    f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]
+) -> Differentiated:
+    """The derivative of one instance, mapped."""
+    assert isinstance(f, _Mapped), "answers makes no other"
 
-    name = "torch:vmap"
+    def derivative(*arguments: Any) -> Differentiated:
+        def of_wrt(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return f.one(*f.with_inputs(arguments, xs))
 
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        assert isinstance(f, _Mapped), "answers makes no other"
+        at = [arguments[f.names.index(name)] for name in f.question.wrt]
+        return of_wrt(*at), tuple(by_func(of_wrt, at, weights, directions, modes))
 
-        def derivative(*arguments: Any) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
-            def of_wrt(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-                return f.one(*f.with_inputs(arguments, xs))
-
-            at = [arguments[f.names.index(name)] for name in f.question.wrt]
-            return of_wrt(*at), tuple(by_func(of_wrt, at, weights, directions, modes))
-
-        outputs, gradient = f.mapped(derivative)(*f.with_inputs(list(f.columns.values()), xs))
-        return outputs, gradient
+    outputs, gradient = f.mapped(derivative)(*f.with_inputs(f.columns, xs))
+    return outputs, gradient
 
 
-class GradOfVmap(_Batched):
+def _derivative_of_mapped(
+    f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]
+) -> Differentiated:
     """The derivative of the mapped function.
 
     Inputs that are differentiated have all axes, so their gradients are those of the instances.
     """
+    assert isinstance(f, _Mapped), "answers makes no other"
+    wrt, mapped = f.question.wrt, f.mapped(f.one, f.question.wrt)
+
+    def whole(*xs: torch.Tensor) -> Sequence[Any]:
+        outputs: Sequence[Any] = mapped(*f.with_inputs(f.columns, xs))
+        return outputs
+
+    aligned = [f.spread(x, f.layout.axes[name]) for name, x in zip(wrt, xs, strict=True)]
+    factors = [None if w is None else f.spread(w, ()) for w in weights]
+    return by_either(whole, aligned, factors, [f.spread(v, ()) for v in directions], modes)
+
+
+class Vmap(_Batched):
+    """The mapped derivative."""
+
+    name = "torch:vmap"
+    differentiate = staticmethod(_mapped_derivative)
+
+
+class GradOfVmap(_Batched):
+    """The derivative of the mapped function."""
 
     name = "torch:grad_of_vmap"
+    differentiate = staticmethod(_derivative_of_mapped)
 
     def answers(self, question: Question) -> list[Answer]:
         return of_a_sum(super().answers(question))
 
     def supports(self, question: Question) -> str | None:
         return nested_forward(question) or super().supports(question)
-
-    def differentiate(
-        self,
-        f: Function,
-        xs: Tensors,
-        weights: Sequence[torch.Tensor | None],
-        directions: Tensors,
-        modes: Sequence[str],
-    ) -> tuple[Sequence[Any], Tensors]:
-        assert isinstance(f, _Mapped), "answers makes no other"
-        wrt, mapped = f.question.wrt, f.mapped(f.one, f.question.wrt)
-
-        def whole(*xs: torch.Tensor) -> Sequence[Any]:
-            outputs: Sequence[Any] = mapped(*f.with_inputs(list(f.columns.values()), xs))
-            return outputs
-
-        aligned = [f.spread(x, f.layout.axes[name]) for name, x in zip(wrt, xs, strict=True)]
-        factors = [None if w is None else f.spread(w, ()) for w in weights]
-        along = [f.spread(v, ()) for v in directions]
-        if "fwd" in modes:
-            return by_autograd(whole, aligned, factors, along, modes)
-        return by_reverse(whole, aligned, factors, along, len(modes))

@@ -16,11 +16,10 @@ Torch is imported when these oracles are requested.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from gradfuzz.errors import MissingExtraError, UsageError
-from gradfuzz.oracles.base import Array, Oracle, Question
+from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import device
+from gradfuzz.oracles.torch.script import script as script
 
 
 def ways() -> list[Oracle]:
@@ -48,23 +47,3 @@ def settle() -> None:
         if not torch.cuda.is_available():
             raise UsageError("torch finds no CUDA device here; leave --device away to ask it on the CPU")
         torch.set_default_device("cuda")
-
-
-def script(
-    question: Question,
-    point_index: int,
-    oracle_name: str,
-    expected: Mapping[str, Array],
-    allowed: Mapping[str, Array] | None = None,
-    across: Sequence[Mapping[str, Array]] | None = None,
-    *,
-    dtypes: bool = False,
-) -> str:
-    """A script that asks torch the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
-
-    `oracle_name` is the entry point. The script computes the expected values itself; `expected` only sets the
-    scale of the bound without `allowed`.
-    """
-    from gradfuzz.oracles.torch.script import source
-
-    return source(question, point_index, oracle_name, expected, allowed, across, dtypes=dtypes)
