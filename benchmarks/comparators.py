@@ -67,15 +67,8 @@ def is_right(gradient: dict[str, Array], truth: Truth, precision: str) -> bool:
     """Whether every entry has half of the digits of `precision`; one that is 0 has to be 0."""
     share = float(np.sqrt(np.finfo(precision).eps / 2))
     with np.errstate(all="ignore"):
-        return all(
-            bool(
-                np.all(
-                    np.abs(np.asarray(g, np.float64) - truth.gradient[name])
-                    <= share * np.abs(truth.gradient[name])
-                )
-            )
-            for name, g in gradient.items()
-        )
+        pairs = [(np.asarray(g, np.float64), truth.gradient[name]) for name, g in gradient.items()]
+        return all(bool(np.all(np.abs(g - true) <= share * np.abs(true))) for g, true in pairs)
 
 
 def size(truth: Truth) -> float:
@@ -100,7 +93,7 @@ def wrongness(gradient: dict[str, Array], truth: Truth) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Specimen:
+class Candidate:
     """A question at one point, who answers it rightly, and a planted bug that is wrong there, by how much."""
 
     question: Question
@@ -135,9 +128,9 @@ def is_ordinary(question: Question) -> bool:
     return all(bool(np.all((s == 0.0) | ((s >= low) & (s <= high)))) for s in sizes)
 
 
-def specimens(
+def candidates(
     family: str, precision: Precision, wanted: int, seed: int, dropped: Counter[str]
-) -> Iterator[Specimen]:
+) -> Iterator[Candidate]:
     """The first `wanted` programs with an ordinary point at which both references stand behind the truth, the
     engine is right and a mutant is wrong.
 
@@ -154,35 +147,26 @@ def specimens(
             dropped["an ordinary point"] += 1
             continue
         question = asked[0]
-        (reference_value,) = evaluator.reference_values(question, confirm=True)
-        if reference_value.truth.status != "ok" or len(reference_value.references) < 2:
+        (value,) = evaluator.reference_values(question, confirm=True)
+        truth = value.truth
+        if truth.status != "ok" or len(value.references) < 2:
             dropped["a truth that both references confirm"] += 1
             continue
         (answer,) = engine.answer(question)
-        if answer.status != "ok" or not is_right(dict(answer.gradient), reference_value.truth, precision):
+        if answer.status != "ok" or not is_right(dict(answer.gradient), truth, precision):
             dropped["half of the digits in every entry"] += 1
             continue
         order = np.random.default_rng([seed, index]).permutation(len(MUTANTS))
-        chosen = next(
-            (
-                s
-                for s in (_wrong(question, MUTANTS[k], reference_value.truth) for k in order)
-                if s is not None
-            ),
-            None,
-        )
+        chosen = next(filter(None, (_wrong(question, MUTANTS[k], truth) for k in order)), None)
         if chosen is None:
             dropped["a planted bug that shows"] += 1
             continue
         found += 1
         mutant, error = chosen
         (own,) = torch.answer(question) if found % 2 and torch.supports(question) is None else (answer,)
-        by_torch = (
-            own is not answer
-            and own.status == "ok"
-            and is_right(dict(own.gradient), reference_value.truth, precision)
-        )
-        yield Specimen(question, torch if by_torch else engine, mutant, error, size(reference_value.truth))
+        told = own is not answer and own.status == "ok"
+        by_torch = told and is_right(dict(own.gradient), truth, precision)
+        yield Candidate(question, torch if by_torch else engine, mutant, error, size(truth))
 
 
 def _wrong(question: Question, mutant: Mutant, truth: Truth) -> tuple[Mutant, float] | None:
@@ -240,9 +224,8 @@ def subject(question: Question, oracle: Oracle) -> Subject:
     def gradient(seed: float, *xs: Array) -> tuple[Array, ...]:
         here = replace(point, inputs=dict(point.inputs) | dict(zip(question.wrt, xs, strict=True)))
         weights = tuple(None if w is None else w * seed for w in question.weights)
-        (answer,) = oracle.answer(
-            replace(question, points=(here,), precision=xs[0].dtype.name, weights=weights)
-        )
+        asked = replace(question, points=(here,), precision=xs[0].dtype.name, weights=weights)
+        (answer,) = oracle.answer(asked)
         if answer.status != "ok":
             return tuple(np.full_like(x, np.nan) for x in xs)
         return tuple(np.asarray(answer.gradient[name]) for name in question.wrt)
@@ -293,23 +276,23 @@ def judged(evaluator: Evaluator, question: Question, oracle: Oracle) -> bool | N
     return False if case.verdict.is_wrong else None
 
 
-def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], evaluator: Evaluator) -> None:
+def compare(candidate: Candidate, family: str, tallies: dict[Key, Tally], evaluator: Evaluator) -> None:
     """Show both gradients to every comparator, at all scales."""
-    bug = specimen.mutant.oracle()
+    bug = candidate.mutant.oracle()
     for scale in SCALES:
-        question = scaled(specimen.question, scale)
-        wrong_question = _in_mode(question, specimen.mutant)
-        right, wrong = subject(question, specimen.right), subject(wrong_question, bug)
+        question = scaled(candidate.question, scale)
+        wrong_question = _in_mode(question, candidate.mutant)
+        right, wrong = subject(question, candidate.right), subject(wrong_question, bug)
 
         def tally(name: str, question: Question = question, scale: float = scale) -> Tally:
             return tallies.setdefault((name, question.precision, family, scale), Tally())
 
-        tally(JUDGE).add_right(judged(evaluator, question, specimen.right))
-        tally(JUDGE).add_wrong(judged(evaluator, wrong_question, bug), specimen.error)
+        tally(JUDGE).add_right(judged(evaluator, question, candidate.right))
+        tally(JUDGE).add_wrong(judged(evaluator, wrong_question, bug), candidate.error)
         for name, (check, dtypes) in CHECKS.items():
             if question.precision in dtypes:
                 tally(name).add_right(check(right))
-                tally(name).add_wrong(check(wrong), specimen.error)
+                tally(name).add_wrong(check(wrong), candidate.error)
 
 
 @dataclass
@@ -324,11 +307,11 @@ class Sample:
     sizes: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, specimen: Specimen, family: str) -> None:
-        self.points[specimen.question.precision, family] += 1
-        self.mutants[f"{specimen.mutant.id} {specimen.mutant.alias}"] += 1
-        self.by_torch += specimen.right.name.startswith("torch")
-        self.sizes.append(specimen.size)
+    def add(self, candidate: Candidate, family: str) -> None:
+        self.points[candidate.question.precision, family] += 1
+        self.mutants[f"{candidate.mutant.id} {candidate.mutant.alias}"] += 1
+        self.by_torch += candidate.right.name.startswith("torch")
+        self.sizes.append(candidate.size)
 
     def join(self, other: Sample) -> None:
         self.points.update(other.points)
@@ -342,9 +325,9 @@ def compared(family: str, precision: Precision, points: int, seed: int) -> tuple
     """The part of one family and dtype."""
     tallies: dict[Key, Tally] = {}
     sample, evaluator = Sample(), Evaluator()
-    for specimen in specimens(family, precision, points, seed, sample.dropped):
-        sample.add(specimen, family)
-        compare(specimen, family, tallies, evaluator)
+    for candidate in candidates(family, precision, points, seed, sample.dropped):
+        sample.add(candidate, family)
+        compare(candidate, family, tallies, evaluator)
     return tallies, sample
 
 

@@ -42,7 +42,5 @@ def axes(rows: int, columns: int, *, size: tuple[float, float], **options: Any) 
 def save(figure: Any, path: Path) -> None:
     """As SVG without a date."""
     figure.savefig(path, metadata={"Date": None, "Creator": None})
-    path.write_text(
-        "\n".join(line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()) + "\n",
-        encoding="utf-8",
-    )
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("".join(f"{line.rstrip()}\n" for line in lines), encoding="utf-8")

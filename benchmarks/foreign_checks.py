@@ -8,10 +8,9 @@ checked.
     torch, fast        torch.autograd.gradcheck(f, inputs, fast_mode=True): one random projection
     jax                jax.test_util.check_grads(f, inputs, order=1, modes=["rev"]): one random direction
     autograd           autograd.test_util.check_grads(f, modes=["rev"], order=1): one random direction
-                       NablaFuzz's        what NablaFuzz does to one reverse-mode gradient: gradcheck in
-                       float64 with eps=1e-6, atol=1e-1 and rtol=1e-3, and no alarm
-                       where a random neighbour within 1e-4 has another value or other differences, up to the
-                       same atol and rtol
+    NablaFuzz's        what NablaFuzz does to one reverse-mode gradient: gradcheck in float64 with eps=1e-6,
+                       atol=1e-1 and rtol=1e-3, and no alarm where a random neighbour within 1e-4 has another
+                       value or other differences, up to the same atol and rtol
     rtol 1e-3          a central difference in the dtype of the inputs, and every entry within 1e-3 of it
 """
 

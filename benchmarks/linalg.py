@@ -126,15 +126,13 @@ ROWS = (
 )
 
 
+_NO_FACTORS = "NumPy keeps no factors: the gradient factors the matrix again"
+_PASSES = "taking triangles and transposes apart are passes of their own over the memory"
 WHY = {
-    **dict.fromkeys(
-        ("solve", "det", "slogdet"), "NumPy keeps no factors: the gradient factors the matrix again"
-    ),
+    **dict.fromkeys(("solve", "det", "slogdet"), _NO_FACTORS),
     "inv": "NumPy inverts by solving for the identity, which is a third more work",
     "lu": "the permutation comes as a matrix, and is applied by a product",
-    **dict.fromkeys(
-        ("qr", "cholesky"), "taking triangles and transposes apart are passes of their own over the memory"
-    ),
+    **dict.fromkeys(("qr", "cholesky"), _PASSES),
     "expm": "the gradient is the exponential of a matrix of twice the size, half of it known",
 }
 """What is known to cost time where Torch is faster."""
@@ -243,15 +241,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="names of ops")
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    print(
-        "forward and gradient, float64; "
-        + ", ".join(f"{n} {version(n)}" for n in ("numpy", "scipy", "torch", "jax"))
-    )
+    versions = ", ".join(f"{n} {version(n)}" for n in ("numpy", "scipy", "torch", "jax"))
+    print(f"forward and gradient, float64; {versions}")
+    heading = f"{'milliseconds':18}{'engine':>10}{'torch':>10}{'jax':>10}{'/torch':>10}{'/jax':>10}"
     for shape in SHAPES:
-        print(
-            f"\n{shape}\n "
-            f" {'milliseconds':18}{'engine':>10}{'torch':>10}{'jax':>10}{'/torch':>10}{'/jax':>10}"
-        )
+        print(f"\n{shape}\n  {heading}")
         for row in ROWS:
             if not options.only or row.name in options.only:
                 print(measure(row, shape, options.rounds), flush=True)

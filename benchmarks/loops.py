@@ -121,10 +121,8 @@ def prepare(contender: Contender, x: Any, trips: int) -> None:
             contender.call()
             contender.repeats = max(1, round(SHORTEST / (time.perf_counter() - start)))
     except Exception as e:  # noqa: BLE001 - a contender that cannot do it is a result
-        contender.call, contender.failure = (
-            None,
-            f"failed: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}",
-        )
+        contender.call = None
+        contender.failure = f"failed: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"
 
 
 def time_rounds(contenders: Sequence[Contender], rounds: int) -> None:
@@ -175,27 +173,21 @@ def measure(title: str, x: Any, trips: int) -> list[str]:
         assert ours.gradient is not None
         assert contender.gradient is not None
         difference = float(np.max(np.abs(contender.gradient - ours.gradient) / np.abs(ours.gradient)))
-        time_, over = (
-            duration(statistics.median(contender.seconds)),
-            f"{ratio(contender.seconds, ours.seconds):.3g}x",
-        )
+        time_ = duration(statistics.median(contender.seconds))
+        over = f"{ratio(contender.seconds, ours.seconds):.3g}x"
         rows.append(f"  {contender.name:24}{time_:>10}{over:>14}{difference:>14.1e}")
     if compiled.call is not None:
         whole = [compiled.compiling + s for s in compiled.seconds]
         over = f"{ratio(whole, [ours.compiling + s for s in ours.seconds]):.3g}x"
-        rows.append(
-            f"  {'jax, with compiling':24}{duration(statistics.median(whole)):>10}{over:>14}  (over the"
-            " engine with compiling)"
-        )
+        time_ = duration(statistics.median(whole))
+        rows.append(f"  {'jax, with compiling':24}{time_:>10}{over:>14}  (over the engine with compiling)")
     rows.append(f"  engine: compiling {duration(ours.compiling)}")
     if primal.call is None:
         rows.append(f"  engine: the value alone {primal.failure}")
     else:
         value = duration(statistics.median(primal.seconds))
-        rows.append(
-            f"  engine: value alone {value}; value and gradient over value"
-            f" {ratio(ours.seconds, primal.seconds):.2f}x"
-        )
+        over = f"{ratio(ours.seconds, primal.seconds):.2f}x"
+        rows.append(f"  engine: value alone {value}; value and gradient over value {over}")
     return rows
 
 

@@ -44,9 +44,8 @@ def check(command: str | None, form: str) -> int:
     from gradfuzz.oracles.target_name import TargetName
 
     if not command:
-        raise UsageError(
-            "targets check needs a command, as in: gradfuzz targets check 'python my_adapter.py'"
-        )
+        example = "gradfuzz targets check 'python my_adapter.py'"
+        raise UsageError(f"targets check needs a command, as in: {example}")
     command = TargetName.of(command).command or command
     found = []
     for row in conformance(command):
@@ -72,9 +71,8 @@ def new(folder: str | None, lang: str) -> int:
     target, beginning = Path(folder or "."), LANGUAGES[lang]
     there = [name for name in beginning.files if (target / name).exists()]
     if there:
-        raise UsageError(
-            f"{target / there[0]} exists already, and nothing is overwritten; name another folder"
-        )
+        found = target / there[0]
+        raise UsageError(f"{found} exists already, and nothing is overwritten; name another folder")
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name in beginning.files:
@@ -83,9 +81,7 @@ def new(folder: str | None, lang: str) -> int:
         raise UsageError(f"the folder {str(target)!r} cannot be written: {error}") from error
     script = target / beginning.files[-1]
     program = script.with_suffix("") if script.is_absolute() else f"./{script.with_suffix('')}"
-    build, start = (
-        text.format(script=script, program=program) for text in (beginning.build, beginning.start)
-    )
+    build, start = (t.format(script=script, program=program) for t in (beginning.build, beginning.start))
     doubts = "" if beginning.run else " They follow the language's documentation, but have never been run."
     steps = f"{build} && gradfuzz targets check {start}" if build else f"gradfuzz targets check '{start}'"
     click.echo(f"Wrote {', '.join(str(target / name) for name in beginning.files)}.{doubts} Now: {steps}")

@@ -1,7 +1,8 @@
-"""Parsers for the values of flags."""
+"""Flags that several commands have, and parsers for the values of flags."""
 
 from __future__ import annotations
 
+from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError
 
 
@@ -16,3 +17,17 @@ def whole(text: str, flag: str) -> int:
         return int(text)
     except ValueError:
         raise UsageError(f"{flag} {text!r} is not a whole number") from None
+
+
+SEED = click.option(
+    "--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs."
+)
+JOBS = click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
+SHOW_SCRIPTS = click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
+REQUIREMENTS = click.option(
+    "--with",
+    "extra",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="Install this, too ('numpy<2'). May be repeated.",
+)

@@ -55,9 +55,8 @@ def baseline(
             click.echo(plain.line(f"{entry.id} {entry.target}: {entry.reason}{link}{until}"))
         return
     if id is None:
-        raise UsageError(
-            f"`gradfuzz baseline {action}` needs the id of a finding: gradfuzz baseline {action} GF-7c1e"
-        )
+        command = f"gradfuzz baseline {action}"
+        raise UsageError(f"`{command}` needs the id of a finding: {command} GF-7c1e")
     if action == "add":
         if reason is None:
             raise UsageError("a baseline entry needs a reason: --reason 'reported, see the link'")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.arguments import REQUIREMENTS
+from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.replay import findings
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
 from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from gradfuzz.fuzzer.results.finding import Finding
     from gradfuzz.fuzzer.sweep.bisecting import Bisection
 
@@ -21,13 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2."
 )
-@click.option(
-    "--with",
-    "extra",
-    multiple=True,
-    metavar="REQUIREMENT",
-    help="Install this, too ('numpy<2'). May be repeated.",
-)
+@REQUIREMENTS
 @click.option("--discard", is_flag=True, help="Remove each new environment once its release has been asked.")
 @STORE
 @FORMAT
@@ -71,10 +68,7 @@ def bisect(
         return said
 
     result = search(candidates, told)
-    if form == "json":
-        print_json(_document(finding, library, result))
-    else:
-        _page(finding, library, result)
+    answer(form, lambda: _document(finding, library, result), lambda: _page(finding, library, result))
     newest = result.told[-1].status if result.told else Status.ERROR
     ctx.exit({Status.FIXED: CLEAN, Status.FAILED: FINDINGS, Status.ERROR: INCOMPLETE}[newest])
 
@@ -82,7 +76,7 @@ def bisect(
 _WORDS = {"FIXED": "is right", "FAILED": "is wrong", "ERROR": "cannot tell"}
 
 
-def _page(finding: Finding, library: str, result: Bisection) -> None:
+def _page(finding: Finding, library: str, result: Bisection) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
@@ -93,10 +87,9 @@ def _page(finding: Finding, library: str, result: Bisection) -> None:
     for said in result.asked:
         table.add_row(*map(plain.line, (said.version, _WORDS[said.status.value], said.message)))
     asked = f"{len(result.asked)} of {len(result.releases)} releases were asked."
-    heading = plain.line(
-        f"{finding.id}  {finding.kind.value}  {finding.target}  {finding.check} {finding.precision}"
-    )
-    print_page(Group(Text(heading, style="bold"), table, Text(""), Text(f"{result.words} {asked}")))
+    question = f"{finding.target}  {finding.check} {finding.precision}"
+    heading = Text(plain.line(f"{finding.id}  {finding.kind.value}  {question}"), style="bold")
+    return Group(heading, table, Text(""), Text(f"{result.words} {asked}"))
 
 
 def _document(finding: Finding, library: str, result: Bisection) -> dict[str, object]:

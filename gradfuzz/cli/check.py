@@ -7,7 +7,7 @@ from typing import Any
 from gradfuzz.cli.arguments import names_in
 from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.limits import LIMITS
-from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import UsageError
 
@@ -109,10 +109,11 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
         modes=modes,
     )
     text = to_text(programs[0][1])
-    if form == "json":
-        print_json(documents.check_document(text, answers.cases, answers.versions))
-    else:
-        print_page(terminal.check(text, answers.cases))
+    answer(
+        form,
+        lambda: documents.check_document(text, answers.cases, answers.versions),
+        lambda: terminal.check(text, answers.cases),
+    )
     ctx.exit(FINDINGS if answers.wrong else CLEAN)
 
 

@@ -32,9 +32,7 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
     result = difference(_findings(before, store), _findings(after, store))
     parts = {"new": result.new, "gone": result.gone, "still there": result.still}
     if form == "json":
-        print_json(
-            {name.split()[0]: [finding.id for finding in findings] for name, findings in parts.items()}
-        )
+        print_json({name.split()[0]: [finding.id for finding in found] for name, found in parts.items()})
     else:
         for name, findings in parts.items():
             click.echo(f"{name}: {len(findings)}")
@@ -46,8 +44,6 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
 def _findings(text: str, store: Path) -> tuple[Finding, ...]:
     from gradfuzz.fuzzer.store import lookup
 
-    return (
-        tuple(lookup.findings_in(Path(text)))
-        if lookup.is_path(text)
-        else lookup.sweep_of(text, store)[0].findings
-    )
+    if lookup.is_path(text):
+        return tuple(lookup.findings_in(Path(text)))
+    return lookup.sweep_of(text, store)[0].findings

@@ -18,7 +18,7 @@ def install(names: Sequence[str], extra: Sequence[str], form: str) -> int:
     from gradfuzz.oracles.foreign import managed
     from gradfuzz.reports.common import plain
 
-    _wanted(names, "install", "warp==1.19.0")
+    _refuse_none(names, "install")
     for name in names:
         managed.plan(name, extra)  # a wrong name is an error before anything is installed
     rows: list[dict[str, Any]] = []
@@ -44,7 +44,7 @@ def remove(names: Sequence[str], form: str) -> int:
     from gradfuzz.oracles.foreign import managed
     from gradfuzz.reports.common import plain
 
-    _wanted(names, "remove", "warp==1.19.0")
+    _refuse_none(names, "remove")
     there = {one.target: one for one in managed.everything()}
     unknown = [name for name in names if managed.find(name) is None]
     if unknown:
@@ -64,26 +64,16 @@ def remove(names: Sequence[str], form: str) -> int:
     return CLEAN
 
 
-def _wanted(names: Sequence[str], action: str, example: str) -> None:
+def _refuse_none(names: Sequence[str], action: str) -> None:
     if not names:
-        raise UsageError(f"targets {action} needs a target, as in: gradfuzz targets {action} {example}")
+        raise UsageError(f"targets {action} needs a target, as in: gradfuzz targets {action} warp==1.19.0")
 
 
 def _row(made: Environment) -> dict[str, Any]:
-    return {
-        "target": made.target,
-        "distribution": made.distribution,
-        "version": made.version,
-        "folder": made.folder,
-        "requirements": list(made.requirements),
-        "installer": made.installer,
-        "seconds": made.seconds,
-        "bytes": made.size(),
-    }
+    names = ("target", "distribution", "version", "folder", "requirements", "installer", "seconds")
+    return {**{name: getattr(made, name) for name in names}, "bytes": made.size()}
 
 
 def _told(made: Environment) -> str:
-    return (
-        f"{made.distribution} {made.version} by {made.installer} in {made.seconds:.1f} s,"
-        f" {made.size() / 1e6:,.0f} MB, {made.folder}"
-    )
+    how = f"by {made.installer} in {made.seconds:.1f} s, {made.size() / 1e6:,.0f} MB"
+    return f"{made.distribution} {made.version} {how}, {made.folder}"

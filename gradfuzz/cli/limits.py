@@ -12,19 +12,11 @@ C = TypeVar("C", bound=Callable[..., object])
 
 _ABOVE_NOTHING = click.FloatRange(min=0, min_open=True)
 
+_MEMORY = "The most memory of a target's process and its children.  [default: 8]"
+_SECONDS = "The most time for an answer.  [default: 60; 300 for names of `gradfuzz targets`]"
 _OPTIONS = (
-    (
-        "--target-memory",
-        _ABOVE_NOTHING,
-        "GIB",
-        "The most memory of a target's process and its children.  [default: 8]",
-    ),
-    (
-        "--target-seconds",
-        _ABOVE_NOTHING,
-        "SECONDS",
-        "The most time for an answer.  [default: 60; 300 for names of `gradfuzz targets`]",
-    ),
+    ("--target-memory", _ABOVE_NOTHING, "GIB", _MEMORY),
+    ("--target-seconds", _ABOVE_NOTHING, "SECONDS", _SECONDS),
     ("--target-start", _ABOVE_NOTHING, "SECONDS", "The most time until a target is ready.  [default: 120]"),
     ("--target-restarts", click.IntRange(0), "N", "How often a target is restarted.  [default: 2000]"),
 )
@@ -45,7 +37,6 @@ def _set(ctx: click.Context, param: click.Parameter, value: float | None) -> Non
 def LIMITS(command: C) -> C:  # noqa: N802 - it stands among the options, which are constants
     """Adds the limits to a command that asks targets."""
     for name, kind, metavar, words in reversed(_OPTIONS):
-        command = click.option(
-            name, type=kind, metavar=metavar, expose_value=False, callback=_set, help=words
-        )(command)
+        option = click.option(name, type=kind, metavar=metavar, expose_value=False, callback=_set, help=words)
+        command = option(command)
     return command

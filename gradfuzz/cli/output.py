@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from gradfuzz.cli.shell import click
@@ -32,6 +32,14 @@ def print_page(what: RenderableType, file: IO[str] | None = None) -> None:
     from gradfuzz.reports.common.pieces import show
 
     show(console(file or sys.stdout), what)
+
+
+def answer(form: str, document: Callable[[], Mapping[str, Any]], page: Callable[[], RenderableType]) -> None:
+    """Prints the document or the page, as --format asks."""
+    if form == "json":
+        print_json(document())
+    else:
+        print_page(page())
 
 
 def print_json(document: Mapping[str, Any], file: IO[str] | None = None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from gradfuzz.cli.arguments import names_in
 from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.limits import LIMITS
-from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 
 
@@ -56,7 +56,5 @@ def probe(
         click.echo(f"Scripts of the numbered cells are in {folder}.", err=True)
     if number is not None:
         click.echo(scripts.script_of(report, number), nl=False)
-    elif form == "json":
-        print_json(documents.probe_document(report))
     else:
-        print_page(terminal.probe(report, folder))
+        answer(form, lambda: documents.probe_document(report), lambda: terminal.probe(report, folder))

@@ -39,15 +39,11 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     for outcome in replay_all(chosen):
         finding, status = outcome.finding, outcome.status
         statuses.append(status)
-        rows.append(
-            {"id": finding.id, "target": finding.target, "status": status.value, "message": outcome.message}
-        )
+        row = {"id": finding.id, "target": finding.target, "status": status.value}
+        rows.append({**row, "message": outcome.message})
         if form == "terminal":
-            click.echo(
-                plain.line(
-                    f"{status.value:<6} {finding.id} {finding.target} {finding.check}: {outcome.message}"
-                )
-            )
+            asked = f"{finding.id} {finding.target} {finding.check}"
+            click.echo(plain.line(f"{status.value:<6} {asked}: {outcome.message}"))
     if form == "json":
         print_json({"replayed": rows, **{status.value.lower(): statuses.count(status) for status in Status}})
     elif not chosen:

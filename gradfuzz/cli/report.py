@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gradfuzz.cli.arguments import SHOW_SCRIPTS
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.reporting import report as write
 from gradfuzz.cli.shell import click
@@ -13,7 +14,7 @@ from gradfuzz.cli.storage import STORE
 @click.command(short_help="Report a recorded sweep again, in any format.")
 @click.argument("source", required=False, metavar="[RUN|STORE|NDJSON]")
 @REPORTS
-@click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
+@SHOW_SCRIPTS
 @STORE
 @STDOUT
 def report(source: str | None, reports: tuple[str, ...], show_scripts: bool, store: Path, form: str) -> None:

@@ -69,9 +69,8 @@ def outputs(reports: Iterable[str]) -> list[Output]:
             continue
         file = Path(path) if sign else Path(FORMATS[name].file)
         if not file.parent.is_dir():
-            raise UsageError(
-                f"--report {text!r}: the folder {str(file.parent)!r} does not exist; make it first"
-            )
+            folder = str(file.parent)
+            raise UsageError(f"--report {text!r}: the folder {folder!r} does not exist; make it first")
         if file.is_dir():
             raise UsageError(f"--report {text!r}: {str(file)!r} is a folder; name a file in it")
         if not os.access(file if file.exists() else file.parent, os.W_OK):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.cli.arguments import whole
-from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.arguments import JOBS, SEED, whole
+from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
 from gradfuzz.errors import UsageError
 
@@ -18,7 +18,7 @@ from gradfuzz.errors import UsageError
     show_default=True,
     help="A sample of the systematic bugs in a minute, or all of them.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
+@SEED
 @click.option("--seeds", metavar="N..M", help="All seeds from N to M instead of one.")
 @click.option(
     "--max-examples",
@@ -36,7 +36,7 @@ from gradfuzz.errors import UsageError
     help="Only this planted bug: nx-1747. May be repeated.",
 )
 @click.option("--max-time", type=float, metavar="SECONDS", help="Start no new round after this many seconds.")
-@click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
+@JOBS
 @FORMAT
 @click.pass_context
 def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **flags: Any) -> None:
@@ -55,10 +55,7 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
         if not isinstance(event, Score):
             click.echo(report.heartbeat(event), err=True)
     assert isinstance(event, Score), "a self-test ends so"
-    if form == "json":
-        print_json(report.selftest_document(event))
-    else:
-        print_page(report.selftest(event))
+    answer(form, lambda: report.selftest_document(event), lambda: report.selftest(event))
     ended_early = INTERRUPTED if event.interrupted else INCOMPLETE
     ctx.exit(ended_early if not event.complete else CLEAN if event.passed else FINDINGS)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.cli.arguments import names_in, whole
+from gradfuzz.cli.arguments import JOBS, SEED, SHOW_SCRIPTS, names_in, whole
 from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import console
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     help="Programs per target and family.",
 )
 @click.option("--max-time", type=float, metavar="SECONDS", help="Start nothing new after this many seconds.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
-@click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
+@SEED
+@JOBS
 @ON_DEVICE
 @LIMITS
 @REPORTS
-@click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
+@SHOW_SCRIPTS
 @STORE
 @click.option("--no-store", is_flag=True, help="Keep nothing: no findings, no scripts, nothing to resume.")
 @click.option("--resume", is_flag=True, help="Continue the last unfinished sweep with these settings.")
@@ -111,26 +111,17 @@ def sweep(
             for event in run(config, recorder):
                 if recorder is not None:
                     recorder.handle(event)
-                    if isinstance(event, SweepStarted) and recorder.unfinished:
-                        click.echo(
-                            "An earlier sweep with these settings did not end; --resume continues run"
-                            f" {recorder.unfinished}.",
-                            err=True,
-                        )
+                    if isinstance(event, SweepStarted) and (run_before := recorder.unfinished):
+                        told = f"--resume continues run {run_before}"
+                        click.echo(f"An earlier sweep with these settings did not end; {told}.", err=True)
                 streams.handle(event)
                 heard.handle(event)
         assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
         review = _review(event, known, recorder)
         streams.handle(review)
         scripts = {} if recorder is None else _scripts(event, recorder.store.path.parent / "scripts")
-        report(
-            event,
-            review,
-            form,
-            [f for f in files if f.name != STREAM],
-            scripts=scripts,
-            show_scripts=show_scripts,
-        )
+        rest = [file for file in files if file.name != STREAM]
+        report(event, review, form, rest, scripts=scripts, show_scripts=show_scripts)
         if recorder is not None:
             recorder.store.review(recorder.run, review, complete=event.complete)
     ctx.exit(_exit_code(event, len(counted(event, review))))

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gradfuzz.cli.adapters import LANGUAGES
+from gradfuzz.cli.arguments import REQUIREMENTS
 from gradfuzz.cli.limits import LIMITS
-from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import GradfuzzError, UsageError
@@ -25,13 +26,7 @@ from gradfuzz.errors import GradfuzzError, UsageError
 @click.option(
     "--lang", default="python", type=click.Choice(list(LANGUAGES)), help="The language of a new adapter."
 )
-@click.option(
-    "--with",
-    "extra",
-    multiple=True,
-    metavar="REQUIREMENT",
-    help="Install this, too ('numpy<2'). May be repeated.",
-)
+@REQUIREMENTS
 @click.option(
     "--ways", is_flag=True, help="Load the libraries, and list every way into them with what it supports."
 )
@@ -62,11 +57,8 @@ def targets(
     if action in ("install", "remove"):
         from gradfuzz.cli import environments
 
-        ctx.exit(
-            environments.install(what, extra, form)
-            if action == "install"
-            else environments.remove(what, form)
-        )
+        installs = action == "install"
+        ctx.exit(environments.install(what, extra, form) if installs else environments.remove(what, form))
     one = what[0] if what else None
     if len(what) > 1 or (what and action in ("list", "conventions")):
         raise UsageError(f"targets {action} takes no further argument, but got {what[-1]!r}")
@@ -81,10 +73,7 @@ def targets(
         from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS
 
         ledger = [row.document() for row in CONVENTIONS]
-        if form == "json":
-            print_json(documents.conventions_document(ledger))
-        else:
-            print_page(terminal.conventions(ledger))
+        answer(form, lambda: documents.conventions_document(ledger), lambda: terminal.conventions(ledger))
         return
     from gradfuzz.fuzzer.questions.abilities import abilities
     from gradfuzz.oracles import registry
@@ -98,10 +87,7 @@ def targets(
                 click.echo(f"Left out: {error}", err=True)
     else:
         rows = [asdict(row) for row in registry.available()]
-    if form == "json":
-        print_json(documents.targets_document(rows))
-    else:
-        print_page(terminal.targets([_row(row) for row in rows]))
+    answer(form, lambda: documents.targets_document(rows), lambda: terminal.targets(list(map(_row, rows))))
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

@@ -38,9 +38,8 @@ def write(source: str, grad: str | None, framework: str | None, at: str | None, 
     from gradfuzz.testing.starter import starter
 
     if output is not None and output.exists():
-        raise UsageError(
-            f"{str(output)!r} exists and is not overwritten; name a new file, or leave out --output"
-        )
+        advice = "name a new file, or leave out --output"
+        raise UsageError(f"{str(output)!r} exists and is not overwritten; {advice}")
     inputs = read_inputs([at])[0] if at else None
     text = starter(source, grad=grad, framework=framework, inputs=inputs)  # type: ignore[arg-type]  # click says which there are
     if output is None:

@@ -61,19 +61,9 @@ class Put:
 def cells_of(marks: Sequence[pytest.Mark]) -> list[Cell]:
     """The tests of several marks, each once. A mark that makes no sense fails as pytest does."""
     asked = list(dict.fromkeys(itertools.chain.from_iterable(map(_asked, marks))))
-    several = [len({cell[k] for cell in asked}) > 1 for k in (0, 1)]
-    return [
-        Cell(
-            target,
-            suite,
-            op,
-            check,
-            "-".join(
-                [part for part, told in zip((target, suite), several, strict=True) if told] + [op, check]
-            ),
-        )
-        for target, suite, op, check in asked
-    ]
+    several = [len({cell[k] for cell in asked}) > 1 for k in (0, 1)]  # targets, suites
+    told = [k for k, part in enumerate((*several, True, True)) if part]
+    return [Cell(*cell, id="-".join(cell[k] for k in told)) for cell in asked]
 
 
 def _asked(mark: pytest.Mark) -> Iterator[tuple[str, str, str, str]]:
@@ -96,10 +86,9 @@ def _asked(mark: pytest.Mark) -> Iterator[tuple[str, str, str, str]]:
         _chosen(f"op of the suite {' or '.join(suites)}", op, list(dict.fromkeys(known_ops)))
     for suite in suites:
         chosen = [op for op, names in _ops(suite).items() if wanted is None or set(names) & set(wanted)]
+        asked = [(op, check) for op in chosen for check in checks if _has(suite, op, check)]
         for target in _listed(mark.kwargs, "target") or ():
-            yield from (
-                (target, suite, op, check) for op in chosen for check in checks if _has(suite, op, check)
-            )
+            yield from ((target, suite, *what) for what in asked)
 
 
 def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
@@ -107,13 +96,9 @@ def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     value = given.get(name)
     if value is None:
         return None
-    listed = (
-        (value,)
-        if isinstance(value, str)
-        else tuple(value)
-        if isinstance(value, (list, tuple, set, frozenset))
-        else ()
-    )
+    listed = (value,) if isinstance(value, str) else ()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        listed = tuple(value)
     if not listed or not all(isinstance(one, str) for one in listed):
         _fail(f"{name}={value!r} of the mark gradfuzz: it is a name, or a list of names")
     return tuple(sorted(listed)) if isinstance(value, (set, frozenset)) else listed
@@ -121,12 +106,8 @@ def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
 
 def _chosen(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        hint = (
-            f"did you mean {' or '.join(map(repr, close))}?"
-            if close
-            else f"there is {', '.join(map(repr, known))}"
-        )
+        close = " or ".join(map(repr, difflib.get_close_matches(name, known, n=3, cutoff=0.5)))
+        hint = f"did you mean {close}?" if close else f"there is {', '.join(map(repr, known))}"
         _fail(f"{name!r} is no {what}: {hint}")
 
 
@@ -177,15 +158,10 @@ def puts(suite: str, op: str, check: str) -> tuple[Put, ...]:
             if check_name(question.modes).startswith(check)
         )
     order = 2 if check == "second order" else 1
-    cases = [
-        case
-        for table in _tables(suite)
-        for case in table.cases
-        if _loop(table, case) == op and case.order == order
-    ]
-    return tuple(
-        Put(op, group.here.precision, group.here) for modes in _MODES[check] for group in groups(cases, modes)
-    )
+    in_table = [(table, case) for table in _tables(suite) for case in table.cases if case.order == order]
+    cases = [case for table, case in in_table if _loop(table, case) == op]
+    found = (group.here for modes in _MODES[check] for group in groups(cases, modes))
+    return tuple(Put(op, question.precision, question) for question in found)
 
 
 @functools.lru_cache(maxsize=16)

@@ -7,9 +7,9 @@ import functools
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +28,8 @@ from gradfuzz.fuzzer.sweep.totals import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.pytest_plugin.cells import Cell, Put, puts
-from gradfuzz.pytest_plugin.findings import Wrong, as_met, distinct, shrunk
+from gradfuzz.pytest_plugin.cells import Cell, puts
+from gradfuzz.pytest_plugin.findings import Judged, as_met, kinds_of, shrunk
 from gradfuzz.pytest_plugin.options import Options, Profile, options
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.numbers import count, inputs
@@ -37,18 +37,21 @@ from gradfuzz.reports.common.numbers import count, inputs
 _SHRUNK = 4
 """The most findings of one test that are shrunk; each takes seconds or minutes."""
 
-_REASONS = 3
-"""The most reasons that one test prints."""
+_REASONS, _ALIKE = 3, 8
+"""The most reasons, and the most answers that are wrong alike, that one test prints."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """An answer with its verdict."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one test found. `known` are the entries of the baseline that accept findings, `expired` those that
+    no longer do.
+    """
 
-    put: Put
-    place: int
-    oracle: Oracle
-    case: CheckResult
+    judged: Sequence[Judged]
+    wrong: Sequence[Judged]
+    findings: Sequence[Finding]
+    known: Sequence[BaselineEntry]
+    expired: Sequence[BaselineEntry]
 
 
 class GradfuzzCheck:
@@ -57,25 +60,10 @@ class GradfuzzCheck:
     def __init__(self, cell: Cell, item: pytest.Item) -> None:
         self._cell = cell
         self._item = item
+        self.target, self.suite, self.op, self.check = cell.target, cell.suite, cell.op, cell.check
         self.called = False
         self.said: str | None = None
         """The results of the test as JSON, for the end of the session."""
-
-    @property
-    def target(self) -> str:
-        return self._cell.target
-
-    @property
-    def suite(self) -> str:
-        return self._cell.suite
-
-    @property
-    def op(self) -> str:
-        return self._cell.op
-
-    @property
-    def check(self) -> str:
-        return self._cell.check
 
     def __repr__(self) -> str:
         return f"<gradfuzz_check of {self.target}: {self.suite}, {self.op}, {self.check}>"
@@ -90,62 +78,46 @@ class GradfuzzCheck:
             judged = _judged(self._cell, given.profile)
         except GradfuzzError as error:
             pytest.fail(f"{self.target} cannot be asked: {error}", pytrace=False)
-        wrong = [Wrong(j.put, j.place, j.oracle, j.case) for j in judged if j.case.verdict.is_wrong]
-        findings, dropped = _findings(self._cell, wrong, given)
-        judged = [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged]
-        known, expired = _accepted(findings, given)
-        self.said = _document(self._cell, judged, findings, known, expired, time.monotonic() - started)
-        self._note(judged, findings)
-        self._end(judged, [w for w in wrong if id(w.case) not in dropped], findings, known, expired)
+        found = _outcome(self._cell, judged, given)
+        self.said = _document(self._cell, found, time.monotonic() - started)
+        self._note(found)
+        self._end(found)
 
-    def _note(self, judged: Sequence[Judged], findings: Sequence[Finding]) -> None:
+    def _note(self, found: Outcome) -> None:
         """Adds properties of the test, which go into the JUnit XML."""
         from gradfuzz.reports.terminal.concise import line
 
-        verdicts = Counter(j.case.verdict for j in judged)
+        verdicts = Counter(j.case.verdict for j in found.judged)
         told = ", ".join(f"{verdict.value} {verdicts[verdict]}" for verdict in Verdict if verdicts[verdict])
-        version = next((j.oracle.version for j in judged), "")
-        if verdicts[Verdict.AGREE] and all(
-            _vacuous(j.case) for j in judged if j.case.verdict is Verdict.AGREE
-        ):
+        version = next((j.oracle.version for j in found.judged), "")
+        agreeing = [j.case for j in found.judged if j.case.verdict is Verdict.AGREE]
+        if agreeing and all(map(_vacuous, agreeing)):
             told += "; the true derivative is zero wherever they agree"
-        self._item.user_properties.append(("gradfuzz", f"{self.target} {version}: {told or 'nothing asked'}"))
-        for finding in findings:
-            self._item.user_properties.append(("gradfuzz_finding", plain.line(line(finding))))
-        if findings:
-            self._item.user_properties.append(("gradfuzz_rerun", self._cell.rerun))
+        notes = [("gradfuzz", f"{self.target} {version}: {told or 'nothing asked'}")]
+        notes += [("gradfuzz_finding", plain.line(line(finding))) for finding in found.findings]
+        notes += [("gradfuzz_rerun", self._cell.rerun)] if found.findings else []
+        self._item.user_properties.extend(notes)
 
-    def _end(
-        self,
-        judged: Sequence[Judged],
-        wrong: Sequence[Wrong],
-        findings: Sequence[Finding],
-        known: Sequence[BaselineEntry],
-        expired: Sequence[BaselineEntry],
-    ) -> None:
+    def _end(self, found: Outcome) -> None:
         __tracebackhide__ = True
-        accepted = {entry.signature for entry in known}
-        if findings and all(finding.signature in accepted for finding in findings):
-            reasons = [f"{e.id}: {e.reason}{f' ({e.link})' if e.link else ''}" for e in known]
+        accepted = {entry.signature for entry in found.known}
+        if found.findings and all(finding.signature in accepted for finding in found.findings):
+            reasons = [f"{e.id}: {e.reason}{f' ({e.link})' if e.link else ''}" for e in found.known]
             pytest.xfail("; ".join(reasons))
-        if wrong:
-            pytest.fail(_message(self._cell, judged, wrong, findings, known, expired), pytrace=False)
-        if any(j.case.verdict in (Verdict.AGREE, Verdict.CONVENTION) for j in judged):
+        if found.wrong:
+            pytest.fail(_message(self._cell, found), pytrace=False)
+        if any(j.case.verdict in (Verdict.AGREE, Verdict.CONVENTION) for j in found.judged):
             return
-        undecided = [j for j in judged if j.case.verdict is Verdict.INCONCLUSIVE]
+        undecided = [j for j in found.judged if j.case.verdict is Verdict.INCONCLUSIVE]
         if undecided:
             pytest.skip(f"inconclusive: {_reasons(undecided)}")
-        _skip_unasked(self._cell, judged)
+        if found.judged:
+            pytest.skip(f"unsupported: {_reasons(found.judged)}")
+        pytest.skip(f"the suite {self.suite} asks {self.target} nothing about the {self.check} of {self.op}")
 
 
 def _vacuous(case: CheckResult) -> bool:
     return case.truth is not None and not any(np.any(slope) for slope in case.truth.gradient.values())
-
-
-def _skip_unasked(cell: Cell, judged: Sequence[Judged]) -> NoReturn:
-    if not judged:
-        pytest.skip(f"the suite {cell.suite} asks {cell.target} nothing about the {cell.check} of {cell.op}")
-    pytest.skip(f"unsupported: {_reasons(judged)}")
 
 
 # Asking -----------------------------------------------------------------------------------------------------
@@ -191,35 +163,31 @@ def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozense
 # Findings ---------------------------------------------------------------------------------------------------
 
 
-def _findings(
-    cell: Cell, wrong: Sequence[Wrong], given: Options
-) -> tuple[list[Finding], dict[int, CheckResult]]:
-    """A finding for each sort of wrong answer; and of answers that were not wrong when they were asked again,
-    the cases as they stand now.
-    """
+def _outcome(cell: Cell, judged: Sequence[Judged], given: Options) -> Outcome:
+    """A finding for each sort of wrong answer. What is not wrong when it is asked again is inconclusive."""
+    wrong = [j for j in judged if j.case.verdict.is_wrong]
     findings: dict[str, Finding] = {}
     dropped: dict[int, CheckResult] = {}
     left = _SHRUNK
-    for one in distinct(wrong):
-        alike = [other for other in wrong if other.sort == one.sort]
-        finding = as_met(one, cell.suite, len(alike))
+    for alike in kinds_of(wrong):
+        finding = as_met(alike[0], cell.suite, len(alike))
         if left and _shrinks(finding, given):
             left -= 1
-            smaller, why = shrunk(one, cell.suite, len(alike))
+            smaller, why = shrunk(alike[0], cell.suite, len(alike))
             if smaller is None:
-                for other in alike:
-                    case = replace(
-                        other.case,
-                        verdict=Verdict.INCONCLUSIVE,
-                        kind=None,
-                        reason=Reason.REFERENCES,
-                        message=why,
+                for case in (other.case for other in alike):
+                    dropped[id(case)] = replace(
+                        case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=why
                     )
-                    dropped[id(other.case)] = case
                 continue
             finding = smaller
         findings.setdefault(finding.signature, finding)
-    return list(findings.values()), dropped
+    return Outcome(
+        [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged],
+        [j for j in wrong if id(j.case) not in dropped],
+        list(findings.values()),
+        *_accepted(findings, given),
+    )
 
 
 def _shrinks(finding: Finding, given: Options) -> bool:
@@ -232,104 +200,77 @@ def _shrinks(finding: Finding, given: Options) -> bool:
     return any(TargetName.of(entry.target).owner == TargetName.of(finding.target).owner for entry in entries)
 
 
-def _accepted(findings: Sequence[Finding], given: Options) -> tuple[list[BaselineEntry], list[BaselineEntry]]:
+def _accepted(
+    findings: Mapping[str, Finding], given: Options
+) -> tuple[list[BaselineEntry], list[BaselineEntry]]:
     """The entries of the baseline that accept findings, and those that no longer do."""
     today = datetime.datetime.now(datetime.UTC).date()
-    names = {finding.signature: finding.id for finding in findings}
-    up = [
-        replace(item.entry, id=names[item.entry.signature])
-        for item in given.known.accepted
-        if item.entry.signature in names
-    ]
-    return [e for e in up if accepts(e, today)], [e for e in up if not accepts(e, today)]
+    entries = [item.entry for item in given.known.accepted if item.entry.signature in findings]
+    named = [replace(entry, id=findings[entry.signature].id) for entry in entries]
+    return [e for e in named if accepts(e, today)], [e for e in named if not accepts(e, today)]
 
 
 # Words ------------------------------------------------------------------------------------------------------
 
 
-def _message(
-    cell: Cell,
-    judged: Sequence[Judged],
-    wrong: Sequence[Wrong],
-    findings: Sequence[Finding],
-    known: Sequence[BaselineEntry],
-    expired: Sequence[BaselineEntry],
-) -> str:
-    asked = sum(j.case.verdict is not Verdict.UNSUPPORTED for j in judged)
-    version = wrong[0].oracle.version
+def _message(cell: Cell, found: Outcome) -> str:
+    asked = sum(j.case.verdict is not Verdict.UNSUPPORTED for j in found.judged)
     lines = [
-        f"{cell.target} {version}: {len(wrong)} of {count(asked, 'answer')} about {cell.op} ({cell.suite},"
-        f" {cell.check}) are wrong"
+        f"{cell.target} {found.wrong[0].oracle.version}: {len(found.wrong)} of {count(asked, 'answer')} about"
+        f" {cell.op} ({cell.suite}, {cell.check}) are wrong"
     ]
-    for one in distinct(wrong):
-        lines += ["", *_told(one, [other for other in wrong if other.sort == one.sort])]
-    lines += [""] + [plain.line(f"{words.title(f)}: {words.summary(f)}") for f in findings]
-    lines += [f"Accepted by the baseline: {e.id}, {e.reason}" for e in known]
-    lines += [f"No longer accepted by the baseline since {e.expires}: {e.id}, {e.reason}" for e in expired]
+    for alike in kinds_of(found.wrong):
+        lines += ["", *_told(*alike)]
+    lines += ["", *(plain.line(words.one_line(finding)) for finding in found.findings)]
+    lines += [f"Accepted by the baseline: {e.id}, {e.reason}" for e in found.known]
+    no_longer = "No longer accepted by the baseline since"
+    lines += [f"{no_longer} {e.expires}: {e.id}, {e.reason}" for e in found.expired]
     return "\n".join([*lines, f"Again: {cell.rerun}"])
 
 
-def _told(one: Wrong, alike: Sequence[Wrong]) -> Iterator[str]:
+def _told(one: Judged, *alike: Judged) -> Iterator[str]:
     """A wrong answer as lines, and where else it occurred."""
     case, question = one.case, one.case.question
-    asked = dict.fromkeys(
-        (one.oracle.name, one.put.situation, question.precision, f"by {', '.join(question.modes)}")
-    )
+    modes = f"by {', '.join(question.modes)}"
+    asked = dict.fromkeys((one.oracle.name, one.put.situation, question.precision, modes))
     yield f"{', '.join(asked)}: {plain.line(in_words(case))}"
     if case.worst is not None and case.error_over_allowed is not None:
         by = f", say {' and '.join(case.references)}" if case.references else ""
         yield f"  The error is {case.error_over_allowed:.3g} times what rounding allows{by}."
     yield from (f"    {line}" for line in plain.program(question.program).splitlines())
     yield f"  at {plain.line(inputs(case.point.inputs))}"
-    others = list(
-        dict.fromkeys(f"{other.put.situation} ({other.oracle.name})" for other in alike if other is not one)
-    )
+    others = list(dict.fromkeys(f"{other.put.situation} ({other.oracle.name})" for other in alike))
     if others:
-        yield (
-            "  Wrong alike:"
-            f" {', '.join(others[:8])}{f' and {len(others) - 8} more' if len(others) > 8 else ''}."
-        )
+        more = f" and {len(others) - _ALIKE} more" if len(others) > _ALIKE else ""
+        yield f"  Wrong alike: {', '.join(others[:_ALIKE])}{more}."
 
 
 def _reasons(judged: Sequence[Judged]) -> str:
-    told = dict.fromkeys(
-        j.case.message or j.case.answer.message or (j.case.reason.value if j.case.reason else "")
-        for j in judged
-    )
+    told = dict.fromkeys(words.remark(j.case) for j in judged)
     reasons = [plain.line(reason) for reason in told if reason]
-    return "; ".join(reasons[:_REASONS]) + (
-        f"; and {len(reasons) - _REASONS} more reasons" if len(reasons) > _REASONS else ""
-    )
+    more = f"; and {len(reasons) - _REASONS} more reasons" if len(reasons) > _REASONS else ""
+    return "; ".join(reasons[:_REASONS]) + more
 
 
 # For the end of the session ---------------------------------------------------------------------------------
 
 
-def _document(
-    cell: Cell,
-    judged: Sequence[Judged],
-    findings: Sequence[Finding],
-    known: Sequence[BaselineEntry],
-    expired: Sequence[BaselineEntry],
-    seconds: float,
-) -> str:
+def _document(cell: Cell, found: Outcome, seconds: float) -> str:
     """The results for the process that gathers them, as JSON."""
     counts: dict[tuple[str, str], Counts] = {}
     conventions: Counter[str] = Counter()
-    for j in judged:
+    for j in found.judged:
         counts.setdefault((j.oracle.name, j.oracle.version), Counts()).count(j.case)
         conventions.update(j.case.conventions)
-    summaries = [
-        summarized(name, version, cell.suite, counted) for (name, version), counted in counts.items()
-    ]
+    summaries = [summarized(*way, cell.suite, counted) for way, counted in counts.items()]
     document: dict[str, Any] = {
         "cell": [cell.target, cell.suite, cell.op, cell.check],
-        "questions": len({id(j.put) for j in judged}),
+        "questions": len({id(j.put) for j in found.judged}),
         "seconds": seconds,
         "summaries": [encode(TargetSummary, summary) for summary in summaries],
-        "findings": [to_document(finding) for finding in findings],
-        "known": [encode(BaselineEntry, entry) for entry in known],
-        "expired": [encode(BaselineEntry, entry) for entry in expired],
+        "findings": [to_document(finding) for finding in found.findings],
+        "known": [encode(BaselineEntry, entry) for entry in found.known],
+        "expired": [encode(BaselineEntry, entry) for entry in found.expired],
         "conventions": dict(conventions),
     }
     return json.dumps(document, allow_nan=False)

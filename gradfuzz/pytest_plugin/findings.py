@@ -19,8 +19,8 @@ from gradfuzz.pytest_plugin.cells import Put
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wrong:
-    """A wrong answer: its question, the number of its point, the oracle, and the verdict."""
+class Judged:
+    """An answer with its verdict: its question, the number of its point, and the oracle."""
 
     put: Put
     place: int
@@ -30,26 +30,24 @@ class Wrong:
     @property
     def sort(self) -> tuple[str, str, str]:
         """Answers of one kind are reported once: one use of an op, one library, one class."""
-        return (
-            self.put.use,
-            TargetName.of(self.oracle.name).owner,
-            self.case.kind.value if self.case.kind else "",
-        )
+        kind = self.case.kind.value if self.case.kind else ""
+        return self.put.use, TargetName.of(self.oracle.name).owner, kind
 
 
-def distinct(wrong: Iterable[Wrong]) -> list[Wrong]:
-    """The first of each kind: suites begin with the simplest situation."""
-    first: dict[tuple[str, str, str], Wrong] = {}
+def kinds_of(wrong: Iterable[Judged]) -> list[list[Judged]]:
+    """Those of each kind, the first first: suites begin with the simplest situation."""
+    found: dict[tuple[str, str, str], list[Judged]] = {}
     for one in wrong:
-        first.setdefault(one.sort, one)
-    return list(first.values())
+        found.setdefault(one.sort, []).append(one)
+    return list(found.values())
 
 
-def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
+def as_met(wrong: Judged, family: str, seen: int) -> Finding:
     """The finding at the suite's own question and point."""
-    case, question = wrong.case, wrong.case.question
+    case, question, batched = wrong.case, wrong.case.question, wrong.oracle.traits.batched
     assert case.kind is not None, "what is wrong has a class"
-    candidate, point = _candidate(wrong), finding_point(case)
+    candidate, point = Candidate.of(question, wrong.place, together=batched), finding_point(case)
+    asked = f"From the suite {family}: {wrong.put.use}, {wrong.put.situation}; not shrunk."
     finding = Finding(
         id="",
         target=wrong.oracle.name,
@@ -70,15 +68,7 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
         seen=seen,
         references=case.references,
         reproduced=(1, 1),
-        note=" ".join(
-            filter(
-                None,
-                [
-                    case.message.strip(),
-                    f"From the suite {family}: {wrong.put.use}, {wrong.put.situation}; not shrunk.",
-                ],
-            )
-        ),
+        note=f"{case.message.strip()} {asked}".strip(),
         script=reproducer(candidate, case, wrong.oracle),
         others=candidate.others,
         place=candidate.place,
@@ -86,19 +76,12 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
     return _named(finding)
 
 
-def shrunk(wrong: Wrong, family: str, seen: int) -> tuple[Finding | None, str]:
+def shrunk(wrong: Judged, family: str, seen: int) -> tuple[Finding | None, str]:
     """The finding shrunk as in a sweep; or None and the reason, if it is not reproduced."""
-    question = wrong.case.question
+    question, batched = wrong.case.question, wrong.oracle.traits.batched
     case = replace(wrong.case, question=replace(question, points=(wrong.case.point,)))
-    proof = prove(
-        Raw(
-            case,
-            family,
-            0,
-            question.points if wrong.oracle.traits.batched else (),
-            wrong.place if wrong.oracle.traits.batched else 0,
-        )
-    )
+    others, place = (question.points, wrong.place) if batched else ((), 0)
+    proof = prove(Raw(case, family, 0, others, place))
     if proof.finding is None:
         return None, proof.message or (proof.reason.value if proof.reason else "")
     return _named(replace(proof.finding, id="", seen=seen)), ""
@@ -107,7 +90,3 @@ def shrunk(wrong: Wrong, family: str, seen: int) -> tuple[Finding | None, str]:
 def _named(finding: Finding) -> Finding:
     whole = signature(finding)
     return replace(finding, id=f"GF-{whole[:4]}", signature=whole)
-
-
-def _candidate(wrong: Wrong) -> Candidate:
-    return Candidate.of(wrong.case.question, wrong.place, together=wrong.oracle.traits.batched)

@@ -25,7 +25,8 @@ from gradfuzz.fuzzer.sweep.totals import rank
 from gradfuzz.pytest_plugin.options import options
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.numbers import count
-from gradfuzz.reports.common.systems import summed
+from gradfuzz.reports.common.summary import tally
+from gradfuzz.reports.common.systems import total
 from gradfuzz.reports.terminal.concise import line
 
 _SHOWN = 20
@@ -49,9 +50,8 @@ class Gathered:
         """Writes reports and the baseline. An unwritable file is in the summary and fails the session."""
         try:
             self._accept()
-            for name, path, text in self._reports(
-                interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED
-            ):
+            interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+            for name, path, text in self._reports(interrupted=interrupted):
                 if path is not None:
                     path.write_text(text, encoding="utf-8")
                 self._lines += [f"The {name} report is in {path}."] if path is not None else text.splitlines()
@@ -71,10 +71,8 @@ class Gathered:
             entry = known.get(finding.signature)
             terminal.line(f"{plain.line(line(finding))}{f' (accepted: {entry.reason})' if entry else ''}")
         if len(finished.findings) > _SHOWN:
-            terminal.line(
-                f"... and {count(len(finished.findings) - _SHOWN, 'more finding')}; --gradfuzz-report has all"
-                " of them"
-            )
+            more = count(len(finished.findings) - _SHOWN, "more finding")
+            terminal.line(f"... and {more}; --gradfuzz-report has all of them")
         for text in self._lines:
             terminal.line(text)
 
@@ -85,13 +83,10 @@ class Gathered:
             if said["cell"][0] == target
             for s in said["summaries"]
         ]
-        total: Counter[str] = Counter()
-        for summary in summaries:
-            told = ("agree", "disagree", "crashed", "convention", "unsupported")
-            total.update({name: getattr(summary, name) for name in told})
-            total["inconclusive"] += sum(summary.inconclusive.values())
+        told = ("agree", "disagree", "crashed", "convention", "unsupported", "inconclusive")
+        counts = {name: sum(tally(summary)[name] for summary in summaries) for name in told}
         version = next((summary.version for summary in summaries), "")
-        words = ", ".join(f"{name} {n:,}" for name, n in total.items() if n) or "nothing asked"
+        words = ", ".join(f"{name} {n:,}" for name, n in counts.items() if n) or "nothing asked"
         return f"{f'{target} {version}'.strip()}: {words}"
 
     # The end in the form of a sweep's
@@ -118,9 +113,8 @@ class Gathered:
             conventions=dict(sorted(conventions.items(), key=lambda item: (-item[1], item[0]))),
             environment=environment(self._began[0]),
         )
-        return finished, Review(
-            known=_entries(said, "known", findings), expired=_entries(said, "expired", findings)
-        )
+        known, expired = (_entries(said, which, findings) for which in ("known", "expired"))
+        return finished, Review(known=known, expired=expired)
 
     def _reports(self, *, interrupted: bool) -> list[tuple[str, Any, str]]:
         given = options(self._config)
@@ -158,10 +152,8 @@ def _named(said: list[dict[str, Any]]) -> tuple[Finding, ...]:
     found: dict[str, Finding] = {}
     for document in (document for one in said for document in one["findings"]):
         finding = from_document(document, Finding, "a test's report")
-        first = found.get(finding.signature)
-        found[finding.signature] = (
-            finding if first is None else replace(first, seen=first.seen + finding.seen)
-        )
+        first = found.setdefault(finding.signature, replace(finding, seen=0))
+        found[finding.signature] = replace(first, seen=first.seen + finding.seen)
     digits = 4
     while len({signature[:digits] for signature in found}) < len(found):
         digits += 1
@@ -178,8 +170,7 @@ def _entries(
 
 def _summaries(said: list[dict[str, Any]]) -> tuple[TargetSummary, ...]:
     """A summary for each way and suite."""
-    total: dict[tuple[str, str], TargetSummary] = {}
+    found: dict[tuple[str, str], list[TargetSummary]] = {}
     for summary in (decode(TargetSummary, document) for one in said for document in one["summaries"]):
-        key = summary.name, summary.family
-        total[key] = summary if key not in total else summed(total[key], summary)
-    return tuple(total.values())
+        found.setdefault((summary.name, summary.family), []).append(summary)
+    return tuple(map(total, found.values()))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import safe_link
 
@@ -17,25 +19,15 @@ _MOST = 12
 def outcome(finished: SweepFinished) -> str:
     """The number of findings, the amount of work, and whether the sweep was complete."""
     found = count(len(finished.findings), "finding") if finished.findings else "No findings"
-    work = (
-        f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:.0f} s"
-    )
-    if finished.interrupted:
-        return f"{found} in {work}. Interrupted: this is the part that was done."
-    return (
-        f"{found} in {work}."
-        if finished.complete
-        else f"{found} in {work}. Incomplete: it ended before all was asked."
-    )
+    return f"{found} in {work(finished, thousands='')}"
 
 
 def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
     """The reasons why checks were inconclusive, the most frequent first."""
-    totals: dict[Reason, int] = {}
+    totals: Counter[Reason] = Counter()
     for summary in finished.summaries:
-        for reason, n in summary.inconclusive.items():
-            totals[reason] = totals.get(reason, 0) + n
-    return sorted(((n, reason) for reason, n in totals.items()), key=lambda item: -item[0])
+        totals.update(summary.inconclusive)
+    return [(n, reason) for reason, n in totals.most_common()]
 
 
 def coverage(finished: SweepFinished) -> str:
@@ -61,10 +53,8 @@ def tested(finished: SweepFinished) -> list[tuple[str, str]]:
 def _tally(counts: Mapping[str, int]) -> str:
     most = sorted(counts, key=lambda name: -counts[name])[:_MOST]
     parts = [", ".join(f"{name} ({counts[name]:,})" for name in counts if counts[name] and name in most)]
-    others, never = (
-        sum(bool(n) for n in counts.values()) - _MOST,
-        [name for name, n in counts.items() if not n],
-    )
+    others = sum(bool(n) for n in counts.values()) - _MOST
+    never = [name for name, n in counts.items() if not n]
     parts += [f"{others} others"] if others > 0 else []
     parts += [f"never {_some(never)}"] if never else []
     return "; ".join(filter(None, parts))
@@ -90,14 +80,12 @@ def remembered(review: Review | None) -> list[tuple[str, list[str]]]:
     """(heading, lines) of accepted, expired and stale entries of the baseline, and of fixed findings."""
     if review is None:
         return []
+    fixed = [f"{f.id}: {f.kind.value} in {f.target}, {f.check} {f.precision}" for f in review.fixed]
     sections = [
-        ("Known, the baseline accepts them", [_entry(e) for e in review.known]),
-        ("No longer accepted by the baseline", [_entry(e) for e in review.expired]),
-        ("In the baseline, and fixed: the entry can go", [_entry(e) for e in review.stale]),
-        (
-            "Fixed since they were recorded",
-            [f"{f.id}: {f.kind.value} in {f.target}, {f.check} {f.precision}" for f in review.fixed],
-        ),
+        ("Known, the baseline accepts them", list(map(_entry, review.known))),
+        ("No longer accepted by the baseline", list(map(_entry, review.expired))),
+        ("In the baseline, and fixed: the entry can go", list(map(_entry, review.stale))),
+        ("Fixed since they were recorded", fixed),
     ]
     return [(heading, lines) for heading, lines in sections if lines]
 

@@ -18,44 +18,24 @@ _LONGEST = 80
 
 def headline(finished: SweepFinished) -> str:
     """How many findings of which kind, in which targets."""
-    found = _found(finished)
-    wrong = [name for name, n in found.items() if n]
-    open_ = _unsettled(finished)
-    right = [plain.line(name, _LONGEST) for name, n in found.items() if not n and name not in open_]
-    more = (
-        f"Disagreements in {listed([plain.line(name, _LONGEST) for name in open_])} were not followed up."
-        if open_
-        else ""
-    )
-    if not finished.findings:
-        nothing = (
-            f"Nothing wrong was found in {listed(right)}." if right else "" if more else "Nothing was asked."
-        )
-        return f"{nothing} {more}".strip()
-    what = _what(finished.findings)
-    told = [plain.line(name, _LONGEST) + (f" ({found[name]})" if len(wrong) > 1 else "") for name in wrong]
-    sentence = (
-        f"{count(len(finished.findings), what).capitalize()} in"
-        f" {listed(told) or 'targets that are not listed'}"
-    )
-    rest = f"; none in {listed(right)}." if right else "."
-    return f"{sentence}{rest} {more}".strip()
-
-
-def _found(finished: SweepFinished) -> dict[str, int]:
-    """The number of findings of each target."""
-    targets = {name: {way.name for way in ways} for name, ways in group(finished.summaries).items()}
-    return {name: sum(f.target in ways for f in finished.findings) for name, ways in targets.items()}
-
-
-def _unsettled(finished: SweepFinished) -> list[str]:
-    """Targets with disagreements and no finding: the sweep ended before any was shrunk."""
-    found = _found(finished)
-    return [
-        name
-        for name, ways in group(finished.summaries).items()
-        if not found[name] and any(way.disagree for way in ways)
-    ]
+    wrong: list[tuple[str, int]] = []
+    right: list[str] = []
+    unsettled: list[str] = []  # the sweep ended before any of their disagreements was shrunk
+    for target, ways in group(finished.summaries).items():
+        name, names = plain.line(target, _LONGEST), {way.name for way in ways}
+        if found := sum(finding.target in names for finding in finished.findings):
+            wrong.append((name, found))
+        else:
+            (unsettled if any(way.disagree for way in ways) else right).append(name)
+    more = f" Disagreements in {listed(unsettled)} were not followed up." if unsettled else ""
+    if finished.findings:
+        found_in = listed([f"{name} ({n})" if len(wrong) > 1 else name for name, n in wrong])
+        what = count(len(finished.findings), _what(finished.findings)).capitalize()
+        rest = f"; none in {listed(right)}" if right else ""
+        return f"{what} in {found_in or 'targets that are not listed'}{rest}.{more}"
+    if right:
+        return f"Nothing wrong was found in {listed(right)}.{more}"
+    return more.strip() or "Nothing was asked."
 
 
 def _what(findings: Sequence[Finding]) -> str:
@@ -66,14 +46,13 @@ def _what(findings: Sequence[Finding]) -> str:
     return "finding" if kinds & (MALFORMED | {Class.WRONG_PRIMAL}) else "wrong derivative"
 
 
-def work(finished: SweepFinished) -> str:
-    """How much was asked, and whether the sweep was complete."""
-    done = (
-        f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:,.0f} s"
-    )
+def work(finished: SweepFinished, thousands: str = ",") -> str:
+    """How much was asked, and whether the sweep was complete. `thousands` separates those of the seconds."""
+    programs, checks = count(finished.programs, "program"), count(finished.checks, "check")
+    done = f"{programs}, {checks}, {finished.seconds:{thousands}.0f} s."
     if finished.interrupted:
-        return f"{done}. Interrupted: this is the part that was done."
-    return f"{done}." if finished.complete else f"{done}. Incomplete: it ended before all was asked."
+        return f"{done} Interrupted: this is the part that was done."
+    return done if finished.complete else f"{done} Incomplete: it ended before all was asked."
 
 
 def silence(finished: SweepFinished) -> str:
@@ -81,18 +60,12 @@ def silence(finished: SweepFinished) -> str:
     checks, told = sum(s.checks for s in finished.summaries), sum(judged(s) for s in finished.summaries)
     if not checks:
         return "No check was made, so nothing can be concluded."
-    rest = checks - told
-    left = (
-        "; the others could not be judged, which is not agreement"
-        if rest > 1
-        else "; the other one could not be judged, which is not agreement"
-        if rest
-        else ""
-    )
+    others = "the others" if checks - told > 1 else "the other one"
+    left = f"; {others} could not be judged, which is not agreement" if checks > told else ""
     return (
-        f"{told:,} of {count(checks, 'check')} were judged against a derivative known to a proved"
-        f" bound{left}. Where nothing was wrong, every judged check agreed up to rounding; that is no proof"
-        " for programs that were not drawn."
+        f"{told:,} of {count(checks, 'check')} were judged against a derivative known to a proved bound"
+        f"{left}. Where nothing was wrong, every judged check agreed up to rounding; that is no proof for"
+        " programs that were not drawn."
     )
 
 

@@ -20,10 +20,8 @@ def number(value: float, digits: int = _DIGITS) -> str:
 
 def pair(expected: float, got: float, *, agree: bool = False) -> tuple[str, str]:
     """Two numbers with the same number of digits: enough to see that they differ by more than rounding."""
-    digits = _DIGITS
-    while (
-        not agree and digits < _MOST and expected != got and number(expected, digits) == number(got, digits)
-    ):
+    digits, differ = _DIGITS, not agree and expected != got
+    while differ and digits < _MOST and number(expected, digits) == number(got, digits):
         digits += 1
     return number(expected, digits), number(got, digits)
 

@@ -30,9 +30,8 @@ def check_folder(folder: Path) -> None:
     """`UsageError` where `folder` cannot be written (it may be new): known before hours of work."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(
-            f"scripts cannot be written to {str(folder)!r}: {str(there)!r} is no folder that one may write to"
-        )
+        why = f"{str(there)!r} is no folder that one may write to"
+        raise UsageError(f"scripts cannot be written to {str(folder)!r}: {why}")
 
 
 def write_probe_scripts(report: ProbeReport, folder: Path) -> dict[int, Path]:
@@ -59,12 +58,9 @@ def _file_name(suite: str, number: int, cell: ProbeCell) -> str:
 def script_of(report: ProbeReport, number: int) -> str:
     """The script of the cell with this number; `UsageError` if it has none."""
     if not 1 <= number <= len(report.cells):
-        there = (
-            f"the numbers go from 1 to {len(report.cells)}"
-            if report.cells
-            else "no cell is wrong or an error"
-        )
-        raise UsageError(f"there is no script {number}: {there}")
+        numbers = f"the numbers go from 1 to {len(report.cells)}"
+        why = numbers if report.cells else "no cell is wrong or an error"
+        raise UsageError(f"there is no script {number}: {why}")
     script = report.cells[number - 1].script
     if not script:
         raise UsageError(f"there is no script {number}: for {report.target} none can be written")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.reports.common import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,31 +22,32 @@ class Standing:
     link: str = ""
     flaky: bool = False
 
+    @property
+    def marks(self) -> str:
+        """The word, and whether it is flaky: "new, flaky"."""
+        return ", ".join(filter(None, (self.word, "flaky" if self.flaky else "")))
+
 
 class Standings:
     """The standing of each finding of a sweep."""
 
     def __init__(self, review: Review | None) -> None:
         self._review = review
-        self._known = {entry.id: entry for entry in review.known} if review else {}
-        self._expired = {entry.id: entry for entry in review.expired} if review else {}
-        self._seen = dict(review.first_seen) if review else {}
+        told = review or Review()
+        self._seen = dict(told.first_seen)
+        self._entries = {entry.id: ("expired", entry) for entry in told.expired}
+        self._entries |= {entry.id: ("known", entry) for entry in told.known}
 
     def of(self, finding: Finding) -> Standing:
         """The standing of one finding. The baseline takes precedence over earlier sweeps."""
-        flaky = finding.reproduced[0] < finding.reproduced[1]
+        flaky = words.flaky(finding)
         since = self._seen.get(finding.id, "")
         if self._review is None:
             return Standing(flaky=flaky)
-        if finding.id in self._known:
-            return _accepted("known", self._known[finding.id], since, flaky)
-        if finding.id in self._expired:
-            return _accepted("expired", self._expired[finding.id], since, flaky)
+        if finding.id in self._entries:
+            word, entry = self._entries[finding.id]
+            return Standing(word, since, entry.reason, safe_link(entry.link), flaky)
         return Standing("open" if since else "new", since=since, flaky=flaky)
-
-
-def _accepted(word: str, entry: BaselineEntry, since: str, flaky: bool) -> Standing:
-    return Standing(word, since, entry.reason, safe_link(entry.link), flaky)
 
 
 _NEVER = frozenset(' <>"\\^`{|}')
@@ -58,7 +60,5 @@ def safe_link(link: str) -> str:
         parts = urlsplit(link)
     except ValueError:
         return ""
-    good = (
-        parts.scheme in ("http", "https") and parts.hostname and link.isprintable() and not _NEVER & set(link)
-    )
-    return link if good else ""
+    web = parts.scheme in ("http", "https") and parts.hostname
+    return link if web and link.isprintable() and not _NEVER & set(link) else ""

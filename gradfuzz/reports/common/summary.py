@@ -19,3 +19,13 @@ def group(summaries: Iterable[TargetSummary]) -> dict[str, list[TargetSummary]]:
 def _name(target: str, ways: list[TargetSummary]) -> str:
     names = {way.name for way in ways}
     return names.pop() if len(names) == 1 else target
+
+
+COUNTS = ("checks", "agree", "disagree", "convention", "inconclusive", "unsupported", "crashed")
+"""The columns of counts in tables."""
+
+
+def tally(summary: TargetSummary) -> dict[str, int]:
+    """The `COUNTS` of a summary."""
+    inconclusive = sum(summary.inconclusive.values())
+    return {name: inconclusive if name == "inconclusive" else getattr(summary, name) for name in COUNTS}

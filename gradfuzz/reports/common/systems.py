@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,28 +22,23 @@ class System:
 
 def systems(summaries: Iterable[TargetSummary]) -> list[System]:
     """The summaries of each system and family, added up, in the order in which they come first."""
-    found: dict[tuple[str, str, str], System] = {}
+    found: dict[tuple[str, str, str], list[TargetSummary]] = {}
     for s in summaries:
-        key = TargetName.of(s.name).system, s.version, s.family
-        before = found.get(key)
-        found[key] = (
-            System(replace(s, name=key[0]), 1)
-            if before is None
-            else System(summed(before.summary, s), before.ways + 1)
-        )
-    return list(found.values())
+        found.setdefault((TargetName.of(s.name).system, s.version, s.family), []).append(s)
+    return [System(replace(total(ways), name=name), len(ways)) for (name, *_), ways in found.items()]
+
+
+def total(summaries: Iterable[TargetSummary]) -> TargetSummary:
+    """All added up, under the name of the first."""
+    return functools.reduce(summed, summaries)
 
 
 def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
     """Both added up, under the name of the first."""
+    counts = ("checks", "agree", "disagree", "convention", "unsupported", "crashed")
     return replace(
         a,
-        checks=a.checks + b.checks,
-        agree=a.agree + b.agree,
-        disagree=a.disagree + b.disagree,
-        convention=a.convention + b.convention,
+        **{name: getattr(a, name) + getattr(b, name) for name in counts},
         inconclusive=dict(Counter(a.inconclusive) + Counter(b.inconclusive)),
-        unsupported=a.unsupported + b.unsupported,
-        crashed=a.crashed + b.crashed,
         worst_agreeing=max(a.worst_agreeing, b.worst_agreeing),
     )

@@ -14,32 +14,27 @@ from gradfuzz.reports.common import numbers
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word, a decorative sign before it, and the name of its style."""
+    """A word, a decorative sign before it, the name of its style, and what the word means."""
 
     word: str
     sign: str
     style: str
+    meaning: str
 
 
-MARKS: dict[Label, Mark] = {
-    Label.DIFFERS: Mark(Label.DIFFERS.value, "✕", "differs"),
-    Label.AGREES: Mark(Label.AGREES.value, "✓", "agrees"),
-    Label.COINCIDENCE: Mark(Label.COINCIDENCE.value, "≈", "coincidence"),
-    Label.VACUOUS: Mark(Label.VACUOUS.value, "○", "vacuous"),
-    Label.INCONCLUSIVE: Mark(Label.INCONCLUSIVE.value, "?", "vacuous"),
-    Label.UNSUPPORTED: Mark(Label.UNSUPPORTED.value, "–", "vacuous"),
-    Label.CRASHED: Mark(Label.CRASHED.value, "!", "differs"),
-}
-
-
-_MEANINGS: dict[Label, str] = {
-    Label.DIFFERS: "the answer is wrong by more than rounding allows",
-    Label.AGREES: "the answer is right",
-    Label.COINCIDENCE: "right here, wrong at neighbouring points of the same program",
-    Label.VACUOUS: "right, but the true derivative is zero here and around: it tests nothing",
-    Label.INCONCLUSIVE: "the references cannot tell",
-    Label.UNSUPPORTED: "the target cannot be asked this",
-    Label.CRASHED: "the target raised an error",
+_COINCIDENCE = "right here, wrong at neighbouring points of the same program"
+_VACUOUS = "right, but the true derivative is zero here and around: it tests nothing"
+_MARKS = {
+    label: Mark(label.value, sign, style, meaning)
+    for label, sign, style, meaning in (
+        (Label.DIFFERS, "✕", "differs", "the answer is wrong by more than rounding allows"),
+        (Label.AGREES, "✓", "agrees", "the answer is right"),
+        (Label.COINCIDENCE, "≈", "coincidence", _COINCIDENCE),
+        (Label.VACUOUS, "○", "vacuous", _VACUOUS),
+        (Label.INCONCLUSIVE, "?", "vacuous", "the references cannot tell"),
+        (Label.UNSUPPORTED, "–", "vacuous", "the target cannot be asked this"),
+        (Label.CRASHED, "!", "differs", "the target raised an error"),
+    )
 }
 
 
@@ -88,11 +83,8 @@ class Table:
 def points(finding: Finding) -> tuple[PointRow, ...]:
     """The three points; points with equal rows share one."""
     merged: dict[tuple[str, ...], list[str]] = {}
-    for kind, point in (
-        ("smallest", finding.smallest),
-        ("clearest", finding.clearest),
-        ("worst", finding.worst),
-    ):
+    shown = {"smallest": finding.smallest, "clearest": finding.clearest, "worst": finding.worst}
+    for kind, point in shown.items():
         merged.setdefault(_point(point), []).append(kind)
     return tuple(
         PointRow("all three" if len(names) == 3 else " and ".join(names), *row)
@@ -114,15 +106,11 @@ def _point(point: FindingPoint) -> tuple[str, ...]:
 _BODIES = "The same loop with other bodies. In each row the derivative by the varied input is compared."
 _SIGNS = "Bodies with a negative true derivative, or a negative answer."
 _PROPERTIES = "The same question with one thing changed; at the smallest point where no other is named."
+_ONE_ASPECT = (Aspect.BODY, Aspect.SIGN)
 _ASPECTS: tuple[tuple[tuple[Aspect, ...], str, str, str], ...] = (
     ((Aspect.BODY,), "Loop bodies", _BODIES, "body"),
     ((Aspect.SIGN,), "Signs", _SIGNS, "body"),
-    (
-        (Aspect.DTYPE, Aspect.LOOP, Aspect.MODE, Aspect.ORDER, Aspect.BATCH, Aspect.WAY),
-        "Properties",
-        _PROPERTIES,
-        "changed to",
-    ),
+    (tuple(a for a in Aspect if a not in _ONE_ASPECT), "Properties", _PROPERTIES, "changed to"),
 )
 
 
@@ -138,30 +126,29 @@ def tables(variants: Sequence[Variant]) -> tuple[Table, ...]:
 
 def _variant(variant: Variant) -> VariantRow:
     agree = variant.label is not Label.DIFFERS
-    expected, got = variant.expected, variant.got
-    left, right = (
-        "" if expected is None else numbers.number(expected),
-        "" if got is None else numbers.number(got),
-    )
+    expected, got, bound = variant.expected, variant.got, variant.bound
+    left, right = ("" if value is None else numbers.number(value) for value in (expected, got))
+    ratio = ""
     if expected is not None and got is not None:
         left, right = numbers.pair(expected, got, agree=agree)
+        ratio = numbers.times(variant.ratio, agree=agree)
     return VariantRow(
-        variant.aspect.value,
-        variant.name,
-        variant.at,
-        left,
-        "" if variant.bound is None else numbers.bound(variant.bound),
-        right,
-        "" if expected is None or got is None else numbers.times(variant.ratio, agree=agree),
-        MARKS[variant.label],
-        variant.label is Label.DIFFERS and (variant.ratio or 0.0) < 0,
+        group=variant.aspect.value,
+        name=variant.name,
+        at=variant.at,
+        expected=left,
+        bound="" if bound is None else numbers.bound(bound),
+        got=right,
+        ratio=ratio,
+        mark=_MARKS[variant.label],
+        flipped=not agree and (variant.ratio or 0.0) < 0,
     )
 
 
-def labels(variants: Iterable[Variant | Sample]) -> tuple[tuple[Mark, str], ...]:
-    """The meaning of each label that occurs, in the order of the labels."""
+def labels(variants: Iterable[Variant | Sample]) -> tuple[Mark, ...]:
+    """The marks of the labels that occur, in the order of the labels."""
     there = {variant.label for variant in variants}
-    return tuple((MARKS[label], _MEANINGS[label]) for label in Label if label in there)
+    return tuple(_MARKS[label] for label in Label if label in there)
 
 
 # Curves, differences, adjoints ------------------------------------------------------------------------------
@@ -176,17 +163,10 @@ def along(curve: Curve) -> Table | None:
     chosen = {_nearest(judged, x) for x in _TYPICAL} if judged else set()
     if len(chosen) < 2:
         return None
-    name, index = curve.varied
-    varied, entry = numbers.where(name, index), numbers.where(*curve.entry)
+    varied, entry = numbers.where(*curve.varied), numbers.where(*curve.entry)
     rows = tuple(_sample(sample) for sample in judged if sample in chosen)
-    return Table(
-        f"Where {varied} varies",
-        f"The derivative by {entry}; all else as at the smallest point.",
-        varied,
-        rows,
-        False,
-        False,
-    )
+    caption = f"The derivative by {entry}; all else as at the smallest point."
+    return Table(f"Where {varied} varies", caption, varied, rows, at=False, grouped=False)
 
 
 def _nearest(samples: Sequence[Sample], x: float) -> Sample:
@@ -197,19 +177,10 @@ def _nearest(samples: Sequence[Sample], x: float) -> Sample:
     return min(samples, key=distance)
 
 
-def _sample(sample: Sample) -> VariantRow:
-    ratio = sample.got / sample.expected if sample.expected and math.isfinite(sample.got) else None
-    row = Variant(
-        Aspect.BODY,
-        numbers.number(sample.x),
-        "",
-        sample.expected,
-        sample.bound,
-        sample.got,
-        ratio,
-        sample.label,
-    )
-    return _variant(row)
+def _sample(s: Sample) -> VariantRow:
+    ratio = s.got / s.expected if s.expected and math.isfinite(s.got) else None
+    name = numbers.number(s.x)
+    return _variant(Variant(Aspect.BODY, name, "", s.expected, s.bound, s.got, ratio, s.label))
 
 
 def differences(of: Differences) -> str:

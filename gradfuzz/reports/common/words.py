@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, FindingPoint, Likelihood
+from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, Likelihood
 from gradfuzz.oracles.base import Array
 from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, where
 
@@ -24,16 +24,19 @@ _KINDS: dict[Class, str] = {
 }
 
 
-MALFORMED = frozenset({Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR})
+MALFORMED = frozenset(kind for kind in Class if not kind.of_numbers)
 """Classes without two numbers to compare."""
 
 
 def title(finding: Finding) -> str:
     """As in "GF-7c1e  wrong_value  torch:eager 2.13.0  vjp float64"."""
-    return (
-        f"{finding.id}  {finding.kind.value}  {finding.target} {finding.version}  {finding.check}"
-        f" {finding.precision}"
-    )
+    target = f"{finding.target} {finding.version}"
+    return f"{finding.id}  {finding.kind.value}  {target}  {finding.check} {finding.precision}"
+
+
+def one_line(finding: Finding) -> str:
+    """The title and the clearest point, as in "GF-7c1e  sign_flip  ...: at x = 0.5 expected 1, got -1"."""
+    return f"{title(finding)}: {summary(finding)}"
 
 
 def summary(finding: Finding) -> str:
@@ -44,11 +47,8 @@ def summary(finding: Finding) -> str:
         return f"{at} {explanation(finding.kind)}"
     expected, got = pair(point.entry_expected, point.entry_got)
     name, index = point.entry
-    by = (
-        f" by {where(name, index)}"
-        if finding.kind is not Class.WRONG_PRIMAL and (len(point.expected) > 1 or index)
-        else ""
-    )
+    several = len(point.expected) > 1 or index
+    by = f" by {where(name, index)}" if several and finding.kind is not Class.WRONG_PRIMAL else ""
     return f"{at} expected {expected}{by}, got {got}"
 
 
@@ -66,26 +66,44 @@ _SHORT = 60
 """The most characters of an input in one line."""
 
 
+def plain_kind(kind: Class) -> str:
+    """The name of a class in words: "wrong value"."""
+    return kind.value.replace("_", " ")
+
+
 def explanation(kind: Class) -> str:
     """A class of disagreement as a sentence without its full stop."""
     return _KINDS[kind]
+
+
+def sentence(kind: Class) -> str:
+    """A class of disagreement as a sentence."""
+    return f"{_KINDS[kind][0].upper()}{_KINDS[kind][1:]}."
 
 
 def verdict(finding: Finding) -> str:
     """What is wrong, at the clearest point, in one or two sentences."""
     point = finding.clearest
     if finding.kind in MALFORMED:
-        return _sentence(explanation(finding.kind))
+        return sentence(finding.kind)
     expected, got = pair(point.entry_expected, point.entry_got)
-    name = where(*point.entry)
-    what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {name}"
+    name, index = point.entry
+    what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {where(name, index)}"
     size = ""
     if point.ratio is not None and finding.kind in (Class.RATIO_BLOWUP, Class.WRONG_VALUE):
         size = f"; that is {ratio(point.ratio)} times as much"
+    off = bound(float(point.bound[name][index]) if name in point.bound else 0.0)
     return (
-        f"{_sentence(explanation(finding.kind))} At the clearest point {finding.target} returns {got} for the"
-        f" {what}; it is {expected} ({bound(_bound(point))}){size}."
+        f"{sentence(finding.kind)} At the clearest point {finding.target} returns {got} for the {what};"
+        f" it is {expected} ({off}){size}."
     )
+
+
+def weights(finding: Finding, holder: str) -> str:
+    """Which function of the outputs is differentiated, unless it is the only output itself."""
+    if len(finding.weights) == 1 and all(w is not None and not w.shape and w == 1 for w in finding.weights):
+        return ""
+    return f"The derivative is of a weighted sum of the outputs; the {holder} has the weights."
 
 
 def flaky(finding: Finding) -> bool:
@@ -100,16 +118,11 @@ def judged(finding: Finding) -> str:
     clear = ""
     if finding.kind not in MALFORMED:
         clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows. "
-    by = (
-        f"Judged by {' and '.join(finding.references)}"
-        if finding.references
-        else "Judged without a reference"
-    )
+    by = " and ".join(finding.references)
+    told = f"Judged by {by}" if by else "Judged without a reference"
     repeated = "Flaky: repeated" if flaky(finding) else "Repeated"
-    return (
-        f"{by}. {clear}{repeated} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in"
-        " this sweep."
-    )
+    often = f"{repeated} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep"
+    return f"{told}. {clear}{often}."
 
 
 def cause(finding: Finding) -> str:
@@ -133,12 +146,10 @@ def _why(cause: Cause) -> str:
     match cause.likelihood:
         case Likelihood.CERTAIN:
             return "No other planted bug gives the same answers, here and on the program as it was drawn."
+        case Likelihood.LIKELY if others:
+            return f"It gives the same answers; so do {others}."
         case Likelihood.LIKELY:
-            return (
-                f"It gives the same answers; so do {others}."
-                if others
-                else "It alone gives the same answers."
-            )
+            return "It alone gives the same answers."
         case Likelihood.POSSIBLE:
             told = "It gives the same wrong answers here, but not all the others"
             return f"{told}; so do {others}." if others else f"{told}."
@@ -153,10 +164,22 @@ def check_name(case: CheckResult) -> str:
     return {(): "value", ("rev",): "vjp", ("fwd",): "jvp"}.get(modes, ", ".join(modes))
 
 
-def _bound(point: FindingPoint) -> float:
-    name, index = point.entry
-    return float(point.bound[name][index]) if name in point.bound else 0.0
+def remark(case: CheckResult) -> str:
+    """Why a check has no verdict, or what the target said; empty where there is nothing to say."""
+    return case.message or case.answer.message or (case.reason.value if case.reason else "")
 
 
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+def by_point(cases: Iterable[tuple[str, CheckResult]]) -> list[list[tuple[str, CheckResult]]]:
+    """(loop form, case) by the case's point; the points in the order in which they come first."""
+    points: dict[object, list[tuple[str, CheckResult]]] = {}
+    for loop, case in cases:
+        inputs = sorted(case.point.inputs.items())
+        key = tuple((name, value.dtype.str, value.shape, value.tobytes()) for name, value in inputs)
+        points.setdefault(key, []).append((loop, case))
+    return list(points.values())
+
+
+def told_best(at: Sequence[tuple[str, CheckResult]]) -> CheckResult:
+    """The first case whose truth is known, or else the first."""
+    known = (case for _, case in at if case.truth is not None and case.truth.status == "ok")
+    return next(known, at[0][1])

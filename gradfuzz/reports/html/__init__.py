@@ -23,8 +23,8 @@ from markupsafe import Markup
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import headline, plain, words
-from gradfuzz.reports.common.standing import Standings
+from gradfuzz.reports.common import account, headline, plain, words
+from gradfuzz.reports.common.standing import Standings, safe_link
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import anchor, article
 from gradfuzz.reports.html.budget import BYTES, MOST, Fitted, fit
@@ -33,8 +33,7 @@ from gradfuzz.reports.markdown.issue import issue
 
 def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTES) -> str:
     """A sweep's report as the text of a UTF-8 file. `budget`: the most bytes of rows and articles."""
-    finished = _inert(finished)
-    review = None if review is None else plain.inert(review)
+    finished, review = _inert(finished), plain.inert(review)
     templates = _environment()
     style, script = _asset("report.css"), _asset("report.js")
     fitted = _fitted(templates, finished, review, budget)
@@ -50,18 +49,15 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         silence=headline.silence(finished),
         matrix=page.matrix(finished),
         fitted=fitted,
-        causes=page.causes(finished.clusters, finished.findings),
-        here={anchor(finding.id) for finding in shown},
-        known=page.accepted(review.known, shown) if review else (),
-        expired=page.accepted(review.expired, shown) if review else (),
-        stale=page.accepted(review.stale, shown) if review else (),
-        fixed=page.earlier(review),
+        causes=list(page.causes(finished.clusters, finished.findings)),
+        here={finding.id for finding in shown},
         reviewed=review is not None,
+        review=review or Review(),
         flaky=list(filter(words.flaky, finished.findings)),
         unsupported=[s for s in finished.summaries if s.unsupported],
-        reasons=page.reasons(finished),
-        counts=page.COUNTS,
-        tallies=page.tallies(finished),
+        reasons=account.inconclusive(finished),
+        columns=page.COUNTS,
+        counts=page.counts,
         tested=page.tested(finished.tested),
         coverage=page.coverage(finished.coverage),
     )
@@ -88,29 +84,25 @@ def _fitted(templates: Environment, finished: SweepFinished, review: Review | No
 
     def made(k: int, *, short: bool) -> Markup:
         finding = finished.findings[k]
-        view = article(
-            finding, standings.of(finding), "" if short else issue(finding, finished.environment), short=short
-        )
+        text = "" if short else issue(finding, finished.environment)
+        view = article(finding, standings.of(finding), text, short=short)
         return Markup(of_article.render(a=view, rank=k + 1))  # noqa: S704 - a template with autoescape on
 
-    return fit(
-        rows,
-        functools.partial(made, short=False),
-        functools.partial(made, short=True),
-        len(finished.findings),
-        budget,
-    )
+    full, brief = functools.partial(made, short=False), functools.partial(made, short=True)
+    return fit(rows, full, brief, len(finished.findings), budget)
 
 
 @functools.cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("gradfuzz.reports.html"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"words": words, "anchor": anchor, "safe_link": safe_link}
+    return environment
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup, escape
 
@@ -20,104 +20,80 @@ _LONGEST = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """A reproducer's title, file name and command. `{}` is the finding's id."""
-
-    name: str
-    title: str
-    file: str
-    run: str
-    says: str = "it exits with 0 where this system is right, with 1 where it is wrong, too"
-
-
-_DIALECTS: tuple[Dialect, ...] = (
-    Dialect(
-        "python",
-        "Python",
-        "{}.py",
-        "python {}.py",
-        "it exits with 1 while the bug is there, with 0 when it is fixed",
-    ),
-    Dialect("pytest", "pytest", "test_{}.py", "pytest test_{}.py", "it fails while the bug is there"),
-    Dialect("jax", "JAX", "{}_jax.py", "python {}_jax.py"),
-    Dialect("torch", "PyTorch", "{}_torch.py", "python {}_torch.py"),
-    Dialect("autograd", "autograd", "{}_autograd.py", "python {}_autograd.py"),
-    Dialect("nx", "Elixir Nx", "{}.exs", "elixir {}.exs"),
-    Dialect("swift", "Swift", "{}.swift", "swift {}.swift"),
-    Dialect("tfjs", "TensorFlow.js", "{}.js", "node {}.js"),
-    Dialect("issue", "Issue text", "{}.md", ""),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Reproducer:
-    """One tab. `text` is empty if it is too long to be shown."""
+    """One tab: its title, file name and command. In the table of dialects `{}` is the finding's id."""
 
     dialect: str
     title: str
     file: str
     run: str
-    says: str
-    text: str
+    says: str = "it exits with 0 where this system is right, with 1 where it is wrong, too"
+    text: str = ""
+    """Empty if it is too long to be shown."""
+
+
+_HERE = "it exits with 1 while the bug is there, with 0 when it is fixed"
+_DIALECTS: tuple[Reproducer, ...] = (
+    Reproducer("python", "Python", "{}.py", "python {}.py", _HERE),
+    Reproducer("pytest", "pytest", "test_{}.py", "pytest test_{}.py", "it fails while the bug is there"),
+    Reproducer("jax", "JAX", "{}_jax.py", "python {}_jax.py"),
+    Reproducer("torch", "PyTorch", "{}_torch.py", "python {}_torch.py"),
+    Reproducer("autograd", "autograd", "{}_autograd.py", "python {}_autograd.py"),
+    Reproducer("nx", "Elixir Nx", "{}.exs", "elixir {}.exs"),
+    Reproducer("swift", "Swift", "{}.swift", "swift {}.swift"),
+    Reproducer("tfjs", "TensorFlow.js", "{}.js", "node {}.js"),
+    Reproducer("issue", "Issue text", "{}.md", ""),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
     """All about a finding. A short article has only the first reproducer and no figures or tables."""
 
+    finding: Finding
     anchor: str
-    id: str
-    kind: str
     heading: str
     verdict: str
-    facts: tuple[tuple[str, str], ...]
+    facts: Mapping[str, str]
     standing: Standing
     program: Markup
     original: Markup
-    weights: str
     points: tuple[PointRow, ...]
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
-    labels: tuple[tuple[Mark, str], ...]
-    judged: str
-    cause: str
-    note: str
+    labels: tuple[Mark, ...]
     reproducers: tuple[Reproducer, ...]
-    left_out: str = ""
+    left_out: str
 
 
 def article(finding: Finding, standing: Standing, issue: str = "", *, short: bool = False) -> Article:
     """The view of one finding; `issue` is its issue text."""
-    name = anchor(finding.id)
-    explanation = words.explanation(finding.kind)
-    heading = explanation[0].upper() + explanation[1:]
+    name, sentence = anchor(finding.id), words.sentence(finding.kind)
+    verdict = words.verdict(finding).removeprefix(sentence).strip().replace("± ", "±\N{NO-BREAK SPACE}")
     program, original = plain.program(finding.program), plain.program(finding.original)
     scripts = _reproducers(finding, issue)
     evidence = Evidence() if short or finding.evidence is None else finding.evidence
-    shown, curve = evidence.variants, evidence.curve
-    near = along(curve) if curve else None
+    near = along(evidence.curve) if evidence.curve else None
+    samples = evidence.curve.samples if near and evidence.curve else ()
     return Article(
+        finding=finding,
         anchor=name,
-        id=finding.id,
-        kind=finding.kind.value.replace("_", " "),
-        heading=heading,
-        verdict=words.verdict(finding)
-        .removeprefix(f"{heading}.")
-        .strip()
-        .replace("± ", "±\N{NO-BREAK SPACE}")
-        or finding.note,
-        facts=_facts(finding),
+        heading=sentence.removesuffix("."),
+        verdict=verdict or finding.note,
+        facts={
+            "target": f"{finding.target} {finding.version}",
+            "asked": finding.check,
+            "by": ", ".join(finding.wrt),
+            "dtype": finding.precision,
+            "family": finding.family,
+        },
         standing=standing,
         program=highlighted(program),
         original=Markup() if short or original == program else highlighted(original),
-        weights=_weights(finding),
         points=points(finding),
         figures=() if short else figures(finding, name),
-        tables=(*([near] if near else []), *tables(shown)),
-        labels=labels((*shown, *(curve.samples if near and curve else ()))),
-        judged=words.judged(finding),
-        cause=words.cause(finding),
-        note=finding.note,
+        tables=(*([near] if near else []), *tables(evidence.variants)),
+        labels=labels((*evidence.variants, *samples)),
         reproducers=scripts[:1] if short else scripts,
         left_out=_left_out(scripts) if short else "",
     )
@@ -128,40 +104,18 @@ def anchor(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:80] or "finding"
 
 
-def _facts(finding: Finding) -> tuple[tuple[str, str], ...]:
-    return (
-        ("target", f"{finding.target} {finding.version}"),
-        ("asked", finding.check),
-        ("by", ", ".join(finding.wrt)),
-        ("dtype", finding.precision),
-        ("family", finding.family),
-    )
-
-
-def _weights(finding: Finding) -> str:
-    """Which function of the outputs is differentiated, unless it is the only output itself."""
-    if len(finding.weights) == 1 and all(w is not None and not w.shape and w == 1 for w in finding.weights):
-        return ""
-    return "The derivative is of a weighted sum of the outputs; the reproducer has the weights."
-
-
 def _reproducers(finding: Finding, issue: str) -> tuple[Reproducer, ...]:
-    texts: Mapping[str, str] = {"python": finding.script, **finding.ports, "issue": issue}
-    known = [d for d in _DIALECTS if texts.get(d.name)]
-    others = [
-        Dialect(name, name, f"{{}}-{anchor(name)}.txt", "")
-        for name in texts
-        if name not in {d.name for d in _DIALECTS}
-    ]
-    return tuple(_reproducer(d, finding.id, texts[d.name]) for d in (*known, *others))
+    texts = {"python": finding.script, **finding.ports, "issue": issue}
+    known = [d for d in _DIALECTS if texts.get(d.dialect)]
+    others = texts.keys() - {d.dialect for d in _DIALECTS}
+    unknown = [Reproducer(name, name, f"{{}}-{anchor(name)}.txt", "") for name in texts if name in others]
+    return tuple(_reproducer(d, finding.id, texts[d.dialect]) for d in (*known, *unknown))
 
 
-def _reproducer(dialect: Dialect, name: str, text: str) -> Reproducer:
-    file = anchor(name).replace("-", "_") if dialect.name == "pytest" else anchor(name)
+def _reproducer(of: Reproducer, name: str, text: str) -> Reproducer:
+    file = anchor(name).replace("-", "_") if of.dialect == "pytest" else anchor(name)
     shown = text if len(text) <= _LONGEST else ""
-    return Reproducer(
-        dialect.name, dialect.title, dialect.file.format(file), dialect.run.format(file), dialect.says, shown
-    )
+    return replace(of, file=of.file.format(file), run=of.run.format(file), text=shown)
 
 
 def _left_out(scripts: tuple[Reproducer, ...]) -> str:

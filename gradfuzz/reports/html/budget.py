@@ -54,14 +54,8 @@ def fit(
         articles.append(text)
     whole = len(articles)
     articles += _taken(briefs[whole:], left - sum(map(_size, articles)))
-    return Fitted(
-        tuple(there),
-        tuple(articles),
-        whole,
-        len(articles) - whole,
-        len(there) - len(articles),
-        total - len(there),
-    )
+    listed, unlisted = len(there) - len(articles), total - len(there)
+    return Fitted(tuple(there), tuple(articles), whole, len(articles) - whole, listed, unlisted)
 
 
 def _taken(pieces: Iterable[Markup], budget: int) -> Iterator[Markup]:

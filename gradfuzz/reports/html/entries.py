@@ -51,9 +51,8 @@ def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
     where = [t.where(int(r), int(c)) for t in tiles for r, c in np.argwhere(t.wrong)]
     listed = ", ".join(where[:_MOST_TITLES]) + (", ..." if len(where) > _MOST_TITLES else "")
     rows, cell, height = _layout(tiles)
-    canvas = Canvas(
-        name, "Where the derivative is wrong", f"{wrong} of {total} entries: {listed}", height=height
-    )
+    told = f"{wrong} of {total} entries: {listed}"
+    canvas = Canvas(name, "Where the derivative is wrong", told, height=height)
     titled = wrong <= _MOST_TITLES
     y, drawn = 4.0, 0
     for row in rows:
@@ -63,41 +62,24 @@ def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
             _draw(canvas, tile, x, y + 14, cell, f"{name}-{drawn}", titled=titled)
             x += tile.expected.shape[1] * cell + _GAP
         y += max(tile.expected.shape[0] for tile in row) * cell + 24
-    return (
-        (
-            f"Where it is wrong at the clearest point: {wrong} of {numbers.count(total, 'entry')}, marked by"
-            " a cross."
-        ),
-        canvas.svg(),
-    )
+    share = f"{wrong} of {numbers.count(total, 'entry')}"
+    return f"Where it is wrong at the clearest point: {share}, marked by a cross.", canvas.svg()
 
 
 def _tiles(point: FindingPoint) -> Iterator[_Tile]:
     for name, expected in point.expected.items():
         true = np.asarray(expected)
-        got, allowed = (
-            np.asarray(arrays[name]) if name in arrays else None for arrays in (point.got, point.allowed)
-        )
-        if (
-            true.ndim == 0
-            or true.size == 0
-            or got is None
-            or allowed is None
-            or not got.shape == true.shape == allowed.shape
-        ):
+        if true.ndim == 0 or true.size == 0 or name not in point.got or name not in point.allowed:
+            continue
+        got, allowed = np.asarray(point.got[name]), np.asarray(point.allowed[name])
+        if not got.shape == true.shape == allowed.shape:
             continue
         with np.errstate(invalid="ignore", over="ignore"):
             wrong = ~(np.abs(got - true) <= allowed)
         flat = (1, true.shape[0]) if true.ndim == 1 else true.shape
         for index in np.ndindex(flat[:-2]):
-            yield _Tile(
-                name,
-                index,
-                min(true.ndim, 2),
-                true.reshape(flat)[index],
-                got.reshape(flat)[index],
-                wrong.reshape(flat)[index],
-            )
+            here = (of.reshape(flat)[index] for of in (true, got, wrong))
+            yield _Tile(name, index, min(true.ndim, 2), *here)
 
 
 def _layout(tiles: list[_Tile]) -> tuple[list[list[_Tile]], float, int]:
@@ -130,16 +112,12 @@ def _draw(
         for first, n in _runs(tile.wrong[row])
     )
     if runs:
-        cross = (
-            f"M{pad:.3g} {pad:.3g}L{cell - pad:.3g} {cell - pad:.3g}M{cell - pad:.3g} {pad:.3g}L{pad:.3g}"
-            f" {cell - pad:.3g}"
-        )
+        near, far = f"{pad:.3g}", f"{cell - pad:.3g}"
+        cross = f"M{near} {near}L{far} {far}M{far} {near}L{near} {far}"
         size = f'width="{cell:g}" height="{cell:g}"'
         inside = f'<rect class="tint" {size}/><path class="mark" d="{cross}"/>'
-        canvas.raw(
-            f'<pattern id="{escape(name)}" patternUnits="userSpaceOnUse" x="{left:g}" y="{top:g}"'
-            f" {size}>{inside}</pattern>"
-        )
+        place = f'patternUnits="userSpaceOnUse" x="{left:g}" y="{top:g}"'
+        canvas.raw(f'<pattern id="{escape(name)}" {place} {size}>{inside}</pattern>')
         canvas.raw(f'<path class="wrong" fill="url(#{escape(name)})" d="{runs}"/>')
     between = "".join(f"M{left + k * cell:g} {top:g}v{high:g}" for k in range(1, columns))
     canvas.path("grid", between + "".join(f"M{left:g} {top + k * cell:g}h{wide:g}" for k in range(1, rows)))
@@ -147,10 +125,9 @@ def _draw(
     if titled:
         for row, column in np.argwhere(tile.wrong).tolist():
             x, y = left + column * cell, top + row * cell
-            told = f"<title>{escape(_told(tile, row, column))}</title>"
-            canvas.raw(
-                f'<rect class="hit" x="{x:g}" y="{y:g}" width="{cell:g}" height="{cell:g}">{told}</rect>'
-            )
+            title = f"<title>{escape(_told(tile, row, column))}</title>"
+            box = f'x="{x:g}" y="{y:g}" width="{cell:g}" height="{cell:g}"'
+            canvas.raw(f'<rect class="hit" {box}>{title}</rect>')
 
 
 def _runs(wrong: Array) -> Iterator[tuple[int, int]]:

@@ -103,18 +103,14 @@ def _errors(curve: Curve, name: str) -> Figure:
     )
     canvas.axes(x, y, f"|{varied}|", "error / allowed")
     negative = any(v < 0 for v, _ in rows) and any(v > 0 for v, _ in rows)
-    canvas.legend(
-        (("dot", "dot", f"{varied} > 0"), ("ring", "ring of-got", f"{varied} < 0")) if negative else ()
-    )
+    if negative:
+        canvas.legend((("dot", "dot", f"{varied} > 0"), ("ring", "ring of-got", f"{varied} < 0")))
     canvas.line("allowed", [(LEFT, y(1.0)), (RIGHT, y(1.0))])
     canvas.text(RIGHT - 2, y(1.0) - 4, "allowed", "end")
     canvas.dots("ring of-got", [(x(abs(v)), y(t)) for v, t in rows if v < 0 and negative])
     canvas.dots("dot", [(x(abs(v)), y(t)) for v, t in rows if v > 0 or not negative])
-    return Figure(
-        "Error over what rounding allows. A right answer stays below the line; what is at the bottom is"
-        " exact.",
-        canvas.svg(),
-    )
+    caption = "Error over what rounding allows. A right answer stays below the line;"
+    return Figure(f"{caption} what is at the bottom is exact.", canvas.svg())
 
 
 def _times_allowed(sample: Sample) -> float | None:
@@ -154,7 +150,6 @@ def _steps(differences: Differences, name: str) -> Figure:
 
 def _adjoints(adjoints: Adjoints, name: str) -> Figure:
     pairs = list(zip(adjoints.expected, adjoints.got, strict=False))
-    trips = range(len(pairs))
     x = linear(0.0, float(max(len(pairs) - 1, 1)), LEFT, RIGHT)
     y = symlog([v for pair in pairs for v in pair], BOTTOM, TOP)
     canvas = Canvas(
@@ -162,14 +157,14 @@ def _adjoints(adjoints: Adjoints, name: str) -> Figure:
         f"Derivative by {adjoints.carry} as it enters each trip: expected and got",
         "; ".join(
             f"trip {k}: expected {numbers.number(e, 4)}, got {numbers.number(g, 4)}"
-            for k, (e, g) in list(zip(trips, pairs, strict=True))[:16]
+            for k, (e, g) in enumerate(pairs[:16])
         ),
     )
     canvas.axes(x, y, "trip", f"derivative by {adjoints.carry}")
     canvas.legend(_EXPECTED_AND_GOT)
 
     def places(values: Sequence[float]) -> list[Pixel]:
-        return [(x(k), y(v)) for k, v in zip(trips, values, strict=True) if math.isfinite(v)]
+        return [(x(k), y(v)) for k, v in enumerate(values) if math.isfinite(v)]
 
     expected, got = places([e for e, _ in pairs]), places([g for _, g in pairs])
     canvas.line("expected", expected)

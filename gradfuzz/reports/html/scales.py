@@ -64,9 +64,8 @@ def log(values: Iterable[float], start: float, end: float, *, least: float = 1e-
 def linear(low: float, high: float, start: float, end: float) -> Scale:
     """Equal steps; the ticks are whole numbers."""
     step = max(1, math.ceil((high - low) / _MOST_TICKS))
-    return _scale(
-        float, low, high, start, end, [[float(v) for v in range(math.ceil(low), math.floor(high) + 1, step)]]
-    )
+    ticks = [float(v) for v in range(math.ceil(low), math.floor(high) + 1, step)]
+    return _scale(float, low, high, start, end, [ticks])
 
 
 def power(value: float) -> str:
@@ -101,9 +100,8 @@ def _thinned(ticks: Sequence[float], forward: Callable[[float], float], apart: f
     zero = ticks.index(0.0) if 0.0 in ticks else 0
     kept: list[float] = [ticks[zero]] if ticks else []
     for k in sorted(range(len(ticks)), key=lambda k: abs(k - zero)):
-        if (k - zero) % every == 0 and all(
-            abs(forward(ticks[k]) - forward(other)) >= apart for other in kept
-        ):
+        free = all(abs(forward(ticks[k]) - forward(other)) >= apart for other in kept)
+        if (k - zero) % every == 0 and free:
             kept.append(ticks[k])
     return tuple(sorted(kept))
 

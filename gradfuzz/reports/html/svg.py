@@ -98,14 +98,10 @@ class Canvas:
     def svg(self) -> Markup:
         """The picture, with a title and a description for screen readers."""
         t, d = f"{self._name}-t", f"{self._name}-d"
-        head = (
-            f'<svg class="plot" role="img" viewBox="0 0 {WIDTH} {self._height}" aria-labelledby="{escape(t)}'
-            f' {escape(d)}">'
-        )
-        told = (
-            f'<title id="{escape(t)}">{escape(self._title)}</title><desc'
-            f' id="{escape(d)}">{escape(self._description)}</desc>'
-        )
+        box, label = f"0 0 {WIDTH} {self._height}", f"{escape(t)} {escape(d)}"
+        head = f'<svg class="plot" role="img" viewBox="{box}" aria-labelledby="{label}">'
+        told = f'<title id="{escape(t)}">{escape(self._title)}</title>'
+        told += f'<desc id="{escape(d)}">{escape(self._description)}</desc>'
         return Markup(f"{head}{told}{''.join(self._parts)}</svg>")  # noqa: S704 - every text in it has been escaped
 
 

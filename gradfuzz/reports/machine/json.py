@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.results.evidence import Adjoints, Curve, Differences, Evidence, Variant
-from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Finding, FindingPoint
+from gradfuzz.fuzzer.results.evidence import Evidence
+from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Cluster, Finding, FindingPoint
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.report_card import ProbeReport
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
@@ -35,7 +36,9 @@ from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.text.json_form import encode_float
+from gradfuzz.reports.common import words
 from gradfuzz.reports.common.summary import group
+from gradfuzz.reports.common.systems import total
 
 Json = Any
 """What `json.dumps` takes."""
@@ -61,14 +64,7 @@ def check_document(
 
     `cases` are pairs (loop form or "", case) in any order; `versions` are those of the oracles.
     """
-    points: dict[Any, list[tuple[str, CheckResult]]] = {}
-    for loop, case in cases:
-        key = tuple(
-            (name, value.dtype.str, value.shape, value.tobytes())
-            for name, value in sorted(case.point.inputs.items())
-        )
-        points.setdefault(key, []).append((loop, case))
-    return {"program": program, "points": [_checked_point(at, versions) for at in points.values()]}
+    return {"program": program, "points": [_checked_point(at, versions) for at in words.by_point(cases)]}
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
@@ -79,13 +75,9 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 def sweep_document(finished: SweepFinished, review: Review | None = None) -> dict[str, Json]:
     """The result of a sweep, complete or not."""
     return {
-        "seed": finished.seed,
-        "programs": finished.programs,
-        "checks": finished.checks,
+        **_taken(finished, "seed", "programs", "checks"),
         "seconds": round(finished.seconds, 3),
-        "rerun": finished.rerun,
-        "complete": finished.complete,
-        "interrupted": finished.interrupted,
+        **_taken(finished, "rerun", "complete", "interrupted"),
         "targets": [
             {
                 "name": name,
@@ -94,14 +86,9 @@ def sweep_document(finished: SweepFinished, review: Review | None = None) -> dic
             }
             for name, ways in group(finished.summaries).items()
         ],
-        "findings": [_finding(finding) for finding in finished.findings],
-        "clusters": [
-            {"label": cluster.label, "findings": list(cluster.findings)} for cluster in finished.clusters
-        ],
-        "coverage": dict(finished.coverage),
-        "tested": {kind: dict(counts) for kind, counts in finished.tested.items()},
-        "conventions": dict(finished.conventions),
-        "environment": dict(finished.environment),
+        "findings": list(map(finding_document, finished.findings)),
+        "clusters": [encode(Cluster, cluster) for cluster in finished.clusters],
+        **_taken(finished, "coverage", "tested", "conventions", "environment"),
         "review": None if review is None else _review(review),
     }
 
@@ -109,22 +96,8 @@ def sweep_document(finished: SweepFinished, review: Review | None = None) -> dic
 def probe_document(report: ProbeReport) -> dict[str, Json]:
     """A report card."""
     return {
-        "target": report.target,
-        "version": report.version,
-        "suite": report.suite,
-        "summary": list(report.summary),
-        "tables": [
-            {
-                "title": table.title,
-                "columns": list(table.columns),
-                "rows": [
-                    [encode_float(cell) if isinstance(cell, float) else cell for cell in row]
-                    for row in table.rows
-                ],
-                "notes": list(table.notes),
-            }
-            for table in report.tables
-        ],
+        **_taken(report, "target", "version", "suite", "summary"),
+        "tables": [_taken(table, "title", "columns", "rows", "notes") for table in report.tables],
         "cells": [{"number": number, **asdict(cell)} for number, cell in enumerate(report.cells, 1)],
         "rerun": report.rerun,
     }
@@ -143,6 +116,11 @@ def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
 def baseline_document(entries: Iterable[BaselineEntry]) -> dict[str, Json]:
     """The entries of the baseline; one object each."""
     return {"baseline": [_accepted(entry) for entry in entries]}
+
+
+def _taken(value: object, *names: str) -> dict[str, Json]:
+    """These fields of a dataclass."""
+    return {name: _encoded(getattr(value, name)) for name in names}
 
 
 def _encoded(value: Json) -> Json:
@@ -203,7 +181,7 @@ def _truth(truth: Truth | None, references: Sequence[str]) -> Json:
 
 
 def _checked_point(at: Sequence[tuple[str, CheckResult]], versions: Mapping[str, str]) -> dict[str, Json]:
-    case = next((case for _, case in at if case.truth is not None and case.truth.status == "ok"), at[0][1])
+    case = words.told_best(at)
     return {
         "inputs": _arrays(case.point.inputs),
         "truth": _truth(case.truth, case.references),
@@ -231,36 +209,18 @@ def _answer(loop: str, case: CheckResult, version: str) -> dict[str, Json]:
 
 
 def _counts(ways: Sequence[TargetSummary]) -> dict[str, Json]:
-    reasons: dict[str, int] = {}
-    for way in ways:
-        for reason, n in way.inconclusive.items():
-            reasons[reason.value] = reasons.get(reason.value, 0) + n
-    return {
-        "version": ways[0].version,
-        "checks": sum(way.checks for way in ways),
-        "agree": sum(way.agree for way in ways),
-        "disagree": sum(way.disagree for way in ways),
-        "convention": sum(way.convention for way in ways),
-        "inconclusive": reasons,
-        "unsupported": sum(way.unsupported for way in ways),
-        "crashed": sum(way.crashed for way in ways),
-        "worst_agreeing": encode_float(float(max(way.worst_agreeing for way in ways))),
-    }
+    document = encode(TargetSummary, total(ways))
+    return {key: value for key, value in document.items() if key not in ("name", "family")}
 
 
-def _finding(finding: Finding) -> dict[str, Json]:
+def finding_document(finding: Finding) -> dict[str, Json]:
+    """A finding of a sweep."""
     return {
         "id": finding.id,
         "signature": finding.signature or None,
-        "target": finding.target,
-        "version": finding.version,
-        "check": finding.check,
+        **_taken(finding, "target", "version", "check"),
         "class": finding.kind.value,
-        "family": finding.family,
-        "precision": finding.precision,
-        "modes": list(finding.modes),
-        "wrt": list(finding.wrt),
-        "seen": finding.seen,
+        **_taken(finding, "family", "precision", "modes", "wrt", "seen"),
         "program": to_text(finding.program),
         "original": to_text(finding.original),
         "weights": [None if w is None else _array(w) for w in finding.weights],
@@ -268,12 +228,9 @@ def _finding(finding: Finding) -> dict[str, Json]:
         "smallest": _finding_point(finding.smallest),
         "clearest": _finding_point(finding.clearest),
         "worst": _finding_point(finding.worst),
-        "references": list(finding.references),
-        "reproduced": list(finding.reproduced),
-        "note": finding.note,
-        "cause": _cause(finding.cause),
-        "script": finding.script,
-        "ports": dict(finding.ports),
+        **_taken(finding, "references", "reproduced", "note"),
+        "cause": encode(Cause | None, finding.cause),
+        **_taken(finding, "script", "ports"),
         "evidence": _evidence(finding.evidence),
         "record": to_document(replace(finding, script="", ports={}, evidence=None)),
     }
@@ -284,111 +241,31 @@ def _review(review: Review) -> dict[str, Json]:
         "known": [_accepted(entry) for entry in review.known],
         "expired": [_accepted(entry) for entry in review.expired],
         "stale": [_accepted(entry) for entry in review.stale],
-        "fixed": [
-            {"id": finding.id, "target": finding.target, "version": finding.version}
-            for finding in review.fixed
-        ],
+        "fixed": [_taken(finding, "id", "target", "version") for finding in review.fixed],
         "first_seen": dict(review.first_seen),
     }
 
 
 def _accepted(entry: BaselineEntry) -> dict[str, Json]:
-    expires = None if entry.expires is None else entry.expires.isoformat()
-    return {
-        "id": entry.id,
-        "target": entry.target,
-        "reason": entry.reason,
-        "link": entry.link or None,
-        "expires": expires,
-    }
-
-
-def _cause(cause: Cause | None) -> Json:
-    if cause is None:
-        return None
-    return {
-        "mutant": cause.mutant,
-        "likelihood": cause.likelihood.value,
-        "summary": cause.summary,
-        "reported": cause.reported,
-        "also": list(cause.also),
-    }
+    document = encode(BaselineEntry, entry)
+    del document["signature"]
+    return {**document, "link": entry.link or None}
 
 
 def _evidence(evidence: Evidence | None) -> Json:
+    """As recorded, with entries as objects."""
     if evidence is None:
         return None
-    return {
-        "curve": _curve(evidence.curve),
-        "variants": [_variant(variant) for variant in evidence.variants],
-        "differences": _differences(evidence.differences),
-        "adjoints": _adjoints(evidence.adjoints),
-    }
-
-
-def _curve(curve: Curve | None) -> Json:
-    if curve is None:
-        return None
-    return {
-        "varied": _entry(*curve.varied),
-        "entry": _entry(*curve.entry),
-        "samples": [
-            {
-                "x": encode_float(s.x),
-                "expected": encode_float(s.expected),
-                "bound": encode_float(s.bound),
-                "got": encode_float(s.got),
-                "allowed": encode_float(s.allowed),
-                "label": s.label.value,
-            }
-            for s in curve.samples
-        ],
-    }
-
-
-def _variant(variant: Variant) -> dict[str, Json]:
-    return {
-        "aspect": variant.aspect.value,
-        "name": variant.name,
-        "at": variant.at,
-        "expected": _number(variant.expected),
-        "bound": _number(variant.bound),
-        "got": _number(variant.got),
-        "ratio": _number(variant.ratio),
-        "label": variant.label.value,
-    }
-
-
-def _differences(differences: Differences | None) -> Json:
-    if differences is None:
-        return None
-    return {
-        "entry": _entry(*differences.entry),
-        "expected": encode_float(differences.expected),
-        "got": encode_float(differences.got),
-        "target_error": encode_float(differences.target_error),
-        "steps": [
-            {"h": encode_float(step.h), "error": encode_float(step.error)} for step in differences.steps
-        ],
-    }
-
-
-def _adjoints(adjoints: Adjoints | None) -> Json:
-    if adjoints is None:
-        return None
-    return {
-        "carry": adjoints.carry,
-        "expected": [encode_float(value) for value in adjoints.expected],
-        "got": [encode_float(value) for value in adjoints.got],
-    }
+    document = encode(Evidence, evidence)
+    if curve := evidence.curve:
+        document["curve"] |= {"varied": _entry(*curve.varied), "entry": _entry(*curve.entry)}
+    if differences := evidence.differences:
+        document["differences"]["entry"] = _entry(*differences.entry)
+    return document
 
 
 def _entry(name: str, index: tuple[int, ...]) -> dict[str, Json]:
     return {"input": name, "index": list(index)}
-
-
-def _number(value: float | None) -> Json:
-    return None if value is None else encode_float(value)
 
 
 def _finding_point(point: FindingPoint) -> dict[str, Json]:

@@ -45,11 +45,8 @@ def _suite(
     """The suite of one way and family; without a summary that of findings of ways that are not counted."""
     name = f"{summary.name} {summary.family}" if summary else "others"
     suite = Xml.Element("testsuite", name=name)
-    _properties(
-        suite,
-        finished,
-        {"version": summary.version, "worst agreeing": f"{summary.worst_agreeing:.3g}"} if summary else {},
-    )
+    more = {"version": summary.version, "worst agreeing": f"{summary.worst_agreeing:.3g}"} if summary else {}
+    _properties(suite, finished, more)
     for finding in found:
         _finding(suite, finding, standings.of(finding))
     if summary is not None:
@@ -72,16 +69,16 @@ def _case(suite: Xml.Element, group: str, name: str) -> Xml.Element:
     return Xml.SubElement(suite, "testcase", classname=group, name=name, time="0")
 
 
+def _case_of(suite: Xml.Element, finding: Finding) -> Xml.Element:
+    name = f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}"
+    return _case(suite, f"{finding.target}.{finding.family}", name)
+
+
 def _finding(suite: Xml.Element, finding: Finding, standing: Standing) -> None:
-    case = _case(
-        suite,
-        f"{finding.target}.{finding.family}",
-        f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}",
-    )
-    text = _text(finding)
+    case, text = _case_of(suite, finding), _text(finding)
     if standing.word == "known":
         _skipped(case, f"known: {standing.reason}{f' ({standing.link})' if standing.link else ''}")
-        Xml.SubElement(case, "system-out").text = text
+        _told(case, text)
     else:
         Xml.SubElement(case, "failure", type=finding.kind.value, message=words.summary(finding)).text = text
 
@@ -91,10 +88,8 @@ def _text(finding: Finding) -> str:
     lines = [plain.program(finding.program)]
     for row in tables.points(finding):
         by = f" by {row.by}" if row.by else ""
-        lines.append(
-            f"{row.names}: at {row.inputs} expected {row.expected} ({row.bound}){by}, got {row.got}, ratio"
-            f" {row.ratio}"
-        )
+        numbers = f"expected {row.expected} ({row.bound}){by}, got {row.got}, ratio {row.ratio}"
+        lines.append(f"{row.names}: at {row.inputs} {numbers}")
     lines += [words.verdict(finding), words.cause(finding), words.judged(finding)]
     if finding.note:
         lines.append(f"Where it shows: {finding.note}")
@@ -102,10 +97,8 @@ def _text(finding: Finding) -> str:
         lines.append(f"{table.title}:")
         for r in table.rows:
             numbers = f"expected {r.expected}, got {r.got}: " if r.expected and r.got else ""
-            lines.append(
-                f"  {', '.join(filter(None, [r.group if table.grouped else '', r.name, r.at]))}:"
-                f" {numbers}{r.mark.word}"
-            )
+            what = ", ".join(filter(None, [r.group if table.grouped else "", r.name, r.at]))
+            lines.append(f"  {what}: {numbers}{r.mark.word}")
     if finding.script:
         lines += ["A script that shows it without gradfuzz:", "", finding.script.rstrip()]
     return "\n".join(lines) + "\n"
@@ -117,21 +110,15 @@ def _counts(suite: Xml.Element, summary: TargetSummary) -> None:
     agree = _case(suite, group, "checks that agree")
     total = f"{summary.agree:,} of {count(summary.checks, 'check')} agree"
     if summary.agree:
-        Xml.SubElement(
-            agree, "system-out"
-        ).text = f"{total}; the largest error is {summary.worst_agreeing:.3g} of what was allowed."
+        _told(agree, f"{total}; the largest error is {summary.worst_agreeing:.3g} of what was allowed.")
     else:
         _skipped(agree, total)
-    if summary.unsupported:
-        _skipped(
-            _case(suite, group, "unsupported"),
-            f"{count(summary.unsupported, 'check')}: the target cannot be asked this",
-        )
-    if summary.convention:
-        _skipped(
-            _case(suite, group, "convention"),
-            f"{count(summary.convention, 'check')}: there is no derivative, any slope between is right",
-        )
+    for name, n, why in (
+        ("unsupported", summary.unsupported, "the target cannot be asked this"),
+        ("convention", summary.convention, "there is no derivative, any slope between is right"),
+    ):
+        if n:
+            _skipped(_case(suite, group, name), f"{count(n, 'check')}: {why}")
     for reason, n in summary.inconclusive.items():
         _skipped(_case(suite, group, f"inconclusive: {reason.value}"), count(n, "check"))
 
@@ -143,16 +130,15 @@ def _baseline(finished: SweepFinished, review: Review | None) -> Xml.Element | N
     suite = Xml.Element("testsuite", name="fixed")
     _properties(suite, finished, {})
     for finding in review.fixed:
-        case = _case(
-            suite,
-            f"{finding.target}.{finding.family}",
-            f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}",
-        )
-        Xml.SubElement(case, "system-out").text = "Fixed since it was recorded."
+        _told(_case_of(suite, finding), "Fixed since it was recorded.")
     for heading, lines in account.remembered(Review(stale=review.stale)):
         for entry, line in zip(review.stale, lines, strict=True):
-            Xml.SubElement(_case(suite, "baseline", entry.id), "system-out").text = f"{heading}: {line}"
+            _told(_case(suite, "baseline", entry.id), f"{heading}: {line}")
     return _counted(suite)
+
+
+def _told(case: Xml.Element, text: str) -> None:
+    Xml.SubElement(case, "system-out").text = text
 
 
 def _skipped(case: Xml.Element, message: str) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gradfuzz.fuzzer.results.events import SweepFinished
@@ -21,7 +22,8 @@ from gradfuzz.reports.common import account, plain, words
 from gradfuzz.reports.common.headline import headline, work
 from gradfuzz.reports.common.standing import Standing, Standings
 from gradfuzz.reports.common.summary import group
-from gradfuzz.reports.machine.json import sweep_document
+from gradfuzz.reports.machine.json import finding_document, sweep_document
+from gradfuzz.reports.terminal.concise import line
 from gradfuzz.version import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -69,32 +71,22 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, Json]:
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
-    results = [
-        _result(finding, standings.of(finding), reviewed=review is not None) for finding in finished.findings
-    ]
-    results += [_absent(finding) for finding in review.fixed] if review else []
+    reviewed = review is not None
+    results = [_result(f, standings.of(f), reviewed=reviewed) for f in finished.findings]
+    results += map(_absent, review.fixed) if review else ()
     targets = "+".join(group(finished.summaries)) or "nothing"
+    driver = {"name": "gradfuzz", "version": __version__, "semanticVersion": __version__, "rules": _rules()}
+    name = f"gradfuzz/{targets}/seed-{finished.seed}"
+    properties = sweep_document(replace(finished, findings=(), clusters=()))
+    for key in ("findings", "clusters", "review"):
+        del properties[key]
     run = {
-        "tool": {
-            "driver": {
-                "name": "gradfuzz",
-                "version": __version__,
-                "semanticVersion": __version__,
-                "rules": _rules(),
-            }
-        },
-        "automationDetails": {
-            "id": f"gradfuzz/{targets}/seed-{finished.seed}",
-            "description": _message(headline(finished)),
-        },
+        "tool": {"driver": driver},
+        "automationDetails": {"id": name, "description": _message(headline(finished))},
         "invocations": [_invocation(finished, review)],
         "results": results,
         "columnKind": "unicodeCodePoints",
-        "properties": {
-            key: value
-            for key, value in sweep_document(finished).items()
-            if key not in ("findings", "clusters", "review")
-        },
+        "properties": properties,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -105,8 +97,8 @@ def _rules() -> list[Json]:
         {
             "id": kind.value,
             "name": "".join(part.capitalize() for part in kind.value.split("_")),
-            "shortDescription": {"text": _sentence(words.explanation(kind))},
-            "fullDescription": {"text": f"{_sentence(words.explanation(kind))} {_HELP[kind]}"},
+            "shortDescription": {"text": words.sentence(kind)},
+            "fullDescription": {"text": f"{words.sentence(kind)} {_HELP[kind]}"},
             "help": {"text": f"{_HELP[kind]} {_JUDGED}", "markdown": f"{_HELP[kind]}\n\n{_JUDGED}"},
             "defaultConfiguration": {"level": "error"},
             "properties": {"tags": ["correctness", "automatic differentiation"]},
@@ -161,7 +153,7 @@ def _result(finding: Finding, standing: Standing, *, reviewed: bool) -> dict[str
         "ruleIndex": finding.kind.severity,
         "kind": "fail",
         "level": "warning" if words.flaky(finding) else "error",
-        "message": _message(_told(finding)),
+        "message": _message(f"{line(finding)}. {words.verdict(finding)} {words.cause(finding)}"),
         "locations": [{"logicalLocations": [_place(finding)]}],
         "partialFingerprints": {_FINGERPRINT: finding.signature or finding.id},
         "occurrenceCount": finding.seen,
@@ -176,11 +168,6 @@ def _result(finding: Finding, standing: Standing, *, reviewed: bool) -> dict[str
     return result
 
 
-def _told(finding: Finding) -> str:
-    title = " ".join(words.title(finding).split())
-    return f"{title}: {words.summary(finding)}. {words.verdict(finding)} {words.cause(finding)}"
-
-
 def _absent(finding: Finding) -> dict[str, Json]:
     """A finding of an earlier sweep that is fixed."""
     return {**_result(finding, Standing(), reviewed=False), "baselineState": "absent", "suppressions": []}
@@ -188,21 +175,14 @@ def _absent(finding: Finding) -> dict[str, Json]:
 
 def _place(finding: Finding) -> Json:
     """The logical location: way, check and precision, as in torch:eager/vjp/float64."""
-    parts: Sequence[str] = (finding.target, finding.check, finding.precision)
-    return {"name": finding.target, "fullyQualifiedName": "/".join(parts), "kind": "function"}
+    name = f"{finding.target}/{finding.check}/{finding.precision}"
+    return {"name": finding.target, "fullyQualifiedName": name, "kind": "function"}
 
 
 def _properties(finding: Finding) -> Mapping[str, Json]:
     """The finding's fields in the JSON document, without long fields that are only for people."""
-    document = sweep_document(
-        SweepFinished(0, 0.0, 0, 0, (), (finding,), complete=True, interrupted=False, rerun="")
-    )
-    (found,) = document["findings"]
+    found = finding_document(finding)
     found |= {"program": plain.program(finding.program), "original": plain.program(finding.original)}
     return {
         key: value for key, value in found.items() if key not in _LONG and value not in (None, "", [], {})
     }
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

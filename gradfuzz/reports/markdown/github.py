@@ -33,20 +33,16 @@ def render(finished: SweepFinished, review: Review | None) -> str:
     standings = Standings(review)
     lines = [_annotation(finding, standings.of(finding)) for finding in finished.findings]
     level = "notice" if finished.complete else "warning"
-    lines.append(
-        _command(level, "gradfuzz", f"{headline(finished)} {work(finished)}\nAgain: {finished.rerun}")
-    )
+    told = f"{headline(finished)} {work(finished)}\nAgain: {finished.rerun}"
+    lines.append(_command(level, "gradfuzz", told))
     return "".join(f"{line}\n" for line in lines)
 
 
 def _annotation(finding: Finding, standing: Standing) -> str:
     level = "notice" if standing.word == "known" else "warning" if standing.flaky else "error"
     title = f"{finding.id} {finding.kind.value} {finding.target} {finding.version}"
-    message = [
-        f"{finding.check} {finding.precision}: {words.summary(finding)}",
-        words.verdict(finding),
-        words.cause(finding),
-    ]
+    asked = f"{finding.check} {finding.precision}: {words.summary(finding)}"
+    message = [asked, words.verdict(finding), words.cause(finding)]
     if standing.word:
         message.append(f"{standing.word.capitalize()}{f': {standing.reason}' if standing.reason else ''}")
     return _command(level, title, "\n".join(message))
@@ -65,12 +61,8 @@ def _escaped(text: str, *, property_: bool = False) -> str:
 def step_summary(finished: SweepFinished, review: Review | None) -> str:
     """The start of the Markdown report, within GitHub's limit."""
     finished, review = plain.inert(finished), plain.inert(review)
-    text = (
-        "\n\n".join(
-            [*markdown.overview(finished, review, linked=False), "Again:", fenced(finished.rerun, "sh")]
-        )
-        + "\n"
-    )
+    parts = [*markdown.overview(finished, review, linked=False), "Again:", fenced(finished.rerun, "sh")]
+    text = "\n\n".join(parts) + "\n"
     if len(text.encode()) <= _LARGEST_SUMMARY:
         return text
     kept = text.encode()[:_LARGEST_SUMMARY].decode("utf-8", "ignore").rpartition("\n")[0]

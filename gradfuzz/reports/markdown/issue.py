@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.plain import code, fenced, markdown
@@ -22,11 +23,8 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
     finding, environment = plain.inert(finding), plain.inert(environment or {})
     text = _text(finding, environment, fenced(finding.script, "python"))
     if len(text) > _LONGEST:
-        instead = (
-            f"The script is too long to be shown; {code(f'gradfuzz show {finding.id} --as native')}"
-            " prints it."
-        )
-        text = _text(finding, environment, instead)
+        command = code(f"gradfuzz show {finding.id} --as native")
+        text = _text(finding, environment, f"The script is too long to be shown; {command} prints it.")
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_LONGEST].rpartition(chr(10))[0]}\n\nCut off: the text is too long for an issue.\n"
@@ -34,52 +32,43 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
 
 def title(finding: Finding) -> str:
     """A line of plain text: "torch:eager 2.13.0: the derivative has the wrong sign (vjp, float64)"."""
-    return plain.line(
-        f"{finding.target} {finding.version}: {words.explanation(finding.kind)} ({finding.check},"
-        f" {finding.precision})"
-    )
+    asked = f"{finding.check}, {finding.precision}"
+    return plain.line(f"{finding.target} {finding.version}: {words.explanation(finding.kind)} ({asked})")
 
 
 def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
-    evidence = finding.evidence
     parts = [
         f"# {markdown(title(finding))}",
         "## Description",
         markdown(words.verdict(finding)),
         _asked(finding),
+        "## Minimal reproducer",
+        sections.definition(finding),
     ]
-    parts += ["## Minimal reproducer", sections.definition(finding)]
     if finding.script:
-        parts += [
-            "The same as a script, which exits with 1 while the bug is there and with 0 when it is fixed:",
-            script,
-        ]
+        told = "The same as a script, which exits with 1 while the bug is there and with 0 when it is fixed:"
+        parts += [told, script]
     parts += ["## Expected and actual", sections.points(finding)]
-    shown = sections.characterisation(evidence) if evidence else []
-    if shown:
+    if shown := sections.characterisation(finding.evidence or Evidence()):
         parts += ["## Characterization", *shown]
-    more = _properties(finding)
-    if more:
-        parts += ["## Additional properties", "\n".join(f"- {line}" for line in more)]
-    parts += ["## Versions", "\n".join(f"- {line}" for line in _versions(finding, environment))]
+    if more := _properties(finding):
+        parts += ["## Additional properties", sections.bullets(more)]
+    parts += ["## Versions", sections.bullets(_versions(finding, environment))]
     parts += ["## How this was judged", _judged(finding)]
     parts += ["## Probable cause", markdown(words.cause(finding))]
     return "\n\n".join(parts) + "\n"
 
 
 def _asked(finding: Finding) -> str:
-    by = ", ".join(map(code, finding.wrt))
-    asked = f"Asked for: {markdown(finding.check)} in {finding.precision}" + (
-        f", by {by}." if by and finding.modes else "."
-    )
-    right = finding.kind.of_numbers and finding.kind is not Class.WRONG_PRIMAL and "kink" not in finding.note
-    return (
-        f"{asked} The value of the function is right there; only its derivative is not." if right else asked
-    )
+    by = f", by {', '.join(map(code, finding.wrt))}" if finding.wrt and finding.modes else ""
+    asked = f"Asked for: {markdown(finding.check)} in {finding.precision}{by}."
+    if not finding.kind.of_numbers or finding.kind is Class.WRONG_PRIMAL or "kink" in finding.note:
+        return asked
+    return f"{asked} The value of the function is right there; only its derivative is not."
 
 
 def _properties(finding: Finding) -> list[str]:
-    lines = sections.properties(finding.evidence) if finding.evidence else []
+    lines = sections.properties(finding.evidence or Evidence())
     if finding.note:
         lines.append(markdown(finding.note))
     again, asked = finding.reproduced
@@ -93,12 +82,9 @@ def _versions(finding: Finding, environment: Mapping[str, str]) -> list[str]:
     return [f"{markdown(name)} {code(text)}" for name, text in told.items() if name != "started"]
 
 
+_TRUTH = "Expected values are computed at exactly these inputs, with the bounds that stand beside them."
+
+
 def _judged(finding: Finding) -> str:
-    truth = (
-        "Expected values are computed at exactly these inputs, with the bounds that stand beside them."
-        if finding.kind.of_numbers
-        else ""
-    )
-    return f"Found by gradfuzz as {code(finding.id)}. {truth} {markdown(words.judged(finding))}".replace(
-        "  ", " "
-    )
+    truth = [_TRUTH] if finding.kind.of_numbers else []
+    return " ".join([f"Found by gradfuzz as {code(finding.id)}.", *truth, markdown(words.judged(finding))])

@@ -12,6 +12,7 @@ from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.headline import headline, silence, work
 from gradfuzz.reports.common.plain import code_cell, fenced, markdown
 from gradfuzz.reports.common.standing import Standing, Standings
+from gradfuzz.reports.common.summary import COUNTS, tally
 from gradfuzz.reports.markdown import sections
 
 _LANGUAGES = {"nx": "elixir", "swift": "swift", "tfjs": "javascript"}
@@ -40,71 +41,34 @@ def overview(finished: SweepFinished, review: Review | None, *, linked: bool = T
     if finished.findings:
         parts += ["## Findings", _findings(finished.findings, standings, name)]
     if len(finished.findings) > 1 and finished.clusters:
-        lines = [
-            f"- {markdown(cluster.label)}: {', '.join(map(name, cluster.findings))}"
-            for cluster in finished.clusters
-        ]
-        parts += ["## By cause, as far as can be told", "\n".join(lines)]
+        causes = [f"{markdown(c.label)}: {', '.join(map(name, c.findings))}" for c in finished.clusters]
+        parts += ["## By cause, as far as can be told", sections.bullets(causes)]
     for heading, lines in account.remembered(review):
-        parts += [f"## {heading}", "\n".join(f"- {markdown(line)}" for line in lines)]
+        parts += [f"## {heading}", sections.bullets(map(markdown, lines))]
     return parts
 
 
 def _targets(finished: SweepFinished) -> str:
-    columns = (
-        "target",
-        "version",
-        "family",
-        "checks",
-        "agree",
-        "disagree",
-        "findings",
-        "convention",
-        "inconclusive",
-        "unsupported",
-        "crashed",
-    )
     rows = []
     for s in finished.summaries:
         found = sum(f.target == s.name and f.family == s.family for f in finished.findings)
-        counts = (
-            s.checks,
-            s.agree,
-            s.disagree,
-            found,
-            s.convention,
-            sum(s.inconclusive.values()),
-            s.unsupported,
-            s.crashed,
-        )
-        rows.append(
-            (code_cell(s.name), code_cell(s.version), markdown(s.family), *(f"{n:,}" for n in counts))
-        )
+        checks, agree, disagree, *rest = tally(s).values()
+        counts = (f"{n:,}" for n in (checks, agree, disagree, found, *rest))
+        rows.append((code_cell(s.name), code_cell(s.version), markdown(s.family), *counts))
+    columns = ("target", "version", "family", *COUNTS[:3], "findings", *COUNTS[3:])
     return sections.table(columns, rows)
 
 
 def _findings(findings: Iterable[Finding], standings: Standings, name: Callable[[str], str]) -> str:
     rows = []
     for finding in findings:
-        asked = f"{finding.check} {finding.precision}"
-        standing = standings.of(finding)
-        marks = ", ".join(filter(None, (standing.word, "flaky" if standing.flaky else "")))
         target = code_cell(f"{finding.target} {finding.version}")
-        told = markdown(words.summary(finding))
-        rows.append(
-            (
-                name(finding.id),
-                finding.kind.value.replace("_", " "),
-                target,
-                markdown(asked),
-                told,
-                f"{finding.seen:,}",
-                marks,
-            )
-        )
-    return sections.table(
-        ("finding", "class", "target", "asked", "at the clearest point", "seen", "standing"), rows
-    )
+        asked = markdown(f"{finding.check} {finding.precision}")
+        told, seen = markdown(words.summary(finding)), f"{finding.seen:,}"
+        kind, marks = words.plain_kind(finding.kind), standings.of(finding).marks
+        rows.append((name(finding.id), kind, target, asked, told, seen, marks))
+    columns = ("finding", "class", "target", "asked", "at the clearest point", "seen", "standing")
+    return sections.table(columns, rows)
 
 
 def _link(name: str) -> str:
@@ -119,20 +83,19 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
         markdown(title),
         markdown(words.verdict(finding)),
         sections.definition(finding),
+        sections.points(finding),
+        markdown(words.cause(finding)),
+        markdown(words.judged(finding)),
     ]
-    parts.append(sections.points(finding))
-    parts += [markdown(words.cause(finding)), markdown(words.judged(finding))]
     if standing.reason:
-        parts.append(
-            f"{standing.word.capitalize()}:"
-            f" {markdown(standing.reason)}{f' (<{standing.link}>)' if standing.link else ''}"
-        )
+        link = f" (<{standing.link}>)" if standing.link else ""
+        parts.append(f"{standing.word.capitalize()}: {markdown(standing.reason)}{link}")
     if finding.note:
         parts.append(f"Where it shows: {markdown(finding.note)}")
     if finding.evidence is not None:
         parts += sections.characterisation(finding.evidence)
         if lines := sections.properties(finding.evidence):
-            parts += ["\n".join(f"- {line}" for line in lines)]
+            parts.append(sections.bullets(lines))
     for name, script in {"Python": finding.script, **finding.ports}.items():
         if script:
             parts += [
@@ -151,19 +114,14 @@ def _summary(name: str) -> str:
 def _account(finished: SweepFinished) -> list[str]:
     """What was tested, and what was inconclusive."""
     parts = []
-    tallies = account.tested(finished)
-    covered = account.coverage(finished)
-    if tallies or covered:
-        lines = [f"- {markdown(what)}: {markdown(tally)}" for what, tally in tallies]
-        parts += [
-            "## What was tested",
-            "\n".join([*lines, *([f"- coverage: {markdown(covered)}"] if covered else [])]),
-        ]
+    told = [f"{markdown(what)}: {markdown(counts)}" for what, counts in account.tested(finished)]
+    if covered := account.coverage(finished):
+        told.append(f"coverage: {markdown(covered)}")
+    if told:
+        parts += ["## What was tested", sections.bullets(told)]
     if reasons := account.inconclusive(finished):
-        parts += [
-            "## Inconclusive, and why",
-            "\n".join(f"- {numbers.count(n, 'check')}: {markdown(reason.value)}" for n, reason in reasons),
-        ]
+        lines = [f"{numbers.count(n, 'check')}: {markdown(reason.value)}" for n, reason in reasons]
+        parts += ["## Inconclusive, and why", sections.bullets(lines)]
     if met := account.met(finished):
         parts += ["## Conventions met", markdown(met)]
     if finished.environment:

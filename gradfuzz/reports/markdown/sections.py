@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from gradfuzz.fuzzer.results.evidence import Aspect, Evidence, Variant
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.report_card import Label
-from gradfuzz.reports.common import tables
+from gradfuzz.reports.common import tables, words
 from gradfuzz.reports.common.plain import code, code_cell, fenced, markdown, program
+from gradfuzz.reports.common.summary import COUNTS
 
-_NUMERIC = frozenset(
-    {"expected", "got", "ratio", "trip", "seen", "checks", "findings"}
-    | {"agree", "disagree", "convention", "inconclusive", "unsupported", "crashed"}
-)
+_NUMERIC = frozenset({"expected", "got", "ratio", "trip", "seen", "findings", *COUNTS})
+
+_OWN_TABLE = (Aspect.BODY, Aspect.SIGN)
+"""Aspects whose variants are shown in a table, not in a line."""
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -25,52 +26,38 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rules, *rows))
 
 
+def bullets(lines: Iterable[str]) -> str:
+    """A list of lines that are Markdown already."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
 def definition(finding: Finding) -> str:
     """The program, and which function of its outputs is differentiated where that is not obvious."""
-    plainly = len(finding.weights) == 1 and all(
-        w is not None and not w.shape and w == 1 for w in finding.weights
-    )
-    told = (
-        ""
-        if plainly
-        else "\n\nThe derivative is of a weighted sum of the outputs; the script has the weights."
-    )
-    return fenced(program(finding.program), "python") + told
+    weights = words.weights(finding, "script")
+    return fenced(program(finding.program), "python") + (f"\n\n{weights}" if weights else "")
 
 
 def points(finding: Finding) -> str:
     """Expected and actual at the three points."""
-    rows = [
-        (
-            row.names,
-            code_cell(row.inputs),
-            code_cell(row.by),
-            _with_bound(row.expected, row.bound),
-            row.got,
-            row.ratio,
-            row.times_allowed,
-        )
-        for row in tables.points(finding)
-    ]
+    rows = []
+    for row in tables.points(finding):
+        what = (row.names, code_cell(row.inputs), code_cell(row.by))
+        rows.append((*what, _with_bound(row), row.got, row.ratio, row.times_allowed))
     return table(("point", "input", "by", "expected", "got", "ratio", "error / allowed"), rows)
 
 
 def characterisation(evidence: Evidence) -> list[str]:
     """A block each for loop bodies, values of an input, signs, adjoints by iteration, and step sizes."""
     blocks: list[str] = []
-    along = None if evidence.curve is None else tables.along(evidence.curve)
-    for part in (
-        *tables.tables([v for v in evidence.variants if v.aspect in (Aspect.BODY, Aspect.SIGN)]),
-        along,
-    ):
-        if part is not None:
-            blocks += [f"**{markdown(part.title)}.** {markdown(part.caption)}", _variants(part)]
+    shown = [*tables.tables([v for v in evidence.variants if v.aspect in _OWN_TABLE])]
+    if evidence.curve is not None and (along := tables.along(evidence.curve)):
+        shown.append(along)
+    for part in shown:
+        blocks += [f"**{markdown(part.title)}.** {markdown(part.caption)}", _variants(part)]
     if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
-        blocks += [
-            f"**Trip by trip.** The derivative by {code(evidence.adjoints.carry)} as it enters each trip of"
-            " the loop."
-        ]
-        blocks += [table(("trip", "expected", "got", "ratio"), rows)]
+        carry = code(evidence.adjoints.carry)
+        blocks.append(f"**Trip by trip.** The derivative by {carry} as it enters each trip of the loop.")
+        blocks.append(table(("trip", "expected", "got", "ratio"), rows))
     if evidence.differences is not None and (told := tables.differences(evidence.differences)):
         blocks.append(markdown(told))
     return blocks
@@ -78,48 +65,31 @@ def characterisation(evidence: Evidence) -> list[str]:
 
 def properties(evidence: Evidence) -> list[str]:
     """A line for each aspect that was varied: dtype, loop form, mode, order, batch, way."""
-    lines = []
-    for aspect in Aspect:
-        told = (
-            [_told(v) for v in evidence.variants if v.aspect is aspect]
-            if aspect not in (Aspect.BODY, Aspect.SIGN)
-            else []
-        )
-        if told:
-            lines.append(f"{aspect.value}: {'; '.join(told)}")
-    return lines
+    told: dict[Aspect, list[str]] = {aspect: [] for aspect in Aspect if aspect not in _OWN_TABLE}
+    for variant in evidence.variants:
+        if variant.aspect in told:
+            told[variant.aspect].append(_told(variant))
+    return [f"{aspect.value}: {'; '.join(variants)}" for aspect, variants in told.items() if variants]
 
 
 def _told(variant: Variant) -> str:
     (row,) = tables.tables([variant])[0].rows
     at = f" at {markdown(row.at)}" if row.at else ""
-    numbers = (
-        f" (expected {row.expected}, got {row.got})"
-        if variant.label is Label.DIFFERS and row.expected and row.got
-        else ""
-    )
+    wrong = variant.label is Label.DIFFERS and row.expected and row.got
+    numbers = f" (expected {row.expected}, got {row.got})" if wrong else ""
     return f"{code(row.name)}{at} {row.mark.word}{numbers}"
 
 
 def _variants(part: tables.Table) -> str:
-    columns = [part.first, *(["at"] if part.at else []), "expected", "got", "ratio", ""]
+    columns = [part.first, *["at"] * part.at, "expected", "got", "ratio", ""]
     rows = []
     for row in part.rows:
-        at = [markdown(row.at)] if part.at else []
+        at = [markdown(row.at)] * part.at
         word = f"**{row.mark.word}**" if row.mark.word == Label.DIFFERS.value else row.mark.word
         flip = ", sign flip" if row.flipped else ""
-        rows.append(
-            [
-                code_cell(row.name),
-                *at,
-                _with_bound(row.expected, row.bound),
-                row.got,
-                row.ratio,
-                f"{word}{flip}",
-            ]
-        )
+        rows.append([code_cell(row.name), *at, _with_bound(row), row.got, row.ratio, f"{word}{flip}"])
     return table([markdown(column) for column in columns], rows)
 
 
-def _with_bound(expected: str, bound: str) -> str:
-    return f"{expected} {bound}" if bound and bound != "exact" else expected
+def _with_bound(row: tables.PointRow | tables.VariantRow) -> str:
+    return f"{row.expected} {row.bound}" if row.bound and row.bound != "exact" else row.expected

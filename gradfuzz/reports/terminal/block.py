@@ -27,8 +27,6 @@ def finding(
         _title(item, standing),
         program(plain.program(item.program)),
         _points(item),
-    ]
-    parts += [
         paragraph(words.verdict(item)),
         paragraph(words.cause(item)),
         paragraph(words.judged(item), style="dim"),
@@ -56,14 +54,8 @@ def _points(item: Finding) -> RenderableType:
     table = Sheet("point", "input", "expected", "", "got", "ratio", numeric={"expected", "got", "ratio"})
     by = any(len(p.expected) > 1 or p.entry[1] for p in (item.smallest, item.clearest, item.worst))
     for row in tables.points(item):
-        table.add_row(
-            row.names,
-            f"{row.inputs}  by {row.by}" if by else row.inputs,
-            row.expected,
-            row.bound,
-            row.got,
-            row.ratio,
-        )
+        inputs = f"{row.inputs}  by {row.by}" if by else row.inputs
+        table.add_row(row.names, inputs, row.expected, row.bound, row.got, row.ratio)
     return Padding(table, _MARGIN)
 
 
@@ -77,35 +69,19 @@ def _evidence(evidence: Evidence) -> list[RenderableType]:
         parts.append(paragraph(told))
     if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
         expected, got = (", ".join(row[k] for row in rows) for k in (1, 2))
-        parts.append(
-            paragraph(
-                f"Derivative by {evidence.adjoints.carry} as it enters each trip: expected {expected}; got"
-                f" {got}."
-            )
-        )
+        by = f"Derivative by {evidence.adjoints.carry} as it enters each trip"
+        parts.append(paragraph(f"{by}: expected {expected}; got {got}."))
     return parts
 
 
 def _variants(table: tables.Table) -> Sheet:
-    columns = [
-        *(["what"] if table.grouped else []),
-        table.first,
-        *(["at"] if table.at else []),
-        "expected",
-        "got",
-        "ratio",
-        "label",
-    ]
+    grouped, at = ["what"] * table.grouped, ["at"] * table.at
+    columns = (*grouped, table.first, *at, "expected", "got", "ratio", "label")
     sheet = Sheet(*columns, numeric={"expected", "got", "ratio"}, title=table.title)
     above = ""
     for row in table.rows:
-        head = [
-            *(["" if row.group == above else row.group] if table.grouped else []),
-            row.name,
-            *([row.at] if table.at else []),
-        ]
-        sheet.add_row(
-            *head, row.expected, row.got, row.ratio, Text(row.mark.word, style=STYLES.get(row.mark.word, ""))
-        )
+        what = ["" if row.group == above else row.group] * table.grouped
+        label = Text(row.mark.word, style=STYLES.get(row.mark.word, ""))
+        sheet.add_row(*what, row.name, *[row.at] * table.at, row.expected, row.got, row.ratio, label)
         above = row.group
     return sheet

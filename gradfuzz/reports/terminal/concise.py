@@ -16,10 +16,8 @@ def render(finished: SweepFinished, review: Review | None) -> str:
     standings = Standings(review)
     lines = []
     for finding in finished.findings:
-        standing = standings.of(finding)
-        marks = [standing.word, *(["flaky"] if standing.flaky else [])]
-        told = ", ".join(filter(None, marks))
-        lines.append(line(finding) + (f" ({told})" if told else ""))
+        marks = standings.of(finding).marks
+        lines.append(line(finding) + (f" ({marks})" if marks else ""))
     lines.append(f"{headline(finished)} {work(finished)} Seed {finished.seed}. Again: {finished.rerun}")
     return "".join(f"{text}\n" for text in lines)
 

@@ -22,7 +22,8 @@ from gradfuzz.fuzzer.results.events import (
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.reports.common import numbers, plain, words
 from gradfuzz.reports.common.pieces import program
-from gradfuzz.reports.common.summary import group
+from gradfuzz.reports.common.summary import group, tally
+from gradfuzz.reports.common.systems import total
 
 _PAUSE, _SILENCE = 5.0, 30.0
 """Seconds between heartbeat lines with news and without: the log of a long run stays short."""
@@ -70,18 +71,15 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
             self._line(_started(event))
         elif isinstance(event, FindingFound):
             if event.finding.id not in self._found:
-                self._line(f"found {_one_line(event.finding)}")
+                self._line(f"found {words.one_line(event.finding)}")
                 self._block(plain.program(event.finding.program))
             self._found[event.finding.id] = event.finding.seen
         elif isinstance(event, Progress):
-            if (
-                event.latest_program
-                and event.latest_program not in self._shown
-                and len(self._shown) < _PROGRAMS
-            ):
-                self._shown.append(event.latest_program)
+            program = event.latest_program
+            if program and program not in self._shown and len(self._shown) < _PROGRAMS:
+                self._shown.append(program)
                 self._line(f"{event.seconds:4.0f} s  a program it drew:")
-                self._block(event.latest_program)
+                self._block(program)
             news = event.programs, event.checks, event.doing
             if event.seconds >= self._last + (_PAUSE if news != self._said else _SILENCE):
                 self._last, self._said = event.seconds, news
@@ -131,14 +129,12 @@ class Live:
         parts: list[RenderableType] = []
         progress = self._progress
         if progress is not None:
-            parts += [
-                _counts(progress.summaries, self._findings),
-                Text(_progress(progress, len(self._findings)), overflow="fold"),
-            ]
+            parts.append(_counts(progress.summaries, self._findings))
+            parts.append(Text(_progress(progress, len(self._findings)), overflow="fold"))
             if self._program:
                 parts += [Text("latest program", style="dim"), program(self._program)]
         found = sorted(self._findings.values(), key=lambda f: f.kind.severity)
-        parts += [Text(_one_line(f), overflow="fold") for f in found[:_SHOWN]]
+        parts += [Text(words.one_line(f), overflow="fold") for f in found[:_SHOWN]]
         if len(found) > _SHOWN:
             parts.append(Text(f"and {len(found) - _SHOWN} more"))
         return Group(*parts)
@@ -147,23 +143,17 @@ class Live:
 def _started(event: SweepStarted) -> str:
     targets = ", ".join(f"{name} {version}" for name, version in event.targets)
     limit = f", at most {event.max_time:g} s" if event.max_time is not None else ""
+    programs = numbers.count(event.max_examples, "program")
     return (
-        f"Sweep of {targets}; {', '.join(event.families)}; up to"
-        f" {numbers.count(event.max_examples, 'program')}{limit}; seed {event.seed}. Ctrl-C stops it and"
-        " keeps what was found."
+        f"Sweep of {targets}; {', '.join(event.families)}; up to {programs}{limit}; seed {event.seed}."
+        " Ctrl-C stops it and keeps what was found."
     )
 
 
 def _progress(event: Progress, found: int) -> str:
-    done = (
-        f"{numbers.count(event.programs, 'program')}, {numbers.count(event.checks, 'check')},"
-        f" {numbers.count(found, 'finding')}"
-    )
+    counts = {"program": event.programs, "check": event.checks, "finding": found}
+    done = ", ".join(numbers.count(n, noun) for noun, n in counts.items())
     return f"{event.seconds:4.0f} s  {done}  {event.doing}".rstrip()
-
-
-def _one_line(finding: Finding) -> str:
-    return f"{words.title(finding)}: {words.summary(finding)}"
 
 
 def _counts(summaries: tuple[TargetSummary, ...], findings: dict[str, Finding]) -> Table:
@@ -172,12 +162,8 @@ def _counts(summaries: tuple[TargetSummary, ...], findings: dict[str, Finding]) 
         table.add_column(column, justify="left" if column == "target" else "right", overflow="fold")
     for name, ways in group(summaries).items():
         found = sum(f.target in {way.name for way in ways} for f in findings.values())
-        table.add_row(
-            Text(name),
-            f"{sum(way.checks for way in ways):,}",
-            f"{sum(way.agree for way in ways):,}",
-            Text(f"{found:,}", style="bold red" if found else ""),
-            f"{sum(sum(way.inconclusive.values()) for way in ways):,}",
-            f"{sum(way.unsupported for way in ways):,}",
-        )
+        counts = {column: f"{n:,}" for column, n in tally(total(ways)).items()}
+        marked = Text(f"{found:,}", style="bold red" if found else "")
+        others = (counts["inconclusive"], counts["unsupported"])
+        table.add_row(Text(name), counts["checks"], counts["agree"], marked, *others)
     return table

@@ -6,6 +6,7 @@ Each function returns something that rich can print. Colour alone says nothing: 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
+from gradfuzz.reports.common.summary import tally
 from gradfuzz.reports.common.systems import systems
 from gradfuzz.reports.terminal.block import finding
 from gradfuzz.reports.terminal.sheet import Sheet
@@ -34,10 +36,8 @@ from gradfuzz.reports.terminal.sheet import Sheet
 def render(finished: SweepFinished, review: Review | None) -> str:
     """The end of a sweep as text without colours, for files."""
     file = io.StringIO()
-    show(
-        Console(file=file, width=UNSIZED, highlight=False, color_system=None),
-        sweep(finished, {}, review=review),
-    )
+    plainly = Console(file=file, width=UNSIZED, highlight=False, color_system=None)
+    show(plainly, sweep(finished, {}, review=review))
     return file.getvalue()
 
 
@@ -54,10 +54,8 @@ def sweep(
     standings = Standings(review)
     parts: list[RenderableType] = []
     for item, file in zip(finished.findings, files, strict=True):
-        parts += [
-            finding(item, file, show_script=show_scripts, standing=standings.of(item)),
-            Rule(style="dim"),
-        ]
+        shown = finding(item, file, show_script=show_scripts, standing=standings.of(item))
+        parts += [shown, Rule(style="dim")]
     if len(finished.findings) > 1:
         parts.append(_clusters(finished.clusters))
     if finished.summaries:
@@ -90,14 +88,12 @@ def _matrix(finished: SweepFinished) -> Sheet:
     families = list(dict.fromkeys(s.family for s in finished.summaries))
     apart = len(finished.summaries) <= _MOST_ROWS
     shown = ["target", *(["family"] if len(families) > 1 else []), *numeric]
+    caption = "worst: the largest error of an agreeing check, 1 is what was allowed"
     table = Sheet(
         *shown,
         numeric=numeric,
         title=f"Targets by family: {', '.join(families)}",
-        caption=(
-            "worst: the largest error of an agreeing check, 1 is what was"
-            f" allowed{'' if apart else _TOGETHER}"
-        ),
+        caption=caption if apart else caption + _TOGETHER,
     )
     for s in finished.summaries if apart else [one.summary for one in systems(finished.summaries)]:
         found = sum(
@@ -106,15 +102,11 @@ def _matrix(finished: SweepFinished) -> Sheet:
             for f in finished.findings
         )
         cells: dict[str, str | Text] = {
+            **{column: f"{n:,}" for column, n in tally(s).items()},
             "target": f"{s.name} {s.version}",
             "family": s.family,
-            "checks": f"{s.checks:,}",
-            "agree": f"{s.agree:,}",
             "disagree": _marked(s.disagree, "disagree"),
             "findings": _marked(found, "disagree"),
-            "convention": f"{s.convention:,}",
-            "inconclusive": f"{sum(s.inconclusive.values()):,}",
-            "unsupported": f"{s.unsupported:,}",
             "crashed": _marked(s.crashed, "crashed"),
             "worst": numbers.number(s.worst_agreeing, 2),
         }
@@ -131,10 +123,8 @@ def _reasons(finished: SweepFinished) -> list[RenderableType]:
 
 
 def _tested(finished: SweepFinished) -> list[RenderableType]:
-    told = [
-        ("Coverage", account.coverage(finished)),
-        *((f"Tested by {what}", tally) for what, tally in account.tested(finished)),
-    ]
+    told = [("Coverage", account.coverage(finished))]
+    told += [(f"Tested by {what}", counts) for what, counts in account.tested(finished)]
     told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]
     return [Text(f"{what}: {text}", overflow="fold") for what, text in told if text]
 
@@ -146,53 +136,32 @@ def check(text: str, cases: Sequence[tuple[str, CheckResult]]) -> RenderableType
     """The answers to one program: per point the truth and a row per oracle, loop form and entry."""
     cases = plain.inert(cases)
     parts: list[RenderableType] = [program(plain.block(text)), Text("")]
-    for at in _by_point(cases):
+    for at in words.by_point(cases):
         parts += _checked_point(at)
     return Group(*parts)
 
 
-def _by_point(cases: Sequence[tuple[str, CheckResult]]) -> list[list[tuple[str, CheckResult]]]:
-    points: dict[str, list[tuple[str, CheckResult]]] = {}
-    for loop, case in cases:
-        points.setdefault(numbers.inputs(case.point.inputs), []).append((loop, case))
-    return list(points.values())
-
-
 def _checked_point(at: Sequence[tuple[str, CheckResult]]) -> list[RenderableType]:
-    first = next((case for _, case in at if case.truth is not None and case.truth.status == "ok"), at[0][1])
+    first = words.told_best(at)
     parts: list[RenderableType] = [Text(f"At {numbers.inputs(first.point.inputs)}", style="bold")]
     if first.truth is not None and first.truth.status == "ok":
         by = f", {_say(first.references)}" if first.references else ""
         values = ", ".join(numbers.array(value) for value in first.truth.values)
         parts.append(paragraph(f"The value is {values}{by}."))
     forms = any(loop for loop, _ in at)
-    columns = [
-        "oracle",
-        *(["loop"] if forms else []),
-        "asked",
-        "by",
-        "expected",
-        "",
-        "got",
-        "ratio",
-        "verdict",
-    ]
-    table = Sheet(*columns, numeric={"expected", "got", "ratio"})
+    columns = ("asked", "by", "expected", "", "got", "ratio", "verdict")
+    table = Sheet("oracle", *["loop"] * forms, *columns, numeric={"expected", "got", "ratio"})
     remarks: dict[str, None] = {}
     for loop, case in at:
-        head = [case.oracle, *([loop] if forms else []), words.check_name(case)]
+        head = [case.oracle, *[loop] * forms, words.check_name(case)]
         verdict = Text(case.verdict.value, style=STYLES.get(case.verdict.value, ""))
         if case.kind is not None:
             verdict.append(f" {case.kind.value}")
         for k, row in enumerate(_entries(case)):
             table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")
-        remark = case.message or case.answer.message or (case.reason.value if case.reason else "")
-        if remark and case.verdict is not Verdict.AGREE:
-            known = (
-                f" (see `gradfuzz targets conventions`: {', '.join(case.conventions)})"
-                if case.conventions
-                else ""
-            )
+        if case.verdict is not Verdict.AGREE and (remark := words.remark(case)):
+            met = ", ".join(case.conventions)
+            known = f" (see `gradfuzz targets conventions`: {met})" if met else ""
             remarks.setdefault(f"{case.oracle}: {remark}{known}")
     parts.append(table)
     parts += [paragraph(remark, style="dim") for remark in remarks]
@@ -204,24 +173,21 @@ def _say(references: Sequence[str]) -> str:
 
 
 _Entry = tuple[str, str, str, str, str]
+_NOTHING: _Entry = ("", "", "", "", "")
 
 
 def _entries(case: CheckResult) -> list[_Entry]:
     """(input, expected, bound, got, ratio), a row per entry of the gradient, or of the judged outputs."""
     truth, answer = case.truth, case.answer
     if truth is None or truth.status != "ok":
-        return [("", "", "", "", "")]
-    agree = case.verdict is Verdict.AGREE
-    rows: list[_Entry] = []
+        return [_NOTHING]
+    expected, bounds, got = truth.gradient, truth.bounds, answer.gradient
     if case.question.order == 0 or case.kind is Class.WRONG_PRIMAL:
-        for k, (expected, bound) in enumerate(zip(truth.values, truth.value_bounds, strict=True)):
-            rows += _array_entries(
-                output_key(k), expected, bound, answer.values[k] if k < len(answer.values) else None, agree
-            )
-    else:
-        for name, expected in truth.gradient.items():
-            rows += _array_entries(name, expected, truth.bounds[name], answer.gradient.get(name), agree)
-    return rows or [("", "", "", "", "")]
+        outputs = (truth.values, truth.value_bounds, answer.values)
+        expected, bounds, got = ({output_key(k): v for k, v in enumerate(of)} for of in outputs)
+    agree = case.verdict is Verdict.AGREE
+    rows = [_array_entries(name, true, bounds[name], got.get(name), agree) for name, true in expected.items()]
+    return list(itertools.chain(*rows)) or [_NOTHING]
 
 
 def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, agree: bool) -> list[_Entry]:
@@ -230,12 +196,12 @@ def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, 
     for index in np.ndindex(expected.shape):
         true, off = float(expected[index]), numbers.bound(float(bound[index]))
         if answer is None or answer.shape != expected.shape:
-            told = "" if answer is None else f"shape {answer.shape}"
-            rows.append((numbers.where(name, index), numbers.number(true), off, told, ""))
+            left, right = numbers.number(true), "" if answer is None else f"shape {answer.shape}"
+            size = ""
         else:
             left, right = numbers.pair(true, float(answer[index]), agree=agree)
             size = numbers.times(float(answer[index]) / true if true else None, agree=agree)
-            rows.append((numbers.where(name, index), left, off, right, size))
+        rows.append((numbers.where(name, index), left, off, right, size))
     return rows
 
 
@@ -245,28 +211,17 @@ def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, 
 def probe(report: ProbeReport, folder: Path | None = None) -> RenderableType:
     """A report card: its tables, the summary, and the scripts' `folder` or how to get them."""
     report = plain.inert(report)
-    parts: list[RenderableType] = [
-        Text(f"{report.target} {report.version}: {report.suite}", style="bold"),
-        Text(""),
-    ]
+    title = f"{report.target} {report.version}: {report.suite}"
+    parts: list[RenderableType] = [Text(title, style="bold"), Text("")]
     for table in report.tables:
-        parts.append(_probe_table(table))
-        parts += [paragraph(note) for note in table.notes]
-        parts.append(Text(""))
+        parts += [_probe_table(table), *map(paragraph, table.notes), Text("")]
     parts += [paragraph(sentence, style="bold") for sentence in report.summary]
-    if report.cells and folder is not None:
-        parts.append(
-            paragraph(
-                f"The scripts of the numbered cells are in {folder}; each exits with 1 while the cell is"
-                " wrong."
-            )
-        )
-    elif report.cells:
-        parts.append(
-            paragraph(
-                f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."
-            )
-        )
+    if report.cells:
+        where = f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."
+        if folder is not None:
+            there = f"The scripts of the numbered cells are in {folder}"
+            where = f"{there}; each exits with 1 while the cell is wrong."
+        parts.append(paragraph(where))
     return Group(*parts)
 
 
@@ -338,18 +293,13 @@ def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
         for example in row["examples"]:
             at = ", ".join(f"{name} = {_entries_of(value)}" for name, value in example["at"].items())
             slopes = [_entries_of(side) for side in example["slopes"] or ("-", "-")]
-            table.add_row(
-                *map(Text, (example["expression"], at, *slopes, *_told_by(systems, example["answers"])))
-            )
+            table.add_row(example["expression"], at, *slopes, *_told_by(systems, example["answers"]))
             if example["forward"]:
                 others = _told_by(systems, {**example["answers"], **example["forward"]})
-                table.add_row(*map(Text, ("  in forward mode", "", "", "", *others)))
+                table.add_row("  in forward mode", "", "", "", *others)
+        title = Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold")
         source = f" ({row['source']})" if row["source"] else ""
-        parts += [
-            Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold"),
-            paragraph(f"{row['why']}.{source}"),
-        ]
-        parts += [table, Text("")]
+        parts += [title, paragraph(f"{row['why']}.{source}"), table, Text("")]
     return Group(*parts)
 
 

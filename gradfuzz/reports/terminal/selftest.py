@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group as Parts
@@ -19,10 +20,8 @@ _HARDEST = 8
 
 def heartbeat(progress: SelftestProgress) -> str:
     """One line of progress."""
-    return (
-        f"{progress.seconds:4.0f} s  {progress.killed:,} of {progress.total:,} killed "
-        f" {plain.line(progress.doing)}"
-    )
+    killed = f"{progress.killed:,} of {progress.total:,} killed"
+    return f"{progress.seconds:4.0f} s  {killed}  {plain.line(progress.doing)}"
 
 
 def selftest(score: Score) -> RenderableType:
@@ -60,22 +59,8 @@ def selftest_document(score: Score) -> dict[str, Any]:
         ],
         "killed": score.killed,
         "total": len(score.mutants),
-        "groups": [
-            {"name": g.name, "killed": g.killed, "total": g.total, "median": g.median, "worst": g.worst}
-            for g in score.groups
-        ],
-        "correct": [
-            {
-                "oracle": o.oracle,
-                "version": o.version,
-                "checks": o.checks,
-                "inconclusive": o.inconclusive,
-                "findings": o.findings,
-                "false_alarms": o.false_alarms,
-                "alarms": list(o.alarms),
-            }
-            for o in score.correct
-        ],
+        "groups": [asdict(group) for group in score.groups],
+        "correct": [asdict(oracle) for oracle in score.correct],
         "equivalent": [{"name": name, "proof": proof} for name, proof in score.equivalent.items()],
         "complete": score.complete,
         "interrupted": score.interrupted,
@@ -97,13 +82,8 @@ def _groups(groups: Sequence[Group]) -> Sheet:
         caption="median and worst: programs of one family until it is found",
     )
     for g in groups:
-        table.add_row(
-            g.name,
-            f"{g.killed:,}",
-            f"{g.total:,}",
-            _share(g.killed, g.total),
-            *map(_number, (g.median, g.worst)),
-        )
+        found = (f"{g.killed:,}", f"{g.total:,}", _share(g.killed, g.total))
+        table.add_row(g.name, *found, _number(g.median), _number(g.worst))
     return table
 
 
@@ -154,20 +134,12 @@ def _correct(oracles: Sequence[OracleScore]) -> Sheet:
 
 
 def _outcome(score: Score) -> str:
-    total = len(score.mutants)
-    parts = [
-        f"{score.killed:,} of {numbers.count(total, 'planted bug')} found ({_share(score.killed, total)})"
-    ]
+    bugs = numbers.count(len(score.mutants), "planted bug")
+    told = f"{score.killed:,} of {bugs} found ({_share(score.killed, len(score.mutants))})"
     if score.correct:
-        parts.append(
-            f"{numbers.count(score.false_alarms, 'false alarm')} in {sum(o.checks for o in score.correct):,}"
-            " checks"
-        )
-    verdict = (
-        "Incomplete: it ended before all was asked."
-        if not score.complete
-        else "Passed."
-        if score.passed
-        else "Failed."
-    )
-    return f"{', '.join(parts)}, {score.seconds:.0f} s. {verdict}"
+        alarms = numbers.count(score.false_alarms, "false alarm")
+        told += f", {alarms} in {sum(o.checks for o in score.correct):,} checks"
+    verdict = "Passed." if score.passed else "Failed."
+    if not score.complete:
+        verdict = "Incomplete: it ended before all was asked."
+    return f"{told}, {score.seconds:.0f} s. {verdict}"

@@ -62,9 +62,8 @@ class Sheet:
         for names, rows in ((self.columns, self.rows), shorter):
             widths = self._least_widths(names, rows)
             if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width:
-                yield from self._table(
-                    console, names, rows, self._widths(names, rows, widths, options.max_width)
-                )
+                wide = self._widths(names, rows, widths, options.max_width)
+                yield from self._table(console, names, rows, wide)
                 break
         else:
             widths = widths[self.heads :]
@@ -82,10 +81,9 @@ class Sheet:
         widths = []
         for k, (name, column) in enumerate(zip(names, self.columns, strict=True)):
             cells = [name, *(str(row[k]) for row in rows)]
-            units = (
-                cells if self._whole(column) else [word[:_LONGEST] for cell in cells for word in cell.split()]
-            )
-            widths.append(max(map(cell_len, units), default=1))
+            if not self._whole(column):
+                cells = [word[:_LONGEST] for cell in cells for word in cell.split()]
+            widths.append(max(map(cell_len, cells), default=1))
         return widths
 
     def _widths(
@@ -122,9 +120,8 @@ class Sheet:
                 part = lines[k] if k < len(lines) else Text()
                 blanks = " " * (width - part.cell_len)
                 gap = " " * _GAP if place else ""
-                line.append(gap).append_text(
-                    Text.assemble(blanks, part) if name in self.numeric else Text.assemble(part, blanks)
-                )
+                pieces = (blanks, part) if name in self.numeric else (part, blanks)
+                line.append(gap).append_text(Text.assemble(*pieces))
             line.rstrip()
             yield line
 
@@ -162,11 +159,9 @@ def _text(cell: Cell) -> Text:
 
 
 def _folded(console: Console, cell: Text, width: int) -> list[Text]:
-    return (
-        [cell]
-        if cell.cell_len <= width and "\n" not in cell.plain
-        else list(cell.wrap(console, width, overflow="fold"))
-    )
+    if cell.cell_len <= width and "\n" not in cell.plain:
+        return [cell]
+    return list(cell.wrap(console, width, overflow="fold"))
 
 
 def _shortened(cell: Cell) -> Cell:

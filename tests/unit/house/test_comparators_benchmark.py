@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import comparators
-from benchmarks.comparators import SCALES, Specimen, Tally, compare, is_right, scaled, subject, wrongness
+from benchmarks.comparators import SCALES, Candidate, Tally, compare, is_right, scaled, subject, wrongness
 from benchmarks.comparators_report import merged, rate
 from benchmarks.foreign_checks import CHECKS, Subject, differences
 from gradfuzz.fuzzer.questions.weighted import weighted_question
@@ -98,7 +98,7 @@ def test_the_judge_sees_the_reported_bug_of_nx_at_every_scale(
     monkeypatch.setattr(comparators, "CHECKS", {})
     (mutant,) = (m for m in MUTANTS if m.id == "M1")
     tallies: dict[comparators.Key, Tally] = {}
-    compare(Specimen(cube, EngineOracle(), mutant, 0.75, 0.75), "loops", tallies, Evaluator())
+    compare(Candidate(cube, EngineOracle(), mutant, 0.75, 0.75), "loops", tallies, Evaluator())
     assert {key[3] for key in tallies} == set(SCALES)
     for t in tallies.values():
         assert (t.right, t.alarms, t.wrong, t.passed) == (1, 0, 1, 0)
