@@ -48,7 +48,7 @@ def probe(
     tables = SUITES[suite]()
     asked = groups([case for table in tables for case in table.cases])
     found = {oracle.name: rows(asked, oracle, progress) for oracle in oracles}
-    told: dict[str, list[Row]] = {}
+    told: dict[str, list[LabelledRow]] = {}
     for table in tables:
         told[table.title] = [found[oracle.name][id(case)] for case in table.cases for oracle in oracles]
     reports = tuple(_table(table, told[table.title], len(oracles)) for table in tables)

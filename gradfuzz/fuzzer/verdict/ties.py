@@ -61,7 +61,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
 
     # Selections
 
-    def abs(self, x: Any) -> Any:  # type: ignore[override]
+    def abs(self, x: Any) -> Any:
         self.count_ties(np.equal(x, 0.0), "modulus-at-0" if np.iscomplexobj(x) else "abs-at-0")
         return np.absolute(x)
 
@@ -73,10 +73,10 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         self.count_ties(np.equal(raised, upper), "clip-at-its-edge")
         return np.minimum(raised, upper)
 
-    def amax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+    def amax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
         return self._extreme(np.max, x, axis, keepdims)
 
-    def amin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+    def amin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
         return self._extreme(np.min, x, axis, keepdims)
 
     def _extreme(
@@ -86,7 +86,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         self.count_ties(np.equal(x, best).sum(axis=axis) > 1, situation, weight)
         return best if keepdims else extreme(x, axis=axis)
 
-    def cumulative_max(self, x: Any, *, axis: Any) -> Any:  # type: ignore[override]
+    def cumulative_max(self, x: Any, *, axis: Any) -> Any:
         before, after = np.moveaxis(np.maximum.accumulate(x, axis), axis, 0)[:-1], np.moveaxis(x, axis, 0)[1:]
         self.count_ties(np.equal(before, after), "cumulative-max-tie")
         return np.maximum.accumulate(x, axis)
@@ -102,15 +102,15 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         self.count_ties(np.diff(np.sort(x, axis), axis=axis) == 0.0, "index-tie", MANY)
         return super().argsort(x, axis=axis)
 
-    def argmax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+    def argmax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
         self._extreme(np.max, x, axis, keepdims, "index-tie", MANY)
         return np.argmax(x, axis=axis, keepdims=keepdims)
 
-    def argmin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+    def argmin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
         self._extreme(np.min, x, axis, keepdims, "index-tie", MANY)
         return np.argmin(x, axis=axis, keepdims=keepdims)
 
-    def sign(self, x: Any) -> Any:  # type: ignore[override]
+    def sign(self, x: Any) -> Any:
         self.count_ties(np.equal(x, 0.0), "sign-at-0", MANY)
         return np.sign(x)
 
@@ -164,7 +164,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         self._meet_domain(x, 0.0, "sqrt-at-0")
         return np.sqrt(x)
 
-    def pow(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+    def pow(self, a: Any, b: Any) -> Any:
         self._count_cut(a)
         self._meet_domain(a, 0.0, "pow-at-0")
         return np.power(a, b)
@@ -174,7 +174,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
             self.meet(np.equal(x, 0.0), "division-by-0")
         return super().integer_pow(x, n=n)
 
-    def divide(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+    def divide(self, a: Any, b: Any) -> Any:
         self.meet(np.equal(b, 0.0), "division-by-0")
         return np.divide(a, b)
 
