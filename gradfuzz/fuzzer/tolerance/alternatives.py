@@ -7,20 +7,27 @@ the matrix of the minors, whose derivatives do not cancel. The derivative of eig
 between eigenvalues off the diagonal and is 0 on it; written as 1 / (gap + I) - I it leaves the rounding of
 what is added and taken away. That is allowed in proportion to the eigenvalues: a library that adds the
 identity itself, however large they are, loses more.
+
+Elementwise functions have such slopes in their rows. Where a row grants a function what a rounding of its
+argument changes, its slope is granted the same: that of acosh near 1 is 1 / sqrt(x^2 - 1) in libraries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gradfuzz.engine import Rules
 from gradfuzz.engine.linalg import inv
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.elementwise import vjp_rules
 from gradfuzz.engine.rules.functions import conj, cumulative_sum, expand_reduced, flip, mean, sqrt, where
 from gradfuzz.engine.rules.linalg.matrices import adjoint, expand, on_diagonal
 from gradfuzz.engine.rules.value import Value, apply
+from gradfuzz.engine.rules.vjp import VJP
 from gradfuzz.programs.graphs.graph import Equation
+from gradfuzz.programs.language.functions import FUNCTIONS, Function, for_each
 from gradfuzz.programs.language.syntax import Call, Program, walk
 
 _PRODUCTS = ("prod", "cumulative_prod")
@@ -30,8 +37,14 @@ _HERMITIAN = ("eigh", "eigvalsh")
 class _Otherwise(ReverseMode):
     """Differentiates products as y / x_k (its conjugate for complex ones) where x_k is not 0, determinants as
     y x^-1, and eigenvectors with 1 / (gap + c) - 1 / c on the diagonal, where c is the size of the
-    eigenvalues.
+    eigenvalues; and elementwise functions by the slopes that their rows have for this.
     """
+
+    def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
+        if node.op not in FUNCTIONS:
+            return super().rule(node, k, g, ans, args)
+        part: Cotangent = _SLOPES[node.op][k](g, ans, *args, **dict(node.params))
+        return part
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         (others, *_) = parts = super().equation(node, g, tape)
@@ -66,9 +79,28 @@ class _Otherwise(ReverseMode):
         return [total]
 
 
+_SLOPES: dict[str, Any] = dict(VJP)
+"""The rules of all ops, those of elementwise functions by other slopes and at arguments that are rounded."""
+
+
+def _rounded(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule at arguments that a tolerance moves: `positive` is what a rounding alone may do."""
+    return lambda g, ans, *args, **params: rule(g, ans, *(apply("positive", x) for x in args), **params)
+
+
+@for_each
+def _enter(row: Function) -> None:
+    rules = vjp_rules(replace(row, slopes=row.otherwise or row.slopes), _SLOPES)
+    _SLOPES[row.name] = tuple(map(_rounded, rules)) if row.conditioned else rules
+
+
 OTHERWISE = Rules(reverse=_Otherwise)
 
 
 def written_otherwise(program: Program) -> bool:
     """Whether the program has an op whose derivative some library writes in a form that loses more."""
-    return any(isinstance(n, Call) and n.op in (*_PRODUCTS, *_HERMITIAN, "det") for n in walk(program))
+    ops = {n.op for n in walk(program) if isinstance(n, Call)}
+    rows = [FUNCTIONS[op] for op in ops & FUNCTIONS.keys()]
+    return bool(ops & {*_PRODUCTS, *_HERMITIAN, "det"}) or any(
+        row.otherwise or row.conditioned for row in rows
+    )

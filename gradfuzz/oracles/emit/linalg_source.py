@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS, result_type
 from gradfuzz.programs.language.syntax import Call, ParamValue, Program, walk
 from gradfuzz.programs.language.types import Type
@@ -73,10 +74,14 @@ for _op in LINALG:
     setattr(LinalgMethods, _op, _method(_op))
 
 
-def missing_op(program: Program) -> str | None:
-    """Why no library can run a program: it has an op that libraries lack; None where libraries have all."""
-    found = next((node.op for node in walk(program) if isinstance(node, Call) and node.op in INTERNAL), None)
-    return None if found is None else f"{found} is an op of derivatives; libraries have no such function"
+def missing_op(program: Program, library: str = "") -> str | None:
+    """Why a library cannot run a program: it has an op that the library lacks; None where it has all."""
+    for op in sorted({node.op for node in walk(program) if isinstance(node, Call)}):
+        if op in INTERNAL:
+            return f"{op} is an op of derivatives; libraries have no such function"
+        if op in FUNCTIONS and FUNCTIONS[op].lacked(library):
+            return f"{op}: {library} has no such function with a derivative"
+    return None
 
 
 def result_shapes(op: str, types: Sequence[Type], params: Params) -> list[Shape]:

@@ -183,7 +183,7 @@ class Structured(Oracle):
             return f"JAX has no reverse mode for {loops}"
         if self.by is not None and question.too_many_slopes is not None:
             return question.too_many_slopes
-        return missing_op(question.program) or refused_op(question.program, question.precision)
+        return missing_op(question.program, "jax") or refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:
         (answers,) = self._answers([question], alone=len(question.points) == 1)

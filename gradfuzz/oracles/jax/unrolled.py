@@ -30,7 +30,7 @@ class Unrolled(Oracle):
     def supports(self, question: Question) -> str | None:
         if question.modes and not question.wrt:
             return "there is no input to differentiate"
-        return missing_op(question.program) or refused_op(question.program, question.precision)
+        return missing_op(question.program, "jax") or refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)

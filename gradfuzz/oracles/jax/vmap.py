@@ -64,7 +64,7 @@ class Vmap(Oracle):
     def supports(self, question: Question) -> str | None:
         if question.modes and not question.wrt:
             return "there is no input to differentiate"
-        return missing_op(question.program)
+        return missing_op(question.program, "jax")
 
     def answer(self, question: Question) -> list[Answer]:
         return self._answered(question, jax.jit)

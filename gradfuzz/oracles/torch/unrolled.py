@@ -52,7 +52,7 @@ class TorchOracle(Oracle):
     differentiate: Derivative
 
     def supports(self, question: Question) -> str | None:
-        missing = missing_op(question.program) or refused_op(question.program, question.precision)
+        missing = missing_op(question.program, "torch") or refused_op(question.program, question.precision)
         return missing or (ignored_vectors(question.program) if question.modes else None)
 
     def answer(self, question: Question) -> list[Answer]:

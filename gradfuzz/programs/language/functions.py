@@ -25,7 +25,8 @@ class Function:
     """One elementwise function of one or two arguments, `x` and `y`.
 
     `slopes` has the derivative by each argument as an expression of `x`, `y` and the result `ans`; `forward`
-    has the same written otherwise, for forward mode, where libraries write it in two ways. `composition` is
+    has the same written otherwise, for forward mode, where libraries write it in two ways; `otherwise` has
+    what libraries write that loses more, which is allowed and not computed. `composition` is
     the function as an expression of other ops: its meaning where `arb` and `mpmath` are empty, its derivative
     where `slopes` is, and what a library is asked that has no such function.
     """
@@ -34,6 +35,7 @@ class Function:
     slopes: tuple[str, ...] = ()
     composition: str = ""
     forward: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()
     arb: str = ""
     """The call in ball arithmetic (see `oracles.references.arb_functions`); the default is `NAME(x)`."""
     mpmath: str = ""
@@ -98,6 +100,10 @@ class Function:
             return path.format(**args)
         return f"{path}({', '.join(args[a] for a in self.arguments)})"
 
+    def lacked(self, library: str) -> bool:
+        """Whether a library has neither the function nor what it is composed of."""
+        return self.names.get(library) == "" and not self.composition
+
     def spelled(self, where: str) -> tuple[str, ...]:
         """The names that a tracer meets."""
         return tuple(self.names.get(where, self.name).split())
@@ -129,7 +135,7 @@ _ROWS = (
     _elementary("log", "1.0 / x", domain=(0.0, INF)),
     _elementary("sqrt", "0.5 / ans", domain=(0.0, INF), closed=True),
     _real("log1p", "1.0 / (1.0 + x)", domain=(-1.0, INF)),
-    _real("expm1", "exp(x)"),
+    _real("expm1", "exp(x)", otherwise=("ans + 1.0",)),
     # Inverse and hyperbolic functions
     Function("asin", (_ROOT,), names={"ufunc": "arcsin"}, domain=(-1.0, 1.0), closed=True),
     Function("acos", (f"-{_ROOT}",), names={"ufunc": "arccos"}, domain=(-1.0, 1.0), closed=True),
@@ -176,6 +182,7 @@ _ROWS = (
                     "ufunc": "psi digamma"}, drawn="0.25 + 2.0 * sin(e)"),
     Function("polygamma", ("polygamma(x, n={next})",), arb="derivative(lgamma, n + 1)(x)",
              mpmath="mp.psi(n, x)", numpy="scipy.special.polygamma", params=("n",), weight=0,
+             drawn="0.25 + 2.0 * sin(e)",
              names={"jax": "jax.scipy.special.polygamma({n}, {x})", "torch": "torch.polygamma({n}, {x})",
                     "jax primitive": "", "aten": "", "ufunc": ""}),
     Function("bessel_j", ("0.5 * (bessel_j(x, n={last}) - bessel_j(x, n={next}))",), params=("n",),
@@ -193,8 +200,8 @@ _ROWS = (
                names={"jax": f"jax.scipy.special.i{n}e", "torch": f"torch.special.i{n}e",
                       "jax primitive": f"bessel_i{n}e", "aten": f"special_i{n}e", "ufunc": f"i{n}e"})
       for n in (0, 1)),
-    Function("expit", ("ans * expit(-x)",), "1.0 / (1.0 + exp(-x))", arb="1 / (1 + exp(-x))",
-             mpmath="1 / (1 + mp.exp(-x))", numpy="scipy.special.expit",
+    Function("expit", ("ans * expit(-x)",), "1.0 / (1.0 + exp(-x))", otherwise=("ans * (1.0 - ans)",),
+             arb="1 / (1 + exp(-x))", mpmath="1 / (1 + mp.exp(-x))", numpy="scipy.special.expit",
              names={"jax": "jax.nn.sigmoid", "torch": "torch.sigmoid", "jax primitive": "logistic",
                     "aten": "sigmoid special_expit"}),
     Function("logaddexp", ("exp(x - ans)", "exp(y - ans)"), mpmath="mp.log(mp.exp(x) + mp.exp(y))",
@@ -227,7 +234,8 @@ _ROWS = (
     Function("normal_density", (), "0.3989422804014327 * exp(-0.5 * (x * x))",
              names={"jax": "", "torch": "", "jax primitive": "", "aten": "", "ufunc": ""}),
     # Signs and whole numbers
-    Function("copysign", (), "where(y < 0.0, -abs(x), abs(x))", names={"jax primitive": ""}),
+    Function("copysign", (), "where(y < 0.0, -abs(x), abs(x))", otherwise=("ans / x", "0.0"),
+             names={"jax primitive": ""}),
     _step("floor", ""),
     _step("ceil", "-floor(-x)"),
     _step("trunc", "where(x < 0.0, -floor(-x), floor(x))", names={"jax primitive": "", "aten": "trunc fix"}),

@@ -427,7 +427,11 @@ _SINGLES = [
     ((Type("int", (2,)),), {}),
 ]
 CALLS |= {
-    "polygamma": [((FLOAT,), {"n": 1}), ((Type("float", (2,)),), {"n": 2})],
+    **{
+        name: [((FLOAT,), {"n": 1}), ((Type("float", (2,)),), {"n": 2})]
+        for name, row in FUNCTIONS.items()
+        if row.params
+    },
     **{
         name: [call for call in (_PAIRS if row.arguments == ("x", "y") else _SINGLES) if INT not in call[0]]
         for name, row in FUNCTIONS.items()
