@@ -328,6 +328,46 @@ def f(x):
 """)
 
 
+def _acosh_slope(x: float) -> float:
+    return 1.0 / math.sqrt((x + 1.0) * (x - 1.0))
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "slope", "true"),
+    [
+        ("expm1(x)", -20.0, lambda x: np.expm1(x) + 1.0, math.exp(-20.0)),
+        (
+            "expit(x)",
+            20.0,
+            lambda x: _sigmoid(x) * (1.0 - _sigmoid(x)),
+            math.exp(-20.0) / (1 + math.exp(-20.0)) ** 2,
+        ),
+        (
+            "acosh(x)",
+            1.001,
+            lambda x: 1.0 / np.sqrt(x * x - 1.0),
+            _acosh_slope(float(np.float32(1.001))),
+        ),
+    ],
+)
+def test_a_function_is_granted_the_slope_that_libraries_write(
+    function: str, x: float, slope: Any, true: float
+) -> None:
+    """Slopes in float32 that lose digits where those of the engine do not, as a weight of one measures."""
+    x = float(np.float32(x))
+    program = parse(f"def f(x):\n    return {function}\n")
+    point = Point({"x": np.asarray(x, np.float32)})
+    asked = Question(program, (point,), "float32", ("x",), ("rev",), (np.ones(()),), {"x": np.ones(())})
+    (narrow,), (granted,) = tolerances(asked), wide_tolerances(asked)
+    loss = abs(float(slope(np.float32(x))) - true)
+    assert allowed(narrow) < loss < allowed(granted)
+    assert allowed(granted) < max(1e-5, 1e-2 * true), "a mistake of one percent shows, or of 1e-5"
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
 def test_contributions_may_be_added_in_any_order() -> None:
     """Reverse mode by hand, as a tape does it that adds what comes from `x - x` first and last: 0.25 and its
     negative do not meet at once, and what is between loses digits. That is rounding, and nobody's mistake.
