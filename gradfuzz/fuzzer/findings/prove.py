@@ -48,8 +48,9 @@ class Proof:
 
 def _met(raw: Raw) -> Candidate:
     """The disagreement as a candidate, with the points that were answered in the same call."""
-    points = raw.points or raw.case.question.points
-    return Candidate.of(replace(raw.case.question, points=points), raw.place, together=bool(raw.points))
+    if not raw.points:
+        return Candidate.of(raw.case.question)
+    return Candidate.of(replace(raw.case.question, points=raw.points), raw.place, together=True)
 
 
 def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
