@@ -143,10 +143,9 @@ def _flat(result: Any) -> list[Atom]:
 
 def _each(initial: Carry, run: Callable[[Carry], Carry]) -> Carry:
     """run(initial), traced on one instance of the vectorized values."""
-    single = not isinstance(initial, tuple)
-    return by_instance(
-        lambda *values: run(values[0] if single else values), *((initial,) if single else initial)
-    )
+    if not isinstance(initial, tuple):
+        return by_instance(run, initial)
+    return by_instance(lambda *values: run(values), *initial)
 
 
 def _stand_ins(builder: GraphBuilder, outer: Sequence[Var]) -> list[Var]:
@@ -186,10 +185,8 @@ def _record(
         if widened == [a.type for a in starts]:
             break
         starts = [builder.to(a, t.dtype) if t.is_inexact else a for a, t in zip(starts, widened, strict=True)]
-    after = [
-        inner.use(inner.to(a, c.type.dtype) if c.type.is_inexact else a)
-        for a, c in zip(after, carries, strict=True)
-    ]
+    ends = zip(after, carries, strict=True)
+    after = [inner.use(inner.to(a, c.type.dtype) if c.type.is_inexact else a) for a, c in ends]
     tested: Trace | None = None
     verdict: list[Atom] = []
     seen: list[Var] = []
@@ -206,9 +203,9 @@ def _record(
     shared = list(dict.fromkeys([*inner.captured, *(tested.captured if tested else ())]))
     inputs = [*_stand_ins(inner, shared), *carries, *entries, *([index] if form == "for" else [])]
     graph = inner.finish(inputs, [*after, *map(inner.use, written)], "body")
-    check: Graph | None = (
-        tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition") if tested else None
-    )
+    check: Graph | None = None
+    if tested is not None:
+        check = tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition")
     number = None if count is None else count.atom if isinstance(count, Value) else as_atom(int(count))
     lengths = [a.type.shape[0] for a in read]
     results = builder.loop(
