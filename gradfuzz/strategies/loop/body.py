@@ -310,10 +310,8 @@ def loop_bodies(
         reject(f"carries={dict(carries)!r}: give at least one carry; carries are floats")
     both_ways = sorted({*carries} & {*names})
     if both_ways:
-        reject(
-            f"carries={dict(carries)!r} and names={dict(names)!r} share {', '.join(both_ways)}; a name is one"
-            " or the other"
-        )
+        shared = f"share {', '.join(both_ways)}; a name is one or the other"
+        reject(f"carries={dict(carries)!r} and names={dict(names)!r} {shared}")
     if any(not t.is_float or t.is_stack for t in names.values()):
         reject(f"names={dict(names)!r}: a body reads floats; name its int as counter")
     check_int("max_temporaries", max_temporaries, 0)
@@ -322,7 +320,6 @@ def loop_bodies(
     dice = Dice(draw, check_carried(ops))
     taken = (*carries, *names, *(() if counter is None else (counter,)))
     raw = frozenset(n for n, t in names.items() if t == FLOAT)
-    plan = BodyPlan.drawn(
-        dice, temporaries=TEMPORARIES.where(lambda n: n <= max_temporaries), branches=branches, exits=exits
-    )
+    temporaries = TEMPORARIES.where(lambda n: n <= max_temporaries)
+    plan = BodyPlan.drawn(dice, temporaries=temporaries, branches=branches, exits=exits)
     return tuple(Body(carries, plan).draw(dice, Scope(names, counter, limit, raw), Fresh(taken)))
