@@ -43,47 +43,11 @@ from gradfuzz.programs.text.json_form import from_json, to_json
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse, parse_type
 
-__all__ = [
-    "BOOL",
-    "FLOAT",
-    "INT",
-    "OPS",
-    "ArrayConst",
-    "Assign",
-    "Block",
-    "Break",
-    "Call",
-    "Const",
-    "Continue",
-    "Expr",
-    "For",
-    "Graph",
-    "If",
-    "Name",
-    "Op",
-    "Param",
-    "Program",
-    "Repeat",
-    "Return",
-    "Stmt",
-    "Type",
-    "Typed",
-    "While",
-    "call",
-    "evaluate",
-    "from_json",
-    "in_pairs",
-    "interpret",
-    "loop_program",
-    "lower",
-    "parse",
-    "parse_type",
-    "result_type",
-    "to_json",
-    "to_text",
-    "typecheck",
-    "walk",
-]
+__all__ = ["BOOL", "FLOAT", "INT", "Param", "Program", "Type", "Typed", "typecheck"]
+__all__ += ["Assign", "Block", "Break", "Continue", "For", "If", "Repeat", "Return", "Stmt", "While"]
+__all__ += ["OPS", "ArrayConst", "Call", "Const", "Expr", "Name", "Op", "call", "result_type", "walk"]
+__all__ += ["from_json", "loop_program", "parse", "parse_type", "to_json", "to_text"]
+__all__ += ["Graph", "evaluate", "in_pairs", "interpret", "lower"]
 
 if (
     "hypothesis" in _sys.modules

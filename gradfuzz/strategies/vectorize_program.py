@@ -65,10 +65,9 @@ def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
         case "two axes" | "unused" if len(names) > 1:
             first = names[-1] if layout == "unused" else dice.pick(names)
             columns = drawn[-2:]
+            pairs = itertools.product(rows, columns)
             return [
-                {name: (row if name == first else column)[name] for name in names}
-                for row in rows
-                for column in columns
+                {name: (row if name == first else column)[name] for name in names} for row, column in pairs
             ]
     return rows
 
@@ -81,12 +80,10 @@ def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order:
     if kind == "loops":
         base = _loop_case(draw, dice, precisions)
     else:
-        linalg = kind == "linalg"
-        base = draw(
-            linalg_cases(precisions=precisions, max_side=3, points=_MOST)
-            if linalg
-            else tensor_cases(precisions=precisions, points=_MOST)
-        )
+        drawn = tensor_cases(precisions=precisions, points=_MOST)
+        if kind == "linalg":
+            drawn = linalg_cases(precisions=precisions, max_side=3, points=_MOST)
+        base = draw(drawn)
     program, points = base.program, list(base.points)
     if layout == "unused":
         program, points = _with_unused(program, points, base.precision)

@@ -39,9 +39,8 @@ def check_vectorized(f: Callable[..., Any], *args: Operand, units: float = 256.0
             what = "the value" if k == 0 else f"the gradient with respect to argument {places[k - 1]}"
             got = all_of_them[instance]
             if np.shape(got) != np.shape(expected):
-                raise AssertionError(
-                    f"{what} has shape {np.shape(got)} per instance, alone {np.shape(expected)}"
-                )
+                shapes = f"{np.shape(got)} per instance, alone {np.shape(expected)}"
+                raise AssertionError(f"{what} has shape {shapes}")
             excess, entry = _worst(np.asarray(got), np.asarray(expected), units)
             if excess > worst:
                 where = ", ".join(f"{name}={i}" for name, i in zip(sizes, instance, strict=True))

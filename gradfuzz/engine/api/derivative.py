@@ -66,21 +66,22 @@ def derivative(
     for name in wrt:
         if name not in by_name or not graph.inputs[by_name[name]].type.is_inexact:
             floats = [v.name for v in graph.inputs if v.type.is_inexact]
-            raise UsageError(
-                f"cannot differentiate with respect to {name!r}; the float and complex parameters are"
-                f" {', '.join(floats) or 'none'}"
-            )
+            known = f"the float and complex parameters are {', '.join(floats) or 'none'}"
+            raise UsageError(f"cannot differentiate with respect to {name!r}; {known}")
     places = [by_name[n] for n in wrt]
     outputs = [k for k, a in enumerate(graph.outputs) if a.type.is_inexact]
     weights = [Var(graph.outputs[k].type, "weight") for k in outputs]
-    directions = (
-        [Var(graph.inputs[k].type, f"{graph.inputs[k].name}_v") for k in places] if len(modes) > 1 else []
-    )
+    along = [graph.inputs[k] for k in places] if len(modes) > 1 else []
+    directions = [Var(v.type, f"{v.name}_v") for v in along]
     step = _Step(graph, places, outputs, len(weights), len(directions), rules, checked(checkpoint))
     current = step.start(weights, directions)
     for mode in modes[:-1]:
         current = step.contract(current, mode)
     return prune(step.gradient(current, modes[-1]) if modes else step.values(current))
+
+
+_Gradient = tuple[list[Atom], list[Value]]
+"""The outputs of a graph, and a part for each differentiated parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +135,18 @@ class _Step:
                 values, parts = self._gradient(graph, builder, inputs)
                 return [*values, *(p.atom for p in parts)]
             values = inline(builder, self.values(graph), inputs)
-            return [
-                *values,
-                *(self._by_units(graph, builder, inputs, k).atom for k in range(len(self.places))),
-            ]
+            parts = [self._by_units(graph, builder, inputs, k) for k in range(len(self.places))]
+            return [*values, *(p.atom for p in parts)]
 
         return self._build(graph, rest, f"grad_{graph.name}")
 
     def _by_units(self, graph: Graph, builder: GraphBuilder, inputs: list[Var], which: int) -> Value:
         """A gradient by forward mode: one tangent per entry."""
         zeros = [Value(builder, builder.zeros(self.program.inputs[p].type)) for p in self.places]
-        shape = zeros[which].shape
+        zero = zeros[which]
+        shape = zero.shape
         size = int(np.prod(shape, dtype=int))
-        if size > _UNROLLED and not zeros[which].type.is_complex:
+        if size > _UNROLLED and not zero.type.is_complex:
             return self._by_units_at_once(graph, builder, inputs, which)
 
         def along(k: int, unit: float | complex) -> Value:
@@ -154,16 +154,14 @@ class _Step:
             return self._tangent(graph, builder, inputs, only)[1]
 
         slopes: list[Value]
-        if zeros[
-            which
-        ].type.is_complex:  # a unit is complex too: in a loop a tangent has the type of its carry
+        if zero.type.is_complex:  # a unit is complex too: in a loop a tangent has the type of its carry
             slopes = [apply("complex", along(k, 1.0 + 0.0j), along(k, 1j)) for k in range(size)]
         else:
             slopes = [along(k, 1.0) for k in range(size)]
         if not shape:
             return slopes[0]
         if not slopes:
-            return zeros[which]
+            return zero
         result = reshape(stack(slopes), shape)
         assert isinstance(result, Value), "a stack of values is a value"
         return result
@@ -182,9 +180,7 @@ class _Step:
         square = broadcast_to(Value(builder, constant(1.0)), (size, size))
         units = reshape(apply("tril", apply("triu", square, k=0), k=0), (size, *shape))
         (slopes,) = inline(builder, batched, [*inputs, units.atom])
-        result = (
-            reshape(Value(builder, slopes), shape) if moves else broadcast_to(Value(builder, slopes), shape)
-        )
+        result = (reshape if moves else broadcast_to)(Value(builder, slopes), shape)
         assert isinstance(result, Value), "made of values"
         return result
 
@@ -208,18 +204,15 @@ class _Step:
                 parts.append(slope if len(graph.outputs) > n else _inner(weight, slope))
         return values[:n], _sum(builder, parts)
 
-    def _gradient(
-        self, graph: Graph, builder: GraphBuilder, inputs: list[Var]
-    ) -> tuple[list[Atom], list[Value]]:
+    def _gradient(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> _Gradient:
         mode = self.rules.reverse(builder, checkpoint=self.checkpoint)
         tape = mode.forward(graph, inputs, [k in self.places for k in range(len(inputs))])
         gs: list[Value | None] = [None] * len(graph.outputs)
         for k, seed in zip(self._scalar(graph), self._seeds(graph, builder, inputs), strict=True):
             gs[k] = seed
         parts = tape.backward(gs)
-        return tape.outputs[: len(self.program.outputs)], [
-            or_zeros(mode, parts[p], inputs[p]) for p in self.places
-        ]
+        filled = [or_zeros(mode, parts[p], inputs[p]) for p in self.places]
+        return tape.outputs[: len(self.program.outputs)], filled
 
     def _seeds(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> list[Value]:
         """The cotangents of the scalar's outputs."""
@@ -247,6 +240,5 @@ def _unit(shape: tuple[int, ...], k: int, unit: float | complex) -> Atom:
     if not shape:
         return constant(unit)
     size = int(np.prod(shape, dtype=int))
-    return Constant(
-        ArrayConst(Const(unit).dtype, shape, tuple(Const(unit if j == k else 0 * unit) for j in range(size)))
-    )
+    entries = tuple(Const(unit if j == k else 0 * unit) for j in range(size))
+    return Constant(ArrayConst(Const(unit).dtype, shape, entries))

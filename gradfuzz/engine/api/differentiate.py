@@ -46,6 +46,7 @@ from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.types import Type
 
 Mode = Literal["fwd", "rev"]
+Pullback = Callable[..., tuple[Any, ...]]
 
 
 def trace(f: Callable[..., Any], *examples: Operand) -> Program:
@@ -59,9 +60,7 @@ def trace(f: Callable[..., Any], *examples: Operand) -> Program:
     return to_program(trace_function(f, [type_of(_floated(e)) for e in examples], names).graph)
 
 
-def vjp(
-    f: Function, *args: Operand, checkpoint: Checkpoint = "none"
-) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[Any, Pullback]:
     """f(*args), and the function from cotangents of the result to the tuple of cotangents of all arguments.
 
     The pullback takes one cotangent per output, complex where the output is. The cotangent of an argument
@@ -77,10 +76,8 @@ def vjp(
     def pullback(*cotangents: Operand) -> tuple[Any, ...]:
         if len(cotangents) != count:
             raise UsageError(f"the pullback takes {count} cotangents, one per output, got {len(cotangents)}")
-        aligned = [
-            _matching(cotangents[k], traced.graph.outputs[k].type, traced.axes_of(k), operands)
-            for k in floats
-        ]
+        types = [a.type for a in traced.graph.outputs]
+        aligned = [_matching(cotangents[k], types[k], traced.axes_of(k), operands) for k in floats]
         results = call_graph(graph, [*operands, *aligned])[count:]
         supply = iter(results)
         parts = [next(supply) if a else None for a in active][: len(args)]
@@ -95,17 +92,13 @@ def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) ->
     Each primal has one tangent of its shape, complex only where the primal is; None means zero.
     """
     if len(primals) != len(tangents):
-        raise UsageError(
-            f"jvp takes one tangent per primal: {len(primals)} primals, {len(tangents)} tangents"
-        )
+        given = f"{len(primals)} primals, {len(tangents)} tangents"
+        raise UsageError(f"jvp takes one tangent per primal: {given}")
     traced, operands, named = _trace(f, primals, [k for k, t in enumerate(tangents) if t is not None])
     graph = traced.graph
     moving = [k for k, t in enumerate(tangents) if t is not None and graph.inputs[k].type.is_inexact]
-    joined = pushforward(graph, moving)
-    results = call_graph(
-        joined,
-        [*operands, *(_matching(tangents[k], graph.inputs[k].type, named[k], operands) for k in moving)],
-    )
+    dots = [_matching(tangents[k], graph.inputs[k].type, named[k], operands) for k in moving]
+    results = call_graph(pushforward(graph, moving), [*operands, *dots])
     count = len(graph.outputs)
     return traced.restore(results[:count]), traced.restore(results[count:])
 
@@ -124,29 +117,20 @@ def value_and_grad(
         batch = traced.batch_shape(0) if graph.outputs else ()
         if len(graph.outputs) != 1 or graph.outputs[0].type != Type("float", batch):
             found = ", ".join(str(a.type) for a in graph.outputs)
-            instead = (
-                "take real(), imag() or abs() of it"
-                if graph.outputs and graph.outputs[0].type.is_complex
-                else "use vjp or jacobian"
-            )
-            raise NotDifferentiableError(
-                f"grad needs a function with one float scalar as its result, this one returns {found};"
-                f" {instead}"
-            )
+            is_complex = graph.outputs and graph.outputs[0].type.is_complex
+            instead = "take real(), imag() or abs() of it" if is_complex else "use vjp or jacobian"
+            needed = "grad needs a function with one float scalar as its result"
+            raise NotDifferentiableError(f"{needed}, this one returns {found}; {instead}")
         for k in places:
             if not 0 <= k < len(args) or not graph.inputs[k].type.is_inexact:
-                raise UsageError(
-                    f"grad with respect to argument {k}: there are {len(args)} arguments, and it must be a"
-                    " float or complex one"
-                )
+                allowed = f"there are {len(args)} arguments, and it must be a float or complex one"
+                raise UsageError(f"grad with respect to argument {k}: {allowed}")
         derived = _reverse(graph, [k in places for k in range(len(graph.inputs))], checkpoint)
-        value, *parts = call_graph(
-            derived, [*operands, _matching(1.0, graph.outputs[0].type, traced.axes_of(0), operands)]
-        )
+        one = _matching(1.0, graph.outputs[0].type, traced.axes_of(0), operands)
+        value, *parts = call_graph(derived, [*operands, one])
         parts = [_named(part, named[k]) for k, part in zip(places, parts, strict=True)]
-        return traced.restore([value]) if traced.single else value, (
-            parts[0] if isinstance(argnums, int) else tuple(parts)
-        )
+        gradient = parts[0] if isinstance(argnums, int) else tuple(parts)
+        return traced.restore([value]) if traced.single else value, gradient
 
     return function
 
@@ -183,13 +167,10 @@ def jacobian(
             value, pullback = vjp(f, *args, checkpoint=checkpoint)
             _refuse_complex(value, "a result")
             rows = [pullback(unit)[argnum] for unit in _units(shape_of(value), precision)]
-            return (
-                _assemble(rows, shape_of(value), shape)
-                if rows
-                else np.zeros((*shape_of(value), *shape), precision)
-            )
-        columns = []
-        value = None
+            if not rows:
+                return np.zeros((*shape_of(value), *shape), precision)
+            return _assemble(rows, shape_of(value), shape)
+        columns, value = [], None
         for unit in _units(shape, precision):
             value, column = jvp(f, args, [unit if k == argnum else None for k in range(len(args))])
             columns.append(column)
@@ -197,8 +178,7 @@ def jacobian(
         _refuse_complex(value, "a result")
         if not columns:
             return np.zeros((*shape_of(value), *shape), precision)
-        result = _assemble(columns, shape, shape_of(value))
-        return _swap(result, len(shape))
+        return _swap(_assemble(columns, shape, shape_of(value)), len(shape))
 
     return function
 
@@ -213,10 +193,9 @@ def hessian(f: Function, argnum: int = 0, *, checkpoint: Checkpoint = "none") ->
 
 def _refuse_complex(value: Operand, what: str) -> None:
     if type_of(value).is_complex:
-        raise UsageError(
-            f"jacobian and hessian with {what} of type {type_of(value)}: give the function of real arguments"
-            " a, b with z = complex(a, b), and take real(z) and imag(z) of results"
-        )
+        real = "the function of real arguments a, b with z = complex(a, b), and take real(z) and imag(z)"
+        found = f"{what} of type {type_of(value)}"
+        raise UsageError(f"jacobian and hessian with {found}: give {real} of results")
 
 
 def _floated(value: Operand) -> Operand:
@@ -284,9 +263,8 @@ def _reverse(graph: Graph, active: Sequence[bool], checkpoint: Checkpoint) -> Gr
     seeds = [builder.input(a.type, "g") if a.type.is_inexact else None for a in graph.outputs]
     parts = tape.backward([None if s is None else mode.value(s) for s in seeds])
     filled = [or_zeros(mode, p, v).atom for p, v, a in zip(parts, graph.inputs, active, strict=True) if a]
-    return builder.finish(
-        [*inputs, *(s for s in seeds if s is not None)], [*tape.outputs, *filled], f"vjp_{graph.name}"
-    )
+    given = [*inputs, *(s for s in seeds if s is not None)]
+    return builder.finish(given, [*tape.outputs, *filled], f"vjp_{graph.name}")
 
 
 def _units(shape: tuple[int, ...], precision: Precision) -> list[Any]:

@@ -16,10 +16,10 @@ from gradfuzz.engine.api.tracing import active_builder, build, by_instance
 from gradfuzz.engine.api.vectorize import Trace, is_vectorized, settled
 from gradfuzz.engine.rules.functions import stack
 from gradfuzz.engine.rules.value import Operand, Value, as_atom, shape_of
-from gradfuzz.errors import ProgramTypeError, UsageError
+from gradfuzz.errors import UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Graph, LoopForm, Var
-from gradfuzz.programs.language.types import INT, Type, promote
+from gradfuzz.programs.language.types import INT, Type, fail, promote
 
 Carry = Any
 
@@ -120,15 +120,11 @@ def cond(
             return by_instance(lambda: cond(predicate, then, otherwise, *operands))
     names = [f"b{k}" for k in range(len(sides[0][1]))]
     if len(sides[0][1]) != len(sides[1][1]) or sides[0][2] != sides[1][2]:
-        raise ProgramTypeError(
-            f"the sides of cond return {len(sides[0][1])} and {len(sides[1][1])} values; they must match"
-        )
+        fail(f"the sides of cond return {len(sides[0][1])} and {len(sides[1][1])} values; they must match")
     outputs: list[list[Atom]] = [[], []]
     for a, b in zip(sides[0][1], sides[1][1], strict=True):
         if a.type.shape != b.type.shape:
-            raise ProgramTypeError(
-                f"the sides of cond return {a.type} and {b.type}; the shapes must be equal"
-            )
+            fail(f"the sides of cond return {a.type} and {b.type}; the shapes must be equal")
         wanted = promote((a.type.dtype, b.type.dtype))
         for k, atom in enumerate((a, b)):
             outputs[k].append(sides[k][0].to(atom, wanted) if wanted in ("float", "complex") else atom)
@@ -147,10 +143,9 @@ def _flat(result: Any) -> list[Atom]:
 
 def _each(initial: Carry, run: Callable[[Carry], Carry]) -> Carry:
     """run(initial), traced on one instance of the vectorized values."""
-    single = not isinstance(initial, tuple)
-    return by_instance(
-        lambda *values: run(values[0] if single else values), *((initial,) if single else initial)
-    )
+    if not isinstance(initial, tuple):
+        return by_instance(run, initial)
+    return by_instance(lambda *values: run(values), *initial)
 
 
 def _stand_ins(builder: GraphBuilder, outer: Sequence[Var]) -> list[Var]:
@@ -185,17 +180,13 @@ def _record(
                 new, y = body(carry, Value(inner, entries[0], level))
                 after, written = _flat(new), _flat(y)
         if len(after) != len(starts):
-            raise ProgramTypeError(
-                f"the loop's body returns {len(after)} values for a carry of {len(starts)}"
-            )
+            fail(f"the loop's body returns {len(after)} values for a carry of {len(starts)}")
         widened = [_widened(a, b.type, k) for k, (a, b) in enumerate(zip(starts, after, strict=True))]
         if widened == [a.type for a in starts]:
             break
         starts = [builder.to(a, t.dtype) if t.is_inexact else a for a, t in zip(starts, widened, strict=True)]
-    after = [
-        inner.use(inner.to(a, c.type.dtype) if c.type.is_inexact else a)
-        for a, c in zip(after, carries, strict=True)
-    ]
+    ends = zip(after, carries, strict=True)
+    after = [inner.use(inner.to(a, c.type.dtype) if c.type.is_inexact else a) for a, c in ends]
     tested: Trace | None = None
     verdict: list[Atom] = []
     seen: list[Var] = []
@@ -206,17 +197,15 @@ def _record(
             values = [Value(tested, c, level) for c in seen]
             verdict = [tested.use(a) for a in _flat(condition(values[0] if single else tuple(values)))]
         if verdict[0].type != Type("bool"):
-            raise ProgramTypeError(
-                f"the loop's condition returns {verdict[0].type}; it must be a bool scalar"
-            )
+            fail(f"the loop's condition returns {verdict[0].type}; it must be a bool scalar")
     if inner.instances or (tested is not None and tested.instances):
         return _each(initial, lambda c: _record(form, body, condition, c, count, rows))
     shared = list(dict.fromkeys([*inner.captured, *(tested.captured if tested else ())]))
     inputs = [*_stand_ins(inner, shared), *carries, *entries, *([index] if form == "for" else [])]
     graph = inner.finish(inputs, [*after, *map(inner.use, written)], "body")
-    check: Graph | None = (
-        tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition") if tested else None
-    )
+    check: Graph | None = None
+    if tested is not None:
+        check = tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition")
     number = None if count is None else count.atom if isinstance(count, Value) else as_atom(int(count))
     lengths = [a.type.shape[0] for a in read]
     results = builder.loop(
@@ -235,7 +224,7 @@ def _record(
 
 def _widened(start: Atom, after: Type, k: int) -> Type:
     if start.type.shape != after.shape or (start.type.dtype == "bool") != (after.dtype == "bool"):
-        raise ProgramTypeError(
+        fail(
             f"carry {k} of the loop is {start.type} before the body and {after} after it; they must be equal"
         )
     return start.type.with_dtype(promote((start.type.dtype, after.dtype)))

@@ -54,10 +54,8 @@ def type_of(value: Operand) -> Type:
         return Type(Const(value).dtype)
     array = np.asarray(value)
     if array.dtype.kind not in "biuc" and not is_float(array.dtype):
-        raise UsageError(
-            f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, complex numbers, ints,"
-            " bools or arrays of them"
-        )
+        instead = "pass floats, complex numbers, ints, bools or arrays of them"
+        raise UsageError(f"{value!r} of dtype {array.dtype} cannot be differentiated; {instead}")
     return Type(DTYPES.get(array.dtype.kind, "float"), array.shape)
 
 
@@ -109,14 +107,11 @@ def trace_function(
         if any(axes):
             return trace_function(_caller(f), types, [v.name for v in f.inputs], axes=axes)
         expected = [v.type for v in f.inputs]
-        given = [
-            Type(promote((e.dtype, t.dtype)), t.shape) if e.is_inexact else t
-            for t, e in zip(types, expected, strict=False)
-        ]
+        pairs = zip(types, expected, strict=False)
+        given = [t.with_dtype(promote((e.dtype, t.dtype))) if e.is_inexact else t for t, e in pairs]
         if given != expected or len(types) != len(expected):
-            raise UsageError(
-                f"{f.name} takes ({', '.join(map(str, expected))}), got ({', '.join(map(str, types))})"
-            )
+            taken, got = (", ".join(map(str, some)) for some in (expected, types))
+            raise UsageError(f"{f.name} takes ({taken}), got ({got})")
         return Traced(f, (), len(f.outputs) == 1)
     builder = Trace(by_instance=by_instance)
     inputs = [builder.input(t, names[k] if k < len(names) else f"x{k}") for k, t in enumerate(types)]
@@ -129,9 +124,8 @@ def trace_function(
     data = [r.data if isinstance(r, Vectorized) else r for r in results]
     outputs = [builder.use(r.atom if isinstance(r, Value) else as_atom(r)) for r in data]
     instances = [var for _, var in builder.instances]
-    graph = builder.finish(
-        [*inputs, *builder.captured.values(), *instances], outputs, getattr(f, "__name__", "f")
-    )
+    given_all = [*inputs, *builder.captured.values(), *instances]
+    graph = builder.finish(given_all, outputs, getattr(f, "__name__", "f"))
     captured: tuple[Var | Vectorized, ...] = (*builder.captured, *(value for value, _ in builder.instances))
     return Traced(graph, captured, single, named, builder.foreign)
 
@@ -170,13 +164,10 @@ def call_graph(graph: Graph, operands: Sequence[Operand]) -> list[Any]:
     builder = active_builder()
     if builder is not None and any(isinstance(o, (Value, Var)) for o in operands):
         level = len(ACTIVE.get())
-        atoms: list[Atom] = [
-            o if isinstance(o, Var) else o.atom if isinstance(o, Value) else as_atom(o) for o in operands
-        ]
-        atoms = [
-            builder.to(a, v.type.dtype) if v.type.is_inexact else a
-            for a, v in zip(atoms, graph.inputs, strict=True)
-        ]
+        atoms: list[Atom] = []
+        for o, v in zip(operands, graph.inputs, strict=True):
+            atom = o if isinstance(o, Var) else o.atom if isinstance(o, Value) else as_atom(o)
+            atoms.append(builder.to(atom, v.type.dtype) if v.type.is_inexact else atom)
         return [Value(builder, a, level) for a in inline(builder, graph, [builder.use(a) for a in atoms])]
     return list(compile(prune(graph), precision=precision_of(operands))(*operands))
 

@@ -64,10 +64,8 @@ class Vectorized(Operators):
         return f"<vectorized [{named}] {self.data!r}>"
 
     def __bool__(self) -> bool:
-        raise UsageError(
-            f"a Python `if` or `while` on {self!r}: it may hold for some instances only; use engine.where or"
-            " cond"
-        )
+        why = "it may hold for some instances only; use engine.where or cond"
+        raise UsageError(f"a Python `if` or `while` on {self!r}: {why}")
 
     def __float__(self) -> float:
         raise UsageError(f"float() of {self!r}, which is many numbers; devectorize it first")
@@ -84,9 +82,8 @@ class Vectorized(Operators):
         arrays = [align(o, sizes) if isinstance(o, Vectorized) else o for o in seen]
         defaults = {k: v for k, v in OPS[op].params if not isinstance(v, EllipsisType)} if op in OPS else {}
         flags = [isinstance(o, Vectorized) for o in seen]
-        return Vectorized(
-            batch_op(Lanes(tuple(sizes.values())), op, arrays, flags, {**defaults, **params}), tuple(sizes)
-        )
+        lanes = Lanes(tuple(sizes.values()))
+        return Vectorized(batch_op(lanes, op, arrays, flags, {**defaults, **params}), tuple(sizes))
 
 
 class Trace(GraphBuilder):
@@ -122,11 +119,9 @@ def here(operand: Operand) -> Operand:
     if not isinstance(operand, Vectorized):
         return operand
     stack = ACTIVE.get()
-    own = (
-        stack.index(operand.data.builder)
-        if isinstance(operand.data, Value) and operand.data.builder in stack
-        else -1
-    )
+    own = -1
+    if isinstance(operand.data, Value) and operand.data.builder in stack:
+        own = stack.index(operand.data.builder)
     for level, builder in enumerate(stack[own + 1 :], own + 2):
         if isinstance(builder, Trace):
             if builder.by_instance:
@@ -142,10 +137,8 @@ def settled(operand: Operand) -> Operand:
     """
     seen = here(operand)
     if isinstance(seen, Vectorized):
-        raise UsageError(
-            f"the body of a loop or branch returns {seen!r}, vectorized inside; devectorize it before it is"
-            " returned"
-        )
+        what = f"{seen!r}, vectorized inside; devectorize it before it is returned"
+        raise UsageError(f"the body of a loop or branch returns {what}")
     return seen
 
 
@@ -156,10 +149,8 @@ def union(operands: Sequence[Operand]) -> Sizes:
         if isinstance(operand, Vectorized):
             for name, n in operand.sizes.items():
                 if sizes.setdefault(name, n) != n:
-                    raise UsageError(
-                        f"the axis {name!r} has {sizes[name]} instances in one value and {n} in another;"
-                        " rename one"
-                    )
+                    counts = f"{sizes[name]} instances in one value and {n} in another"
+                    raise UsageError(f"the axis {name!r} has {counts}; rename one")
     return sizes
 
 
@@ -171,9 +162,8 @@ def align(operand: Operand, sizes: Sizes) -> Operand:
     own = operand.sizes
     missing = [name for name in own if name not in sizes]
     if missing:
-        raise UsageError(
-            f"{operand!r} has the axis {missing[0]!r}; only {', '.join(sizes) or 'no axes'} can be here"
-        )
+        known = ", ".join(sizes) or "no axes"
+        raise UsageError(f"{operand!r} has the axis {missing[0]!r}; only {known} can be here")
     data, rank = operand.data, len(operand.axes)
     order = [operand.axes.index(name) for name in sizes if name in own]
     if order != sorted(order):
@@ -191,14 +181,12 @@ def vectorize(x: Operand, *names: str) -> Vectorized:
     """
     axes = x.axes if isinstance(x, Vectorized) else ()
     if len({*axes, *names}) != len(axes) + len(names):
-        raise UsageError(
-            f"vectorize with the names {', '.join(map(repr, names))}: every axis needs a name of its own,"
-            f" {x!r} has {axes}"
-        )
+        given = ", ".join(map(repr, names))
+        rule = f"every axis needs a name of its own, {x!r} has {axes}"
+        raise UsageError(f"vectorize with the names {given}: {rule}")
     if len(names) > len(shape_of(x)):
-        raise UsageError(
-            f"vectorize of an array of shape {shape_of(x)} with {len(names)} names; it has fewer axes"
-        )
+        count = f"{len(names)} names; it has fewer axes"
+        raise UsageError(f"vectorize of an array of shape {shape_of(x)} with {count}")
     return Vectorized(x.data if isinstance(x, Vectorized) else x, (*axes, *names)) if names else x
 
 

@@ -29,15 +29,12 @@ def vmap(
     def function(*args: Operand) -> Any:
         places = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
         if len(places) != len(args):
-            raise UsageError(
-                f"vmap with in_axes={in_axes!r} of {len(args)} arguments; give one entry for each"
-            )
+            given = f"in_axes={in_axes!r} of {len(args)} arguments"
+            raise UsageError(f"vmap with {given}; give one entry for each")
         sizes = {_size(a, k) for a, k in zip(args, places, strict=True) if k is not None}
         if len(sizes) != 1:
-            raise UsageError(
-                f"vmap over axes of {' and '.join(map(str, sorted(sizes))) or 'no'} instances; they must be"
-                " of one size"
-            )
+            counts = " and ".join(map(str, sorted(sizes))) or "no"
+            raise UsageError(f"vmap over axes of {counts} instances; they must be of one size")
         name, (n,) = f"vmap {next(_numbers)}", sizes
         mapped = [
             a if k is None else vectorize(_moved(a, k % len(shape_of(a)), 0), name)
@@ -48,9 +45,8 @@ def vmap(
         values = (results,) if single else results
         targets = [out_axes] * len(values) if isinstance(out_axes, int) else list(out_axes)
         if len(targets) != len(values):
-            raise UsageError(
-                f"vmap with out_axes={out_axes!r} of {len(values)} results; give one entry for each"
-            )
+            given = f"out_axes={out_axes!r} of {len(values)} results"
+            raise UsageError(f"vmap with {given}; give one entry for each")
         out = [_unmapped(v, name, n, k) for v, k in zip(values, targets, strict=True)]
         return out[0] if single else tuple(out)
 

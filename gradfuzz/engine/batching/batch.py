@@ -17,15 +17,7 @@ from dataclasses import dataclass
 from gradfuzz.engine.batching.lanes import Lanes
 from gradfuzz.engine.batching.rules import batch_op
 from gradfuzz.engine.modes.inline import copy_node
-from gradfuzz.engine.rules.functions import (
-    broadcast_to,
-    cumulative_sum,
-    maximum,
-    permute_dims,
-    reshape,
-    sum,
-    where,
-)
+from gradfuzz.engine.rules.functions import broadcast_to, maximum, permute_dims, reshape, sum, where
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Node, Var
@@ -140,7 +132,8 @@ class Batching:
     def guard(self, live: Value, lanes: Sequence[Lane]) -> list[Lane]:
         """`lanes` with the values of dead instances replaced by those of the first live one."""
         flat = reshape(live, (self.lanes.count,))
-        first = sum(apply("astype", cumulative_sum(apply("astype", flat, dtype="int")) < 1, dtype="int"))
+        so_far = apply("cumulative_sum", apply("astype", flat, dtype="int"), axis=0)
+        first = sum(apply("astype", so_far < 1, dtype="int"))
         guarded = []
         for lane in lanes:
             if not lane.batched:

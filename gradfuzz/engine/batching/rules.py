@@ -56,9 +56,8 @@ def leading(op: str, *cores: int) -> BatchRule:
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         core = cores or (0,) * len(args)
         free = [len(lanes.instance(x, b)) - c for x, b, c in zip(args, batched, core, strict=True)]
-        aligned = [
-            lanes.padded(x, max(free) + c, c) if b else x for x, b, c in zip(args, batched, core, strict=True)
-        ]
+        given = zip(args, batched, core, strict=True)
+        aligned = [lanes.padded(x, max(free) + c, c) if b else x for x, b, c in given]
         return apply(op, *aligned, **params)
 
     return rule

@@ -167,12 +167,8 @@ _MATH: dict[str, Any] = {
 @functools.cache
 def _numpy_names(precision: Precision) -> dict[str, Any]:
     namespace = NumpyNamespace(precision)
-    return {
-        **{n: getattr(namespace, n) for n in _CALLS},
-        "ns": namespace,
-        "real": namespace.dtype,
-        "cplx": namespace.complex_dtype,
-    }
+    names = {n: getattr(namespace, n) for n in _CALLS}
+    return {**names, "ns": namespace, "real": namespace.dtype, "cplx": namespace.complex_dtype}
 
 
 def _all_scalar(graph: Graph) -> bool:

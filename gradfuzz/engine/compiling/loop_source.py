@@ -15,13 +15,7 @@ from gradfuzz.errors import TripLimitError
 from gradfuzz.programs.graphs.graph import Atom, Graph, Loop, Var
 from gradfuzz.programs.graphs.rematerialize import Trips, columns, replay
 
-RUNTIME: dict[str, Any] = {
-    "TripLimitError": TripLimitError,
-    "Trips": Trips,
-    "columns": columns,
-    "partial": functools.partial,
-    "replay": replay,
-}
+RUNTIME: dict[str, Any] = {f.__name__: f for f in (TripLimitError, Trips, columns, functools.partial, replay)}
 """The names that the source of loops reads."""
 
 
@@ -71,10 +65,8 @@ class LoopSource:
     def _assign(self, names: Sequence[str], texts: Sequence[str], depth: int) -> None:
         """Assigns all at once; `x = x` is left out."""
         pairs = [(n, bare(t)) for n, t in zip(names, texts, strict=True) if n != t]
-        if pairs:
-            self._write(f"{', '.join(n for n, _ in pairs)} = {', '.join(t for _, t in pairs)}", depth)
-        else:
-            self._write("pass", depth)
+        targets, values = (", ".join(pair[side] for pair in pairs) for side in (0, 1))
+        self._write(f"{targets} = {values}" if pairs else "pass", depth)
 
     # Loops --------------------------------------------------------------------------------------------------
 
@@ -239,10 +231,8 @@ class LoopSource:
         return self._function("explore", node, "most", write)
 
     def _too_long(self) -> str:
-        return (
-            f'raise TripLimitError("a loop took more than {self.trip_limit} trips; raise the trip limit if'
-            ' that is meant")'
-        )
+        advice = "raise the trip limit if that is meant"
+        return f'raise TripLimitError("a loop took more than {self.trip_limit} trips; {advice}")'
 
     def _see(self, node: Loop) -> Graph:
         """The loop's condition, with its inputs bound to the loop's carries."""

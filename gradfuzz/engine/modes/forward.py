@@ -15,6 +15,8 @@ from gradfuzz.programs.language.ops import OPS
 
 Tangent = Value | None
 """None: zero, known while the graph is built."""
+Pushed = tuple[list[Atom], list[Tangent]]
+"""Values and their tangents."""
 
 
 class ForwardMode:
@@ -28,9 +30,7 @@ class ForwardMode:
         """The same rules for an inner graph."""
         return type(self)(GraphBuilder(simplify=True), self.level + 1)
 
-    def run(
-        self, graph: Graph, inputs: Sequence[Atom], tangents: Sequence[Tangent]
-    ) -> tuple[list[Atom], list[Tangent]]:
+    def run(self, graph: Graph, inputs: Sequence[Atom], tangents: Sequence[Tangent]) -> Pushed:
         """The outputs of `graph` at `inputs`, and their tangents."""
         primal: dict[Var, Atom] = dict(zip(graph.inputs, inputs, strict=True))
         tangent: dict[Var, Tangent] = dict(zip(graph.inputs, tangents, strict=True))
@@ -56,9 +56,7 @@ class ForwardMode:
     def value(self, atom: Atom) -> Value:
         return Value(self.builder, atom, self.level)
 
-    def equation(
-        self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
-    ) -> tuple[list[Atom], list[Tangent]]:
+    def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> Pushed:
         active = [k for k, t in enumerate(tangents) if t is not None]
         if not active:
             return list(copy_node(self.builder, node, arguments)), [None]
@@ -66,9 +64,8 @@ class ForwardMode:
         if not node.output.type.is_inexact or not OPS[node.op].smooth:
             return [ans.atom], [None]
         if node.op not in JVP:
-            raise NotDifferentiableError(
-                f"no forward rule for {node.op}; give it a line in engine/rules/jvp.py"
-            )
+            place = "engine/rules/jvp.py"
+            raise NotDifferentiableError(f"no forward rule for {node.op}; give it a line in {place}")
         args = [self.value(a) for a in arguments]
         total: Tangent = None
         for k in active:
@@ -82,9 +79,7 @@ class ForwardMode:
         """The rule's tangent of the result along the tangent of argument `k`, before broadcasting."""
         return apply_rule(JVP, node.op, k, (t, ans, *args), dict(node.params))
 
-    def loop(
-        self, node: Loop, arguments: list[Atom], tangents: list[Tangent]
-    ) -> tuple[list[Atom], list[Tangent]]:
+    def loop(self, node: Loop, arguments: list[Atom], tangents: list[Tangent]) -> Pushed:
         """A loop with more carries: the tangents of the carries that can be nonzero, found as a fixpoint."""
         nc, ni = len(node.constants), len(node.initial)
         moving = {k for k, t in enumerate(tangents) if t is not None}
@@ -122,9 +117,7 @@ class ForwardMode:
             out[k] = self.value(dot)
         return [*results[:ni], *results[ni + n : end]], out
 
-    def branch(
-        self, node: Branch, arguments: list[Atom], tangents: list[Tangent]
-    ) -> tuple[list[Atom], list[Tangent]]:
+    def branch(self, node: Branch, arguments: list[Atom], tangents: list[Tangent]) -> Pushed:
         operands, dots = arguments[1:], [t for t in tangents[1:] if t is not None]
         sides = []
         for graph in (node.then, node.otherwise):
@@ -132,9 +125,8 @@ class ForwardMode:
             copies = [side.builder.input(v.type, v.name) for v in graph.inputs]
             seeds = [side.builder.input(t.type, "t_dot") for t in dots]
             supply = iter(seeds)
-            outputs, slopes = side.run(
-                graph, copies, [None if t is None else side.value(next(supply)) for t in tangents[1:]]
-            )
+            given = [None if t is None else side.value(next(supply)) for t in tangents[1:]]
+            outputs, slopes = side.run(graph, copies, given)
             sides.append((side, [*copies, *seeds], outputs, slopes))
         needed = [k for k in range(len(node.outputs)) if any(s[3][k] is not None for s in sides)]
         graphs = []
@@ -143,9 +135,8 @@ class ForwardMode:
             graphs.append(side.builder.finish(inputs, [*outputs, *filled]))
         names = [v.name for v in node.outputs]
         all_names = [*names, *(f"{names[k]}_dot" for k in needed)]
-        results = self.builder.branch(
-            arguments[0], [*operands, *(t.atom for t in dots)], graphs[0], graphs[1], all_names
-        )
+        taken = [*operands, *(t.atom for t in dots)]
+        results = self.builder.branch(arguments[0], taken, graphs[0], graphs[1], all_names)
         out_slopes: list[Tangent] = [None] * len(names)
         for position, k in enumerate(needed):
             out_slopes[k] = self.value(results[len(names) + position])
@@ -158,8 +149,7 @@ def pushforward(graph: Graph, moving: Sequence[int]) -> Graph:
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
     dots = {k: builder.input(graph.inputs[k].type, f"{graph.inputs[k].name}_dot") for k in moving}
     mode = ForwardMode(builder)
-    values, slopes = mode.run(
-        graph, inputs, [mode.value(dots[k]) if k in dots else None for k in range(len(inputs))]
-    )
+    seeds = [mode.value(dots[k]) if k in dots else None for k in range(len(inputs))]
+    values, slopes = mode.run(graph, inputs, seeds)
     filled = [or_zeros(mode, s, a).atom for s, a in zip(slopes, values, strict=True)]
     return builder.finish([*inputs, *dots.values()], [*values, *filled], f"jvp_{graph.name}")

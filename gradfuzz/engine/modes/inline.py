@@ -8,17 +8,7 @@ from typing import Any, Protocol
 from gradfuzz.engine.rules.linalg import FORTH
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.programs.graphs.builder import GraphBuilder
-from gradfuzz.programs.graphs.graph import (
-    Atom,
-    Branch,
-    Checkpoint,
-    Constant,
-    Equation,
-    Graph,
-    Loop,
-    Node,
-    Var,
-)
+from gradfuzz.programs.graphs.graph import Atom, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
 
 
 def apply_rule(
@@ -69,10 +59,9 @@ def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> S
     """`node` in `builder` with other arguments."""
     if isinstance(node, Equation):
         return [builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params))]
-    if isinstance(node, Branch):
-        return builder.branch(
-            arguments[0], arguments[1:], node.then, node.otherwise, [v.name for v in node.outputs]
-        )
+    if not isinstance(node, Loop):
+        names = [v.name for v in node.outputs]
+        return builder.branch(arguments[0], arguments[1:], node.then, node.otherwise, names)
     constants, initial, stacks, count = node.split(arguments)
     return builder.loop(
         node.form,

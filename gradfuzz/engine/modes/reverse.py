@@ -21,17 +21,7 @@ from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
 from gradfuzz.errors import NotDifferentiableError, UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
-from gradfuzz.programs.graphs.graph import (
-    Atom,
-    Branch,
-    Checkpoint,
-    Constant,
-    Equation,
-    Graph,
-    Loop,
-    Node,
-    Var,
-)
+from gradfuzz.programs.graphs.graph import Atom, Branch, Checkpoint, Equation, Graph, Loop, Node, Var
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.types import INT
 
@@ -41,14 +31,12 @@ Cotangent = Value | None
 
 def checked(checkpoint: Checkpoint) -> Checkpoint:
     """`checkpoint` itself. Raises `UsageError` unless it is "none", "sqrt" or a positive int."""
-    if checkpoint in ("none", "sqrt") or (
-        isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0
-    ):
+    if checkpoint in ("none", "sqrt"):
         return checkpoint
-    raise UsageError(
-        f"checkpoint={checkpoint!r}; it is 'none', 'sqrt' or a positive int, the number of states that are"
-        " kept"
-    )
+    if isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0:
+        return checkpoint
+    allowed = "'none', 'sqrt' or a positive int, the number of states that are kept"
+    raise UsageError(f"checkpoint={checkpoint!r}; it is {allowed}")
 
 
 class ReverseMode:
@@ -98,8 +86,9 @@ class ReverseMode:
         x, y = inner.input(a.type.element(), "a"), inner.input(a.type.element(), "b")
         index = inner.input(INT, "k")
         body = inner.finish([x, y, index], [inner.emit("add", x, y)])
+        stacks, kept = [a.atom, b.atom], self.stacked()
         (result,) = self.builder.loop(
-            "for", constants=[], initial=[], stacks=[a.atom, b.atom], body=body, checkpoint=self.stacked()
+            "for", constants=[], initial=[], stacks=stacks, body=body, checkpoint=kept
         )
         return self.value(result)
 
@@ -109,9 +98,8 @@ class ReverseMode:
         if not OPS[node.op].smooth:
             return [None] * len(node.inputs)
         if node.op not in VJP:
-            raise NotDifferentiableError(
-                f"no reverse rule for {node.op}; give it a line in engine/rules/vjp.py"
-            )
+            place = "engine/rules/vjp.py"
+            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in {place}")
         ans = self.value(tape.read(node.output))
         args = [self.value(tape.read(a)) for a in node.inputs]
         parts: list[Cotangent] = []
@@ -131,9 +119,8 @@ class ReverseMode:
         """The same for all results of one computation; the rule gets a cotangent or None for each."""
         rule = VJP_SEVERAL.get(node.op)
         if rule is None:
-            raise NotDifferentiableError(
-                f"no reverse rule for {node.op}; give it a line in engine/rules/linalg"
-            )
+            place = "engine/rules/linalg"
+            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in {place}")
         args = [self.value(tape.read(a)) for a in node.inputs]
         params = {name: value for name, value in node.params if name != "part"}
         ans = tuple(apply(node.op, *args, **params, part=k) for k in range(len(gs)))
@@ -296,9 +283,8 @@ class Tape:
         self.mode = mode
         self.graph = graph
         self.known: dict[Var, Atom] = dict(zip(graph.inputs, inputs, strict=True))
-        self.active: set[Var] = {
-            v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_inexact
-        }
+        moving = zip(graph.inputs, active, strict=True)
+        self.active: set[Var] = {v for v, a in moving if a and v.type.is_inexact}
         self.saved: dict[Node, list[Atom]] = {}
         self.active_carries: dict[Node, list[bool]] = {}
         for node in graph.nodes:
@@ -319,7 +305,7 @@ class Tape:
 
     def read(self, atom: Atom) -> Atom:
         """A value of the graph as it is in the builder."""
-        return atom if isinstance(atom, Constant) else self.known[atom]
+        return self.known[atom] if isinstance(atom, Var) else atom
 
     def is_active(self, atom: Atom) -> bool:
         """Whether `atom` depends differentiably on a differentiated input."""
@@ -364,9 +350,8 @@ class Tape:
         for node in self.graph.nodes:
             if isinstance(node, Equation) and OPS[node.op].parts:
                 params = tuple(item for item in node.params if item[0] != "part")
-                result[node] = known.setdefault(
-                    (node.op, node.inputs, params), _Group(node, [None] * len(OPS[node.op].parts))
-                )
+                group = _Group(node, [None] * len(OPS[node.op].parts))
+                result[node] = known.setdefault((node.op, node.inputs, params), group)
         return result
 
 

@@ -81,9 +81,8 @@ class Operators:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Operand, **options: Any) -> Any:
         op = _op_of(ufunc.__name__)
         if method != "__call__" or options or op is None:
-            raise NotDifferentiableError(
-                f"numpy.{ufunc.__name__} on {self!r} is not an op of gradfuzz; see gradfuzz.programs.OPS"
-            )
+            what = f"numpy.{ufunc.__name__} on {self!r}"
+            raise NotDifferentiableError(f"{what} is not an op of gradfuzz; see gradfuzz.programs.OPS")
         return apply(op, *inputs)
 
     __add__, __radd__ = _of_two("add"), _turned("add")
@@ -142,15 +141,13 @@ class Value(Operators):
         return f"<traced {self.atom.type}>"
 
     def __bool__(self) -> bool:
-        raise NotDifferentiableError(
-            f"a Python `if` or `while` on {self!r}: its value is not known while the function is traced; "
-            "use engine.cond, engine.where or engine.while_loop"
-        )
+        why = "its value is not known while the function is traced"
+        instead = "use engine.cond, engine.where or engine.while_loop"
+        raise NotDifferentiableError(f"a Python `if` or `while` on {self!r}: {why}; {instead}")
 
     def __float__(self) -> float:
-        raise NotDifferentiableError(
-            f"float() of {self!r} would lose its derivative; use the functions of gradfuzz.engine"
-        )
+        instead = "use the functions of gradfuzz.engine"
+        raise NotDifferentiableError(f"float() of {self!r} would lose its derivative; {instead}")
 
 
 def index_pattern(key: Any, shape: tuple[int, ...]) -> tuple[tuple[ParamValue, ...], list[Operand]]:
@@ -180,10 +177,8 @@ def as_atom(value: Operand) -> Constant:
         return Constant(Const(value))
     array = np.asarray(value)
     if array.dtype.kind not in "biuc" and not is_float(array.dtype):
-        raise TypeError(
-            f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, complex, int or"
-            " bool"
-        )
+        known = "a number gradfuzz knows; use float, complex, int or bool"
+        raise TypeError(f"{value!r} of dtype {array.dtype} is not {known}")
     dtype = DTYPES.get(array.dtype.kind, "float")
     entries = tuple(Const(CASTS[dtype](x)) for x in array.ravel())
     return Constant(entries[0]) if array.ndim == 0 else Constant(ArrayConst(dtype, array.shape, entries))

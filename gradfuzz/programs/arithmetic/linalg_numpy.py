@@ -25,9 +25,7 @@ _REACH = 5.371920351148152
 """theta_13 of Higham 2005, table 2.3: up to it the approximant of degree 13 is right to the last bit."""
 
 _MOST_SQUARINGS = 1100
-_PADE = tuple(
-    float(math.factorial(26 - k) // (math.factorial(13 - k) * math.factorial(k))) for k in range(14)
-)
+_PADE = tuple(float(math.perm(26 - k, 13) // math.factorial(k)) for k in range(14))
 """(26 - k)! / ((13 - k)! k!): the coefficients of the numerator."""
 
 
@@ -231,9 +229,8 @@ class LinalgNumpy:
         a4 = a2 @ a2
         a6 = a4 @ a2
         c = [real_dtype(x).type(n) for n in _PADE]
-        odd = a @ (
-            a6 @ (c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * one
-        )
+        odd = a6 @ (c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * one
+        odd = a @ odd
         even = a6 @ (c[12] * a6 + c[10] * a4 + c[8] * a2) + c[6] * a6 + c[4] * a4 + c[2] * a2 + c[0] * one
         result = _each(np.linalg.solve, even - odd, even + odd)
         for k in range(int(squarings.max(initial=0))):

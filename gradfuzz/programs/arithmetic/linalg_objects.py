@@ -295,9 +295,8 @@ class LinalgObjects(MatrixObjects):
             elif self.vanishes(number, k[place].ravel().tolist()):
                 result[(*place, i, j)] = self.scalar(0)
             else:
-                raise DomainError(
-                    "a derivative that depends on what a repeated eigenvalue or singular value leaves open"
-                )
+                left_open = "what a repeated eigenvalue or singular value leaves open"
+                raise DomainError(f"a derivative that depends on {left_open}")
         return result
 
     def vanishes(self, x: Any, among: Sequence[Any]) -> bool:
@@ -333,9 +332,8 @@ class LinalgObjects(MatrixObjects):
             result = self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
         else:
             lines = np.swapaxes(x, -1, -2) if ord in (1, -1) else x
-            result = self._over(
-                "matrix_norm", lambda a: self._extreme_line(a, 1 if ord in (1, "inf") else -1), lines
-            )
+            sign = 1 if ord in (1, "inf") else -1
+            result = self._over("matrix_norm", lambda a: self._extreme_line(a, sign), lines)
         return self.as_array(result)[..., np.newaxis, np.newaxis] if keepdims else result
 
     def _extreme_line(self, a: Array, sign: int) -> Any:

@@ -29,9 +29,8 @@ def in_range(indices: Any, size: int) -> Any:
     wrong = (array < 0) | (array >= size)
     if bool(wrong.any()):
         first = int(array[wrong].ravel()[0])
-        raise DomainError(
-            f"index {first} is outside an axis of size {size}; indices are from 0 to the size less 1"
-        )
+        allowed = "indices are from 0 to the size less 1"
+        raise DomainError(f"index {first} is outside an axis of size {size}; {allowed}")
     return indices
 
 

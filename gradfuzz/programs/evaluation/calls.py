@@ -123,9 +123,9 @@ def convert(frame: Frame, operand: Operand, dtype: DType) -> Operand:
             value = read(environment)
             if dtype == "int":
                 return int(value if isinstance(value, bool) else environment[DECIDE](value))
-            return (
-                environment[constant](int(value)) if isinstance(value, bool) else environment[astype](value)
-            )
+            if isinstance(value, bool):
+                return environment[constant](int(value))
+            return environment[astype](value)
 
         return Operand(result, number)
     if operand.literal is not None:
@@ -208,9 +208,8 @@ def _indexed(frame: Frame, op: str, arguments: Sequence[Operand], params: Params
     assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
     axes = [axis for axis, entry in enumerate(pattern) if entry == "at"]
     sizes = [array.shape[axis] or 0 for axis in axes]
-    checked = [
-        _checked_index(o, n, a, array) for o, n, a in zip(arguments[values:], sizes, axes, strict=True)
-    ]
+    indices = zip(arguments[values:], sizes, axes, strict=True)
+    checked = [_checked_index(index, n, axis, array) for index, n, axis in indices]
     return _apply(frame, op, [*arguments[:values], *checked], params, result)
 
 

@@ -30,25 +30,9 @@ from gradfuzz.programs.evaluation.calls import (
 )
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.graphs.rematerialize import columns, materialized, replay, trip_by_trip
+from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import (
-    ArrayConst,
-    Assign,
-    Block,
-    Break,
-    Call,
-    Const,
-    Continue,
-    Expr,
-    For,
-    If,
-    Name,
-    Program,
-    Repeat,
-    Stmt,
-    While,
-)
 from gradfuzz.programs.language.typecheck import typecheck
 
 TRIP_LIMIT = 10_000
@@ -65,7 +49,7 @@ Run = Callable[[Environment], int | None]
 
 
 def interpret(
-    program: Program,
+    program: syntax.Program,
     inputs: Mapping[str, Any],
     namespace: Namespace,
     *,
@@ -121,12 +105,12 @@ class _Compiled:
 class _Statements:
     """Makes closures of a program's statements."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: syntax.Program) -> None:
         self.frame = Frame()
         self._types = typecheck(program).variables
         self._places: dict[str, int] = {}
 
-    def compile(self, program: Program) -> _Compiled:
+    def compile(self, program: syntax.Program) -> _Compiled:
         inputs = [self._place(p.name) for p in program.params]
         run = [self.statement(s) for s in program.body[:-1]]
         outputs = [self.expression(e).read for e in program.result.values]
@@ -141,37 +125,37 @@ class _Statements:
         read = convert(self.frame, value, self._types[name].dtype).read
         return _store(self._place(name), read)
 
-    def expression(self, expr: Expr) -> Operand:
-        if isinstance(expr, Name):
+    def expression(self, expr: syntax.Expr) -> Operand:
+        if isinstance(expr, syntax.Name):
             return Operand.at(self._places[expr.id], self._types[expr.id])
-        if isinstance(expr, (Const, ArrayConst)):
+        if isinstance(expr, (syntax.Const, syntax.ArrayConst)):
             return Operand.of(self.frame, expr)
-        assert isinstance(expr, Call)
+        assert isinstance(expr, syntax.Call)
         operands, params = [self.expression(a) for a in expr.args], dict(expr.params)
         result = result_type(expr.op, tuple(o.type for o in operands), params)
         return call(self.frame, expr.op, operands, params, result)
 
-    def block(self, block: Block) -> Run:
+    def block(self, block: syntax.Block) -> Run:
         return _sequence([self.statement(s) for s in block])
 
-    def statement(self, statement: Stmt) -> Run:
+    def statement(self, statement: syntax.Stmt) -> Run:
         match statement:
-            case Assign(target, value):
+            case syntax.Assign(target, value):
                 return self._store(target, self.expression(value))
-            case While(condition, body, line):
+            case syntax.While(condition, body, line):
                 return _while(self.expression(condition).read, self.block(body), line)
-            case Repeat(body, condition, line):
+            case syntax.Repeat(body, condition, line):
                 run = self.block(body)
                 return _repeat(run, self.expression(condition).read, line)
-            case For(counter, bound, body, line):
+            case syntax.For(counter, bound, body, line):
                 count = self.expression(bound).read
                 place = self._place(counter)
                 return _for(place, count, self.block(body), line)
-            case If(condition, body, orelse):
+            case syntax.If(condition, body, orelse):
                 return _if(self.expression(condition).read, self.block(body), self.block(orelse))
-            case Break():
+            case syntax.Break():
                 return lambda _: _BREAK
-            case Continue():
+            case syntax.Continue():
                 return lambda _: _CONTINUE
         raise AssertionError(f"{statement} inside a block; the parser lets `return` stand last only")
 
@@ -425,7 +409,7 @@ class _Equations:
         return run_replayed if replayed else run
 
 
-def _compile_program(program: Program) -> _Compiled:
+def _compile_program(program: syntax.Program) -> _Compiled:
     return _Statements(program).compile(program)
 
 

@@ -150,51 +150,34 @@ class GraphBuilder:
         stack; without, all are stacks.
         """
         carries = len(initial)
-        for start, end in zip(initial, body.outputs, strict=False):
-            assert start.type == end.type, (
-                f"a carry is {start.type} before the body of a loop and {end.type} after it"
-            )
+        for a, b in zip(initial, body.outputs, strict=False):
+            assert a.type == b.type, f"a carry is {a.type} before the body of a loop and {b.type} after it"
         names = [v.name for v in body.inputs[len(constants) : len(constants) + carries]]
         outputs = [self.input(a.type, n) for a, n in zip(initial, names, strict=True)]
-        outputs += [
-            self.input(a.type.stacked(n), a.name if isinstance(a, Var) else "s")
-            for a, n in zip(
-                body.outputs[carries:], lengths or [None] * len(body.outputs[carries:]), strict=True
-            )
-        ]
+        written = body.outputs[carries:]
+        for a, n in zip(written, lengths or [None] * len(written), strict=True):
+            outputs.append(self.input(a.type.stacked(n), a.name if isinstance(a, Var) else "s"))
         read = []
         for stack in stacks:
-            used = self.use(
-                stack if isinstance(stack, Var) else self.emit("broadcast_to", stack, shape=stack.type.shape)
-            )
-            assert isinstance(used, Var), (
-                "a stack is never a constant, and of an array one has just been made"
-            )
-            read.append(used)
-        self.nodes.append(
-            Loop(
-                form,
-                tuple(self.use(a) for a in constants),
-                tuple(self.use(a) for a in initial),
-                tuple(read),
-                body,
-                condition,
-                None if count is None else self.use(count),
-                tuple(outputs),
-                reverse,
-                checkpoint,
-            )
-        )
-        return tuple(outputs)
+            if isinstance(stack, Constant):
+                stack = self.emit("broadcast_to", stack, shape=stack.type.shape)
+            row = self.use(stack)
+            assert isinstance(row, Var), "a stack is never a constant, and of an array one has just been made"
+            read.append(row)
+        fixed, starts = tuple(self.use(a) for a in constants), tuple(self.use(a) for a in initial)
+        trips = None if count is None else self.use(count)
+        ends = tuple(outputs)
+        loop = Loop(form, fixed, starts, tuple(read), body, condition, trips, ends, reverse, checkpoint)
+        self.nodes.append(loop)
+        return ends
 
     def branch(
         self, predicate: Atom, operands: Sequence[Atom], then: Graph, otherwise: Graph, names: Sequence[str]
     ) -> tuple[Var, ...]:
         """A branch between two graphs that take all `operands`."""
         outputs = tuple(self.input(a.type, n) for a, n in zip(then.outputs, names, strict=True))
-        self.nodes.append(
-            Branch(self.use(predicate), tuple(self.use(a) for a in operands), then, otherwise, outputs)
-        )
+        chosen, taken = self.use(predicate), tuple(self.use(a) for a in operands)
+        self.nodes.append(Branch(chosen, taken, then, otherwise, outputs))
         return outputs
 
     def finish(self, inputs: Sequence[Var], outputs: Sequence[Atom], name: str = "f") -> Graph:

@@ -10,37 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
-from gradfuzz.programs.graphs.graph import Atom, Constant, Graph, Var
+from gradfuzz.programs.graphs.graph import Atom, Constant, Graph, LoopForm, Var
+from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import (
-    ArrayConst,
-    Assign,
-    Block,
-    Break,
-    Const,
-    Continue,
-    Expr,
-    For,
-    If,
-    Name,
-    Program,
-    Repeat,
-    Return,
-    Stmt,
-    While,
-    own_statements,
-    walk,
-)
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import INT, Type
 
 _RUN, LIVE, _COUNTER = "run?", "live?", "trip?"
 """Names that no program can have."""
 
+_FORMS: dict[type, LoopForm] = {syntax.While: "while", syntax.Repeat: "repeat", syntax.For: "for"}
 Environment = dict[str, Atom]
 
 
-def lower(program: Program) -> Graph:
+def lower(program: syntax.Program) -> Graph:
     """The functional form of `program`: one input per parameter, one output per returned value, in order.
 
     Raises `ProgramTypeError` where the program does not type-check.
@@ -48,7 +31,7 @@ def lower(program: Program) -> Graph:
     return _recent.get(program)
 
 
-def _lowered(program: Program) -> Graph:
+def _lowered(program: syntax.Program) -> Graph:
     typed = typecheck(program)
     builder = GraphBuilder()
     environment: Environment = {p.name: builder.input(p.type, p.name) for p in program.params}
@@ -62,14 +45,14 @@ def _lowered(program: Program) -> Graph:
 _recent = Recent(_lowered, 1024)
 
 
-def _leaves(body: Block, kinds: type | tuple[type, ...]) -> bool:
+def _leaves(body: syntax.Block, kinds: type | tuple[type, ...]) -> bool:
     """Whether `body` has a break or continue (as `kinds` says) of the loop it stands in."""
-    return any(isinstance(stmt, kinds) for stmt in own_statements(body))
+    return any(isinstance(stmt, kinds) for stmt in syntax.own_statements(body))
 
 
-def _assigned(body: Block) -> dict[str, None]:
+def _assigned(body: syntax.Block) -> dict[str, None]:
     """The names assigned in `body`, in the order of the text."""
-    return dict.fromkeys(node.target for node in walk(body) if isinstance(node, Assign))
+    return dict.fromkeys(node.target for node in syntax.walk(body) if isinstance(node, syntax.Assign))
 
 
 class _Lowering:
@@ -79,16 +62,18 @@ class _Lowering:
     # Expressions --------------------------------------------------------------------------------------------
 
     def expression(
-        self, expr: Expr, builder: GraphBuilder, environment: Environment, name: str = "t"
+        self, expr: syntax.Expr, builder: GraphBuilder, environment: Environment, name: str = "t"
     ) -> Atom:
-        if isinstance(expr, Name):
+        if isinstance(expr, syntax.Name):
             return environment[expr.id]
-        if isinstance(expr, (Const, ArrayConst)):
+        if isinstance(expr, (syntax.Const, syntax.ArrayConst)):
             return Constant(expr)
         atoms = [self.expression(a, builder, environment) for a in expr.args]
         return builder.emit_as(name, expr.op, *atoms, **dict(expr.params))
 
-    def assign(self, target: str, value: Expr, builder: GraphBuilder, environment: Environment) -> None:
+    def assign(
+        self, target: str, value: syntax.Expr, builder: GraphBuilder, environment: Environment
+    ) -> None:
         atom = self.expression(value, builder, environment, target)
         if self.types[target].is_inexact:
             atom = builder.to(atom, self.types[target].dtype)
@@ -96,35 +81,35 @@ class _Lowering:
 
     # Statements ---------------------------------------------------------------------------------------------
 
-    def block(self, body: Block, builder: GraphBuilder, environment: Environment) -> None:
+    def block(self, body: syntax.Block, builder: GraphBuilder, environment: Environment) -> None:
         for k, stmt in enumerate(body):
             self.statement(stmt, builder, environment)
             rest = body[k + 1 :]
-            if rest and isinstance(stmt, If) and _leaves((stmt,), (Break, Continue)):
+            if rest and isinstance(stmt, syntax.If) and _leaves((stmt,), (syntax.Break, syntax.Continue)):
                 self.choose(environment[LIVE], rest, (), builder, environment, leaving=True)
                 return
 
-    def statement(self, stmt: Stmt, builder: GraphBuilder, environment: Environment) -> None:
+    def statement(self, stmt: syntax.Stmt, builder: GraphBuilder, environment: Environment) -> None:
         match stmt:
-            case Assign(target, value):
+            case syntax.Assign(target, value):
                 self.assign(target, value, builder, environment)
-            case If(condition, body, orelse):
+            case syntax.If(condition, body, orelse):
                 predicate = self.expression(condition, builder, environment)
                 self.choose(predicate, body, orelse, builder, environment)
-            case While() | Repeat() | For():
+            case syntax.While() | syntax.Repeat() | syntax.For():
                 self.loop(stmt, builder, environment)
-            case Break():
+            case syntax.Break():
                 environment[_RUN] = environment[LIVE] = constant(False)
-            case Continue():
+            case syntax.Continue():
                 environment[LIVE] = constant(False)
-            case Return():
+            case syntax.Return():
                 raise AssertionError("the type checker lets return stand only at the end")
 
     def choose(
         self,
         predicate: Atom,
-        body: Block,
-        orelse: Block,
+        body: syntax.Block,
+        orelse: syntax.Block,
         builder: GraphBuilder,
         environment: Environment,
         *,
@@ -138,7 +123,7 @@ class _Lowering:
             inner, local = GraphBuilder(), dict(environment)
             self.block(block, inner, local)
             sides.append((inner, local))
-        leaving = leaving or _leaves((*body, *orelse), (Break, Continue))
+        leaving = leaving or _leaves((*body, *orelse), (syntax.Break, syntax.Continue))
         names = [n for n in _assigned((*body, *orelse)) if leaving or all(n in local for _, local in sides)]
         names += [n for n in (_RUN, LIVE) if any(local.get(n) != environment.get(n) for _, local in sides)]
         if names:
@@ -149,18 +134,20 @@ class _Lowering:
             results = join_branch(builder, predicate, *then, *otherwise, names)
             environment.update(zip(names, results, strict=True))
 
-    def loop(self, stmt: While | Repeat | For, builder: GraphBuilder, environment: Environment) -> None:
-        breaks = _leaves(stmt.body, Break)
+    def loop(
+        self, stmt: syntax.While | syntax.Repeat | syntax.For, builder: GraphBuilder, environment: Environment
+    ) -> None:
+        breaks = _leaves(stmt.body, syntax.Break)
         before = dict(environment)
-        names = [n for n in _assigned(stmt.body) if n in environment or isinstance(stmt, Repeat)]
+        names = [n for n in _assigned(stmt.body) if n in environment or isinstance(stmt, syntax.Repeat)]
         for n in names:
             if n not in before:
                 before[n] = builder.zeros(self.types[n])  # made in a body-first loop and known after it
         if breaks:
             names.append(_RUN)
             before[_RUN] = constant(True)
-        counted = isinstance(stmt, For)
-        count = self.expression(stmt.count, builder, environment) if isinstance(stmt, For) else None
+        counted = isinstance(stmt, syntax.For)
+        count = self.expression(stmt.count, builder, environment) if isinstance(stmt, syntax.For) else None
         if counted and breaks:
             names.append(_COUNTER)
             before[_COUNTER] = constant(0)
@@ -169,8 +156,8 @@ class _Lowering:
         carries = [body.input(before[n].type, n) for n in names]
         local.update(zip(names, carries, strict=True))
         local[LIVE] = constant(True)
-        counter = body.input(INT, stmt.target) if isinstance(stmt, For) and not breaks else None
-        if isinstance(stmt, For):
+        counter = body.input(INT, stmt.target) if isinstance(stmt, syntax.For) and not breaks else None
+        if isinstance(stmt, syntax.For):
             local[stmt.target] = local[_COUNTER] if counter is None else counter
         self.block(stmt.body, body, local)
         if counted and breaks:
@@ -181,7 +168,7 @@ class _Lowering:
         tested = [condition.input(before[n].type, n) for n in names]
         seen.update(zip(names, tested, strict=True))
         test: Callable[[GraphBuilder], Atom]
-        if isinstance(stmt, For):
+        if isinstance(stmt, syntax.For):
             assert count is not None
             limit = count
             test = lambda b: b.emit("less", seen[_COUNTER], limit)  # noqa: E731 - three tests, one place that uses them
@@ -200,16 +187,16 @@ class _Lowering:
         body_captured, outputs = _settle(body, outputs)
         condition_captured, (verdict,) = _settle(condition, [verdict]) if needs_condition else ({}, [verdict])
         constants = list(dict.fromkeys([*body_captured, *condition_captured]))
+        inputs = [*_inputs(body, constants), *carries, *([counter] if counter else [])]
+        graph, check = body.finish(inputs, outputs, "body"), None
+        if needs_condition:
+            check = condition.finish([*_inputs(condition, constants), *tested], [verdict], "condition")
         results = builder.loop(
-            "while" if counted and breaks else {While: "while", Repeat: "repeat", For: "for"}[type(stmt)],  # type: ignore[arg-type]
+            "while" if breaks and counted else _FORMS[type(stmt)],
             constants=constants,
             initial=[before[n] for n in names],
-            body=body.finish(
-                [*_inputs(body, constants), *carries, *([counter] if counter else [])], outputs, "body"
-            ),
-            condition=condition.finish([*_inputs(condition, constants), *tested], [verdict], "condition")
-            if needs_condition
-            else None,
+            body=graph,
+            condition=check,
             count=None if needs_condition else count,
         )
         for n, result in zip(names, results, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
@@ -24,7 +23,7 @@ from gradfuzz.programs.language.syntax import (
     While,
 )
 from gradfuzz.programs.language.typecheck import RESERVED, typecheck
-from gradfuzz.programs.language.types import DType, Type
+from gradfuzz.programs.language.types import DType, Type, fail
 
 _DEEPEST = 24
 """How deep an expression is nested before its value gets a name: programs may be nested some 80 levels, loops
@@ -121,9 +120,7 @@ class _Writer:
             return [If(self.read(node.predicate), sides[0], sides[1])]
         assert isinstance(node, Loop), "a node is an equation, a loop or a branch"
         if node.reverse or any(v.type.is_stack for v in (*node.stacks, *node.written)):
-            raise ProgramTypeError(
-                "a loop that reads or writes stacks has no program; print the graph with engine.to_source"
-            )
+            fail("a loop that reads or writes stacks has no program; print the graph with engine.to_source")
         return self.loop(node)
 
     def loop(self, node: Loop) -> list[Stmt]:

@@ -124,11 +124,8 @@ class _Reader:
 
     def __init__(self, tape: _Tape, indices: range) -> None:
         self._down = (indices.step < 0) != tape.reverse
-        trips = (
-            sorted(tape.length - 1 - k if tape.reverse else k for k in (indices[0], indices[-1]))
-            if indices
-            else [0, -1]
-        )
+        ends = (indices[0], indices[-1]) if indices else ()
+        trips = sorted(tape.length - 1 - k if tape.reverse else k for k in ends) or [0, -1]
         self._blocks = tape.blocks(trips[0], trips[1] + 1, down=self._down)
         self._block: Block | None = None
         self._number = -1
@@ -180,14 +177,12 @@ class _Tape:
         indices = range(end - first, end - last, -1) if self.reverse else range(first, last)
         return zip(indices, *columns(self.stacks, indices), strict=False) if self.stacks else indices
 
-    def _explored(
-        self, trip: int, most: int, carries: Carries, trip_limit: int | None
-    ) -> tuple[int, Carries]:
+    def _explored(self, trip: int, most: int, carries: Carries, limit: int | None) -> tuple[int, Carries]:
         assert self.trips.explore is not None, "while and repeat have a condition"
-        if trip_limit is not None:
-            most = min(most, trip_limit + 1 - trip)
+        if limit is not None:
+            most = min(most, limit + 1 - trip)
         done, carries = self.trips.explore(most, *carries)
-        _check(trip + done, trip_limit)
+        _check(trip + done, limit)
         return done, carries
 
 
@@ -382,6 +377,5 @@ def trip_by_trip(
 
 def _check(trips: int, trip_limit: int | None) -> None:
     if trip_limit is not None and trips > trip_limit:
-        raise TripLimitError(
-            f"a loop took more than {trip_limit} trips; raise the trip limit if that is meant"
-        )
+        advice = "raise the trip limit if that is meant"
+        raise TripLimitError(f"a loop took more than {trip_limit} trips; {advice}")

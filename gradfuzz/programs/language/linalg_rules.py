@@ -108,9 +108,8 @@ def eigvals(types: tuple[Type, ...], params: Params) -> Type:
     return Type("complex", (*batch, n))
 
 
-_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "slogdet": _slogdet} | {
-    op: _spectral(op) for op in ("eigh", "eig")
-}
+_SPECTRAL = {op: _spectral(op) for op in ("eigh", "eig")}
+_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "slogdet": _slogdet} | _SPECTRAL
 _REAL_PARTS = frozenset({("lu", 0), ("svd", 1), ("eigh", 0), ("slogdet", 1)})
 """Results that are real whatever the matrix is."""
 
@@ -201,9 +200,7 @@ def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
     if isinstance(order, bool) or not (isinstance(order, int) or order in ("inf", "-inf")):
         fail(f"vector_norm with ord={order!r}: an order is an int, 'inf' or '-inf'")
     keep, shape = _flag(params, "keepdims", "vector_norm"), t.sizes
-    if axis is not None and (
-        not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank
-    ):
+    if not (axis is None or (type(axis) is int and -t.rank <= axis < t.rank)):
         fail(f"vector_norm over axis {axis!r} of {t}: an axis is an int in [-{t.rank}, {t.rank}), or None")
     axes = range(t.rank) if axis is None else [axis % t.rank]
     chooses = isinstance(order, str) or order < 0

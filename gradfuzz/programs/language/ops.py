@@ -15,38 +15,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language import linalg_rules as linalg
 from gradfuzz.programs.language import tensor_rules as tensor
 from gradfuzz.programs.language.axes import normalize_axes, normalize_axis
 from gradfuzz.programs.language.functions import FUNCTIONS, Function, for_each
 from gradfuzz.programs.language.syntax import ParamValue
-from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, inexact, promote
+from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, fail, inexact, promote
 
 Params = Mapping[str, ParamValue]
 Rule = Callable[[tuple[Type, ...], Params], Type]
-Kind = Literal[
-    "arithmetic",
-    "function",
-    "selection",
-    "comparison",
-    "logic",
-    "reduction",
-    "shape",
-    "contraction",
-    "linalg",
-]
-Domain = Literal[
-    "",
-    "nonzero second",
-    "nonnegative",
-    "positive first",
-    "nonzero for negative n",
-    "in range",
-    "full rank",
-    "invertible",
-    "positive definite",
-]
+Kind = (
+    Literal["arithmetic", "function", "selection", "comparison", "logic"]
+    | Literal["reduction", "shape", "contraction", "linalg"]
+)
+Domain = (
+    Literal["", "nonzero second", "nonnegative", "positive first", "nonzero for negative n", "in range"]
+    | Literal["full rank", "invertible", "positive definite"]
+)
 Kink = Literal["", "at 0", "at ties", "on condition"]
 
 
@@ -79,25 +64,21 @@ class Op:
 def _broadcast(types: tuple[Type, ...], op: str) -> tuple[int, ...]:
     shape = broadcast_shapes(*(t.shape for t in types))
     if shape is None:
-        raise ProgramTypeError(
-            f"{op} cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1"
-        )
+        fail(f"{op} cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1")
     return shape
 
 
 def _numeric(types: tuple[Type, ...], op: str) -> None:
     for t in types:
         if t.dtype == "bool":
-            raise ProgramTypeError(
-                f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool"
-            )
+            fail(f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool")
 
 
 def _real(types: tuple[Type, ...], op: str) -> None:
     _numeric(types, op)
     for t in types:
         if t.is_complex:
-            raise ProgramTypeError(f"{op} takes real numbers, not {t}; use abs(z), real(z) or imag(z)")
+            fail(f"{op} takes real numbers, not {t}; use abs(z), real(z) or imag(z)")
 
 
 def _promoting(name: str, check: Callable[[tuple[Type, ...], str], None] = _numeric) -> Rule:
@@ -149,7 +130,7 @@ def _logical(name: str) -> Rule:
     def rule(types: tuple[Type, ...], params: Params) -> Type:
         for t in types:
             if t.dtype != "bool":
-                raise ProgramTypeError(f"{name} takes bools, not {t}; compare it first")
+                fail(f"{name} takes bools, not {t}; compare it first")
         return Type("bool", _broadcast(types, name))
 
     return rule
@@ -158,14 +139,14 @@ def _logical(name: str) -> Rule:
 def _integer_only(types: tuple[Type, ...], params: Params) -> Type:
     for t in types:
         if t.dtype != "int":
-            raise ProgramTypeError(f"remainder is for ints (the loop counter), not {t}")
+            fail(f"remainder is for ints (the loop counter), not {t}")
     return Type("int", _broadcast(types, "remainder"))
 
 
 def _where(types: tuple[Type, ...], params: Params) -> Type:
     condition, *values = types
     if condition.dtype != "bool":
-        raise ProgramTypeError(f"where takes a bool condition, not {condition}; compare it first")
+        fail(f"where takes a bool condition, not {condition}; compare it first")
     return Type(promote(t.dtype for t in values), _broadcast(types, "where"))
 
 
@@ -173,15 +154,11 @@ def _astype(types: tuple[Type, ...], params: Params) -> Type:
     dtypes: tuple[DType, ...] = ("float", "complex", "int", "bool")
     dtype = next((d for d in dtypes if d == params["dtype"]), None)
     if dtype is None:
-        raise ProgramTypeError(
-            f"astype to {params['dtype']!r}: a dtype is 'float', 'complex', 'int' or 'bool'"
-        )
+        fail(f"astype to {params['dtype']!r}: a dtype is 'float', 'complex', 'int' or 'bool'")
     if types[0].is_complex and dtype == "float":
-        raise ProgramTypeError(f"astype from {types[0]} to float; write real(z), imag(z) or abs(z)")
+        fail(f"astype from {types[0]} to float; write real(z), imag(z) or abs(z)")
     if dtype not in ("float", "complex") and types[0].is_inexact:
-        raise ProgramTypeError(
-            f"astype from {types[0]} to {dtype} would hide a derivative; only int and bool convert"
-        )
+        fail(f"astype from {types[0]} to {dtype} would hide a derivative; only int and bool convert")
     return types[0].with_dtype(dtype)
 
 
@@ -189,7 +166,7 @@ def _integer_pow(types: tuple[Type, ...], params: Params) -> Type:
     _numeric(types, "integer_pow")
     n = params["n"]
     if not isinstance(n, int) or isinstance(n, bool):
-        raise ProgramTypeError(f"integer_pow takes an int n, not {n!r}; use pow for a real exponent")
+        fail(f"integer_pow takes an int n, not {n!r}; use pow for a real exponent")
     return types[0].with_dtype(inexact([types[0].dtype]))
 
 
@@ -218,11 +195,11 @@ def _along_axis(name: str, check: Callable[[tuple[Type, ...], str], None] = _num
 
 def _shape_param(value: ParamValue, op: str) -> tuple[int, ...]:
     if not isinstance(value, tuple):
-        raise ProgramTypeError(f"{op} takes a shape as a tuple of sizes >= 0, not {value!r}")
+        fail(f"{op} takes a shape as a tuple of sizes >= 0, not {value!r}")
     sizes: list[int] = []
     for n in value:
         if not isinstance(n, int) or isinstance(n, bool) or n < 0:
-            raise ProgramTypeError(f"{op} takes a shape as a tuple of sizes >= 0, not {value!r}")
+            fail(f"{op} takes a shape as a tuple of sizes >= 0, not {value!r}")
         sizes.append(n)
     return tuple(sizes)
 
@@ -235,9 +212,7 @@ def _reshape(types: tuple[Type, ...], params: Params) -> Type:
     (t,) = types
     shape = _shape_param(params["shape"], "reshape")
     if _size(shape) != _size(t.shape):
-        raise ProgramTypeError(
-            f"reshape of {t} to {shape}: {_size(t.shape)} entries cannot fill {_size(shape)}"
-        )
+        fail(f"reshape of {t} to {shape}: {_size(t.shape)} entries cannot fill {_size(shape)}")
     return Type(t.dtype, shape)
 
 
@@ -245,7 +220,7 @@ def _broadcast_to(types: tuple[Type, ...], params: Params) -> Type:
     (t,) = types
     shape = _shape_param(params["shape"], "broadcast_to")
     if broadcast_shapes(t.shape, shape) != shape:
-        raise ProgramTypeError(f"broadcast_to of {t} to {shape}: only axes of size 1 can grow")
+        fail(f"broadcast_to of {t} to {shape}: only axes of size 1 can grow")
     return Type(t.dtype, shape)
 
 
@@ -253,13 +228,13 @@ def _permute_dims(types: tuple[Type, ...], params: Params) -> Type:
     (t,) = types
     axes = params["axes"]
     if not isinstance(axes, tuple) or sorted(map(str, axes)) != sorted(map(str, range(t.rank))):
-        raise ProgramTypeError(f"permute_dims of {t} by {axes!r}: name each of the {t.rank} axes once")
+        fail(f"permute_dims of {t} by {axes!r}: name each of the {t.rank} axes once")
     return Type(t.dtype, tuple(t.shape[a] for a in axes if isinstance(a, int)))
 
 
 def _joined(types: tuple[Type, ...], op: str) -> DType:
     if any(t.dtype == "bool" for t in types) and any(t.dtype != "bool" for t in types):
-        raise ProgramTypeError(f"{op} of bools and numbers; make them one dtype")
+        fail(f"{op} of bools and numbers; make them one dtype")
     return promote(t.dtype for t in types)
 
 
@@ -270,9 +245,7 @@ def _concat(types: tuple[Type, ...], params: Params) -> Type:
         if t.rank != first.rank or any(
             m != n for a, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if a != axis
         ):
-            raise ProgramTypeError(
-                f"concat over axis {axis} of {', '.join(map(str, types))}: the other axes must be equal"
-            )
+            fail(f"concat over axis {axis} of {', '.join(map(str, types))}: the other axes must be equal")
     length = sum(t.shape[axis] or 0 for t in types)
     return Type(_joined(types, "concat"), (*first.shape[:axis], length, *first.shape[axis + 1 :]))
 
@@ -281,7 +254,7 @@ def _stack(types: tuple[Type, ...], params: Params) -> Type:
     first = types[0]
     for t in types[1:]:
         if t.shape != first.shape:
-            raise ProgramTypeError(f"stack of {', '.join(map(str, types))}: the shapes must be equal")
+            fail(f"stack of {', '.join(map(str, types))}: the shapes must be equal")
     axis = normalize_axis(params["axis"], first.rank + 1, "stack")
     return Type(_joined(types, "stack"), (*first.shape[:axis], len(types), *first.shape[axis:]))
 
@@ -290,32 +263,24 @@ def _region(array: Type, indices: tuple[Type, ...], params: Params, op: str) -> 
     """The shape that an index pattern selects from `array`."""
     pattern = params["pattern"]
     if not isinstance(pattern, tuple) or len(pattern) != array.rank:
-        raise ProgramTypeError(
-            f"{op} of {array} with {pattern!r}: give one index or slice per axis, at most {array.rank}"
-        )
+        fail(f"{op} of {array} with {pattern!r}: give one index or slice per axis, at most {array.rank}")
     if sum(entry == "at" for entry in pattern) != len(indices):
-        raise ProgramTypeError(
-            f"{op} of {array} with {pattern!r} and {len(indices)} int arguments: one is needed per 'at'"
-        )
+        fail(f"{op} of {array} with {pattern!r} and {len(indices)} int arguments: one is needed per 'at'")
     for t in indices:
         if t.dtype != "int" or t.shape:
-            raise ProgramTypeError(f"{op} by {t}: an index is an int scalar")
+            fail(f"{op} by {t}: an index is an int scalar")
     shape: list[int] = []
     for axis, entry in enumerate(pattern):
         if entry == "at":
             continue
         if not (isinstance(entry, tuple) and len(entry) == 3 and entry[0] == "slice"):
-            raise ProgramTypeError(
-                f"{op} with {entry!r} on axis {axis}: an entry is 'at' or ('slice', start, stop)"
-            )
+            fail(f"{op} with {entry!r} on axis {axis}: an entry is 'at' or ('slice', start, stop)")
         _, start, stop = entry
         n = array.shape[axis]
         if not (
             isinstance(start, int) and isinstance(stop, int) and n is not None and 0 <= start <= stop <= n
         ):
-            raise ProgramTypeError(
-                f"{op} of {array}: slice {start}:{stop} is outside axis {axis} of size {n}"
-            )
+            fail(f"{op} of {array}: slice {start}:{stop} is outside axis {axis} of size {n}")
         shape.append(stop - start)
     return tuple(shape)
 
@@ -329,7 +294,7 @@ def _index_update(types: tuple[Type, ...], params: Params) -> Type:
     array, value, *indices = types
     region = _region(array, tuple(indices), params, "index_update")
     if value.shape != region:
-        raise ProgramTypeError(f"index_update of {array}: the place has shape {region}, the value is {value}")
+        fail(f"index_update of {array}: the place has shape {region}, the value is {value}")
     return Type(_joined((array, value), "index_update"), array.shape)
 
 
@@ -337,11 +302,11 @@ def _matmul(types: tuple[Type, ...], params: Params) -> Type:
     _numeric(types, "matmul")
     a, b = types
     if not a.shape or not b.shape:
-        raise ProgramTypeError(f"matmul of {a} and {b}: both need an axis; use * for scalars")
+        fail(f"matmul of {a} and {b}: both need an axis; use * for scalars")
     inner_a, inner_b = a.shape[-1], b.shape[-2] if b.rank > 1 else b.shape[0]
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if inner_a != inner_b or batch is None:
-        raise ProgramTypeError(f"matmul of {a} and {b}: {inner_a} columns meet {inner_b} rows")
+        fail(f"matmul of {a} and {b}: {inner_a} columns meet {inner_b} rows")
     return Type(inexact((a.dtype, b.dtype)), (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ())))
 
 
@@ -361,6 +326,13 @@ def _several(
 
 
 _TRIANGULAR = (("lower", True), ("transposed", False), ("unit_diagonal", False), ("left", True))
+_FIRST = (("axis", 0),)
+_LAST = (("axis", -1),)
+_AXIS = (("axis", ...),)
+_MATRIX_NORM = (("ord", "fro"), ("keepdims", False))
+_VECTOR_NORM = (("ord", 2), ("axis", None), ("keepdims", False))
+_HOLLOW = (("hollow", False),)
+_UPPER = (("upper", False),)
 
 
 def _elementwise(row: Function) -> Op:
@@ -381,8 +353,8 @@ _ROWS = (
     Op("integer_pow", "arithmetic", (1, 1), _integer_pow, (("n", ...),), domain="nonzero for negative n"),
     Op("pow", "arithmetic", (2, 2), _floating("pow"), domain="positive first"),
     *map(_elementwise, FUNCTIONS.values()),
-    Op("softmax", "function", (1, 1), tensor.softmax("softmax"), (("axis", -1),)),
-    Op("log_softmax", "function", (1, 1), tensor.softmax("log_softmax"), (("axis", -1),)),
+    Op("softmax", "function", (1, 1), tensor.softmax("softmax"), _LAST),
+    Op("log_softmax", "function", (1, 1), tensor.softmax("log_softmax"), _LAST),
     Op("abs", "function", (1, 1), _abs, kink="at 0"),
     Op("sign", "function", (1, 1), _promoting("sign", _real), smooth=False),
     Op("complex", "function", (2, 2), _complex),
@@ -401,23 +373,16 @@ _ROWS = (
     Op("not_equal", "comparison", (2, 2), _comparing("not_equal", _numeric), smooth=False),
     Op("argmax", "comparison", (1, 1), tensor.argextreme("argmax"), _REDUCE, smooth=False),
     Op("argmin", "comparison", (1, 1), tensor.argextreme("argmin"), _REDUCE, smooth=False),
-    Op("argsort", "comparison", (1, 1), tensor.ordering("argsort"), (("axis", -1),), smooth=False),
+    Op("argsort", "comparison", (1, 1), tensor.ordering("argsort"), _LAST, smooth=False),
     Op("logical_and", "logic", (2, 2), _logical("logical_and"), smooth=False),
     Op("logical_or", "logic", (2, 2), _logical("logical_or"), smooth=False),
     Op("logical_not", "logic", (1, 1), _logical("logical_not"), smooth=False),
     Op("sum", "reduction", (1, 1), _reducing("sum"), _REDUCE),
     Op("mean", "reduction", (1, 1), _reducing("mean", floating=True), _REDUCE),
     Op("prod", "reduction", (1, 1), _reducing("prod"), _REDUCE),
-    Op("cumulative_sum", "reduction", (1, 1), _along_axis("cumulative_sum"), (("axis", 0),)),
-    Op("cumulative_prod", "reduction", (1, 1), _along_axis("cumulative_prod"), (("axis", 0),)),
-    Op(
-        "cumulative_max",
-        "reduction",
-        (1, 1),
-        _along_axis("cumulative_max", _real),
-        (("axis", 0),),
-        kink="at ties",
-    ),
+    Op("cumulative_sum", "reduction", (1, 1), _along_axis("cumulative_sum"), _FIRST),
+    Op("cumulative_prod", "reduction", (1, 1), _along_axis("cumulative_prod"), _FIRST),
+    Op("cumulative_max", "reduction", (1, 1), _along_axis("cumulative_max", _real), _FIRST, kink="at ties"),
     Op("amax", "reduction", (1, 1), tensor.extreme("amax"), _REDUCE, kink="at ties"),
     Op("amin", "reduction", (1, 1), tensor.extreme("amin"), _REDUCE, kink="at ties"),
     Op("logsumexp", "reduction", (1, 1), tensor.logsumexp, _REDUCE),
@@ -428,23 +393,15 @@ _ROWS = (
     Op("reshape", "shape", (1, 1), _reshape, (("shape", ...),)),
     Op("broadcast_to", "shape", (1, 1), _broadcast_to, (("shape", ...),)),
     Op("permute_dims", "shape", (1, 1), _permute_dims, (("axes", ...),)),
-    Op("flip", "shape", (1, 1), _along_axis("flip"), (("axis", 0),)),
-    Op("concat", "shape", (1, None), _concat, (("axis", 0),)),
-    Op("stack", "shape", (1, None), _stack, (("axis", 0),)),
+    Op("flip", "shape", (1, 1), _along_axis("flip"), _FIRST),
+    Op("concat", "shape", (1, None), _concat, _FIRST),
+    Op("stack", "shape", (1, None), _stack, _FIRST),
     Op("index", "shape", (1, None), _index, (("pattern", ...),), domain="in range"),
     Op("index_update", "shape", (2, None), _index_update, (("pattern", ...),), domain="in range"),
-    Op("sort", "shape", (1, 1), tensor.along_axis("sort"), (("axis", -1),), kink="at ties"),
-    Op("take", "shape", (2, 2), tensor.take, (("axis", ...),), domain="in range", indices=(1,)),
-    Op(
-        "take_along_axis",
-        "shape",
-        (2, 2),
-        tensor.take_along_axis,
-        (("axis", ...),),
-        domain="in range",
-        indices=(1,),
-    ),
-    Op("scatter_add", "shape", (3, 3), tensor.scatter_add, (("axis", ...),), domain="in range", indices=(1,)),
+    Op("sort", "shape", (1, 1), tensor.along_axis("sort"), _LAST, kink="at ties"),
+    Op("take", "shape", (2, 2), tensor.take, _AXIS, domain="in range", indices=(1,)),
+    Op("take_along_axis", "shape", (2, 2), tensor.take_along_axis, _AXIS, domain="in range", indices=(1,)),
+    Op("scatter_add", "shape", (3, 3), tensor.scatter_add, _AXIS, domain="in range", indices=(1,)),
     Op("conv", "contraction", (2, 2), tensor.conv, _WINDOWS),
     Op("matmul", "contraction", (2, 2), _matmul),
     Op("outer", "contraction", (2, 2), linalg.outer),
@@ -460,14 +417,7 @@ _ROWS = (
     _several("eigh", ("w", "v")),
     _several("eig", ("w", "v")),
     _several("slogdet", ("sign", "logabsdet"), domain="invertible"),
-    Op(
-        "cholesky",
-        "linalg",
-        (1, 1),
-        linalg.square("cholesky"),
-        (("upper", False),),
-        domain="positive definite",
-    ),
+    Op("cholesky", "linalg", (1, 1), linalg.square("cholesky"), _UPPER, domain="positive definite"),
     Op("svdvals", "linalg", (1, 1), linalg.svdvals),
     Op("eigvalsh", "linalg", (1, 1), linalg.square("eigvalsh", lambda batch, n: (*batch, n), real=True)),
     Op("eigvals", "linalg", (1, 1), linalg.eigvals),
@@ -477,33 +427,12 @@ _ROWS = (
     Op("det", "linalg", (1, 1), linalg.square("det", lambda batch, n: batch)),
     Op("pinv", "linalg", (1, 1), linalg.pinv, domain="full rank"),
     Op("lstsq", "linalg", (2, 2), linalg.lstsq, domain="full rank"),
-    Op(
-        "matrix_norm",
-        "linalg",
-        (1, 1),
-        linalg.matrix_norm,
-        (("ord", "fro"), ("keepdims", False)),
-        kink="at ties",
-    ),
-    Op(
-        "vector_norm",
-        "linalg",
-        (1, 1),
-        linalg.vector_norm,
-        (("ord", 2), ("axis", None), ("keepdims", False)),
-        kink="at ties",
-    ),
+    Op("matrix_norm", "linalg", (1, 1), linalg.matrix_norm, _MATRIX_NORM, kink="at ties"),
+    Op("vector_norm", "linalg", (1, 1), linalg.vector_norm, _VECTOR_NORM, kink="at ties"),
     Op("matrix_power", "linalg", (1, 1), linalg.matrix_power, (("n", ...),), domain="invertible"),
     Op("expm", "linalg", (1, 1), linalg.square("expm")),
     Op("cofactor", "linalg", (1, None), linalg.cofactor),
-    Op(
-        "divide_by_gaps",
-        "linalg",
-        (3, 3),
-        linalg.divide_by_gaps,
-        (("hollow", False),),
-        domain="nonzero second",
-    ),
+    Op("divide_by_gaps", "linalg", (3, 3), linalg.divide_by_gaps, _HOLLOW, domain="nonzero second"),
 )
 
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}
@@ -536,24 +465,24 @@ def result_type(op: str, types: tuple[Type, ...], params: Params) -> Type:
     """
     row = OPS.get(op)
     if row is None:
-        raise ProgramTypeError(f"unknown op {op!r}; the ops are {', '.join(OPS)}")
+        fail(f"unknown op {op!r}; the ops are {', '.join(OPS)}")
     least, most = row.arity
     if len(types) < least or (most is not None and len(types) > most):
         count = str(least) if least == most else f"at least {least}"
-        raise ProgramTypeError(f"{op} takes {count} arguments, got {len(types)}")
+        fail(f"{op} takes {count} arguments, got {len(types)}")
     known = dict(row.params)
     for name in params:
         if name not in known:
-            raise ProgramTypeError(f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+            fail(f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
     full: dict[str, ParamValue] = {}
     for name, default in row.params:
         if name in params:
             full[name] = params[name]
         elif default is ...:
-            raise ProgramTypeError(f"{op} needs the parameter {name!r}")
+            fail(f"{op} needs the parameter {name!r}")
         else:
             full[name] = default
     for t in types:
         if t.is_stack:
-            raise ProgramTypeError(f"{op} takes arrays, not the stack {t}")
+            fail(f"{op} takes arrays, not the stack {t}")
     return row.rule(types, full)

@@ -13,28 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import (
-    ArrayConst,
-    Assign,
-    Block,
-    Break,
-    Call,
-    Const,
-    Continue,
-    Expr,
-    For,
-    If,
-    Name,
-    Param,
-    ParamValue,
-    Program,
-    Repeat,
-    Return,
-    Stmt,
-    While,
-    own_statements,
-)
 from gradfuzz.programs.language.types import FLOAT
 
 _ANY, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY, _POWER, _ATOM = range(10)
@@ -67,104 +47,104 @@ _LOGIC: dict[str, tuple[str, int, int, int]] = {
 _POSITIONAL_PARAMS = ("shape", "axes", "dtype")
 
 
-def to_text(program: Program) -> str:
+def to_text(program: syntax.Program) -> str:
     """The program as a `def`, ending with a newline."""
     lines = [f"def {program.name}({', '.join(_param(p) for p in program.params)}):"]
     lines.extend(_block(program.body, "    "))
     return "\n".join(lines) + "\n"
 
 
-def expression_text(expr: Expr) -> str:
+def expression_text(expr: syntax.Expr) -> str:
     """An expression as it stands on the right of `=`."""
     return _expr(expr, _ANY)
 
 
-def statement_text(stmt: Stmt) -> str:
+def statement_text(stmt: syntax.Stmt) -> str:
     """The first line of a statement, for messages."""
     return next(_statement(stmt, ""))
 
 
-def own_continue(body: Block) -> Continue | None:
+def own_continue(body: syntax.Block) -> syntax.Continue | None:
     """The first `continue` that belongs to the loop with this body, not to a loop inside it."""
-    return next((stmt for stmt in own_statements(body) if isinstance(stmt, Continue)), None)
+    return next((stmt for stmt in syntax.own_statements(body) if isinstance(stmt, syntax.Continue)), None)
 
 
 # Statements -------------------------------------------------------------------------------------------------
 
 
-def _param(param: Param) -> str:
+def _param(param: syntax.Param) -> str:
     return param.name if param.type == FLOAT else f'{param.name}: "{param.type}"'
 
 
-def _block(body: Block, indent: str) -> Iterator[str]:
+def _block(body: syntax.Block, indent: str) -> Iterator[str]:
     if not body:
         yield f"{indent}pass"
     for stmt in body:
         yield from _statement(stmt, indent)
 
 
-def _statement(stmt: Stmt, indent: str) -> Iterator[str]:
+def _statement(stmt: syntax.Stmt, indent: str) -> Iterator[str]:
     deeper = indent + "    "
     match stmt:
-        case Assign(target, Call("index_update", (Name(base), value, *indices), (("pattern", pattern),))) if (
-            base == target
-        ):
+        case syntax.Assign(
+            target, syntax.Call("index_update", (syntax.Name(base), value, *indices), (("pattern", pattern),))
+        ) if base == target:
             place = _entries(pattern, indices, "{}:{}")
             if place is None:
                 yield f"{indent}{target} = {_expr(stmt.value, _ANY)}"
             else:
                 yield f"{indent}{target}[{', '.join(place) or '()'}] = {_expr(value, _ANY)}"
-        case Assign(target, value):
+        case syntax.Assign(target, value):
             yield f"{indent}{target} = {_expr(value, _ANY)}"
-        case While(condition, body):
+        case syntax.While(condition, body):
             yield f"{indent}while {_while_condition(condition, body)}:"
             yield from _block(body, deeper)
-        case Repeat(body, condition):
+        case syntax.Repeat(body, condition):
             yield f"{indent}while True:"
             if body:
                 yield from _block(body, deeper)
             yield f"{deeper}if {_exit_condition(condition)}:"
             yield f"{deeper}    break"
-        case For(target, count, body):
+        case syntax.For(target, count, body):
             yield f"{indent}for {target} in range({_expr(count, _ANY)}):"
             yield from _block(body, deeper)
-        case If():
+        case syntax.If():
             yield from _branch(stmt, indent, "if")
-        case Break():
+        case syntax.Break():
             yield f"{indent}break"
-        case Continue():
+        case syntax.Continue():
             yield f"{indent}continue"
-        case Return(values):
+        case syntax.Return(values):
             yield f"{indent}return {', '.join(_expr(v, _ANY) for v in values)}"
 
 
-def _branch(stmt: If, indent: str, keyword: str) -> Iterator[str]:
+def _branch(stmt: syntax.If, indent: str, keyword: str) -> Iterator[str]:
     yield f"{indent}{keyword} {_expr(stmt.condition, _ANY, logic=True)}:"
     yield from _block(stmt.body, indent + "    ")
-    if len(stmt.orelse) == 1 and isinstance(stmt.orelse[0], If):
+    if len(stmt.orelse) == 1 and isinstance(stmt.orelse[0], syntax.If):
         yield from _branch(stmt.orelse[0], indent, "elif")
     elif stmt.orelse:
         yield f"{indent}else:"
         yield from _block(stmt.orelse, indent + "    ")
 
 
-def _while_condition(condition: Expr, body: Block) -> str:
+def _while_condition(condition: syntax.Expr, body: syntax.Block) -> str:
     """`while True:` that ends in `if ...: break` would read as a Repeat; `not False` is the same constant and
     does not.
     """
-    if condition == Const(True) and body and own_continue(body) is None:
+    if condition == syntax.Const(True) and body and own_continue(body) is None:
         match body[-1]:
-            case If(_, (Break(),), ()):
+            case syntax.If(_, (syntax.Break(),), ()):
                 return "not False"
     return _expr(condition, _ANY, logic=True)
 
 
-def _exit_condition(condition: Expr) -> str:
+def _exit_condition(condition: syntax.Expr) -> str:
     """The text of `not condition`; a single `not` cancels."""
     match condition:
-        case Call("logical_not", (Call("logical_not") | Const(),)):
+        case syntax.Call("logical_not", (syntax.Call("logical_not") | syntax.Const(),)):
             return "not " + _expr(condition, _NOT, logic=True)
-        case Call("logical_not", (inner,)):
+        case syntax.Call("logical_not", (inner,)):
             return _expr(inner, _ANY, logic=True)
     return f"not {_expr(condition, _NOT, logic=True)}"
 
@@ -172,14 +152,14 @@ def _exit_condition(condition: Expr) -> str:
 # Expressions ------------------------------------------------------------------------------------------------
 
 
-def _expr(expr: Expr, least: int, logic: bool = False) -> str:
+def _expr(expr: syntax.Expr, least: int, logic: bool = False) -> str:
     """The text of `expr`, in brackets where its precedence is below `least`."""
-    if isinstance(expr, Name):
+    if isinstance(expr, syntax.Name):
         return expr.id
-    if isinstance(expr, Const):
+    if isinstance(expr, syntax.Const):
         text = _const(expr)
         return f"({text})" if text[0] == "-" and least > _UNARY else text
-    if isinstance(expr, ArrayConst):
+    if isinstance(expr, syntax.ArrayConst):
         return _array(expr)
     op, args = expr.op, expr.args
     infix = _INFIX.get(op) or (_LOGIC.get(op) if logic else None)
@@ -187,9 +167,9 @@ def _expr(expr: Expr, least: int, logic: bool = False) -> str:
         sign, own, left, right = infix
         inner = logic and op in _LOGIC
         text = f"{_expr(args[0], left, inner)} {sign} {_expr(args[1], right, inner)}"
-    elif op == "negative" and len(args) == 1 and not isinstance(args[0], Const):
+    elif op == "negative" and len(args) == 1 and not isinstance(args[0], syntax.Const):
         own, text = _UNARY, f"-{_expr(args[0], _POWER)}"
-    elif op == "logical_not" and logic and len(args) == 1 and not isinstance(args[0], Const):
+    elif op == "logical_not" and logic and len(args) == 1 and not isinstance(args[0], syntax.Const):
         own, text = _NOT, f"not {_expr(args[0], _NOT, True)}"
     elif op == "integer_pow" and len(args) == 1 and len(expr.params) == 1:
         own, text = _POWER, f"{_expr(args[0], _ATOM)} ** {expr.params[0][1]}"
@@ -198,12 +178,12 @@ def _expr(expr: Expr, least: int, logic: bool = False) -> str:
     return f"({text})" if own < least else text
 
 
-def _is_literal_power(op: str, exponent: Expr) -> bool:
+def _is_literal_power(op: str, exponent: syntax.Expr) -> bool:
     """`x ** 2` means integer_pow, so pow by an int constant keeps its function form."""
-    return op == "pow" and isinstance(exponent, Const) and exponent.dtype == "int"
+    return op == "pow" and isinstance(exponent, syntax.Const) and exponent.dtype == "int"
 
 
-def _call(call: Call) -> str:
+def _call(call: syntax.Call) -> str:
     op, args, params = call.op, call.args, dict(call.params)
     if op == "index" and args:
         entries = _entries(params.get("pattern"), args[1:], "{}:{}")
@@ -232,11 +212,11 @@ def _call(call: Call) -> str:
     return f"{op}({', '.join(parts)}){chosen}"
 
 
-def _same(value: ParamValue, default: object) -> bool:
+def _same(value: syntax.ParamValue, default: object) -> bool:
     return type(value) is type(default) and value == default
 
 
-def _entries(pattern: ParamValue, indices: Sequence[Expr], slices: str) -> list[str] | None:
+def _entries(pattern: syntax.ParamValue, indices: Sequence[syntax.Expr], slices: str) -> list[str] | None:
     """One text per axis of an index pattern; None where the pattern does not fit the arguments."""
     if not isinstance(pattern, tuple) or sum(entry == "at" for entry in pattern) != len(indices):
         return None
@@ -253,14 +233,14 @@ def _entries(pattern: ParamValue, indices: Sequence[Expr], slices: str) -> list[
     return texts
 
 
-def _const(const: Const) -> str:
+def _const(const: syntax.Const) -> str:
     value = const.value
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return repr(value)
 
 
-def _array(array: ArrayConst) -> str:
+def _array(array: syntax.ArrayConst) -> str:
     texts = [_const(v) for v in array.values]
     if not texts:
         shape = "" if array.shape == (0,) else f", shape={array.shape!r}"

@@ -132,19 +132,16 @@ def conv(types: tuple[Type, ...], params: Params) -> Type:
     _reals(types, "conv")
     x, kernel = types
     if x.rank not in (3, 4) or kernel.rank != x.rank:
-        fail(
-            f"conv of {x} and {kernel}: both have the axes (batch, channels, spatial...), with 1 or 2 spatial"
-        )
+        axes = "(batch, channels, spatial...), with 1 or 2 spatial"
+        fail(f"conv of {x} and {kernel}: both have the axes {axes}")
     (batch, channels, *sizes), (outputs, inputs, *window) = x.sizes, kernel.sizes
     if channels != inputs:
         fail(f"conv of {x} and {kernel}: {channels} channels meet a kernel for {inputs}")
     count = len(sizes)
     if 0 in window:
         fail(f"conv with the kernel {kernel}: a kernel has entries along every spatial axis")
-    strides, padding = (
-        strides_of(params["strides"], count, "conv"),
-        padding_of(params["padding"], count, "conv"),
-    )
+    strides = strides_of(params["strides"], count, "conv")
+    padding = padding_of(params["padding"], count, "conv")
     spatial = (places(n, w, s, p, "conv") for n, w, s, p in zip(sizes, window, strides, padding, strict=True))
     return Type("float", (batch, outputs, *spatial))
 
@@ -185,8 +182,6 @@ def take_along_axis(types: tuple[Type, ...], params: Params) -> Type:
     others = [tuple(n for a, n in enumerate(t.shape) if a != axis) for t in (x, indices)]
     shape = broadcast_shapes(*others) if x.rank == indices.rank else None
     if shape is None:
-        fail(
-            f"take_along_axis of {x} by {indices}: but for axis {axis} the shapes must broadcast, axis by"
-            " axis"
-        )
+        rule = f"but for axis {axis} the shapes must broadcast, axis by axis"
+        fail(f"take_along_axis of {x} by {indices}: {rule}")
     return Type(x.dtype, (*shape[:axis], indices.sizes[axis], *shape[axis:]))

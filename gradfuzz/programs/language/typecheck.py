@@ -20,30 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 from gradfuzz.errors import ProgramTypeError
+from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import ALIASES, OPS, result_type
 from gradfuzz.programs.language.printer import expression_text, statement_text
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import (
-    ArrayConst,
-    Assign,
-    Block,
-    Break,
-    Call,
-    Const,
-    Continue,
-    Expr,
-    For,
-    If,
-    Name,
-    Program,
-    Repeat,
-    Return,
-    Stmt,
-    While,
-    walk,
-)
-from gradfuzz.programs.language.types import BOOL, INT, Type, promote
+from gradfuzz.programs.language.types import BOOL, INT, Type, fail, promote
 
 MAX_NESTING = 80
 """How deep statements and expressions may be nested, together. Everything that walks a program is recursive,
@@ -68,16 +50,16 @@ class Typed:
     outputs.
     """
 
-    program: Program
+    program: syntax.Program
     variables: dict[str, Type]
     outputs: tuple[Type, ...]
 
-    def type_of(self, expr: Expr) -> Type:
+    def type_of(self, expr: syntax.Expr) -> Type:
         """The type of an expression of this program."""
         return expression_type(expr, self.variables)
 
 
-def typecheck(program: Program) -> Typed:
+def typecheck(program: syntax.Program) -> Typed:
     """The types of `program`, or `ProgramTypeError` with the line and the reason.
 
     The line is the one in the text that the program was parsed from; for a program made otherwise the message
@@ -86,19 +68,19 @@ def typecheck(program: Program) -> Typed:
     return _typed.get(program)
 
 
-def _checked(program: Program) -> Typed:
+def _checked(program: syntax.Program) -> Typed:
     if nesting(program) > MAX_NESTING:
-        raise ProgramTypeError(f"the program is nested deeper than {MAX_NESTING} levels; use temporaries")
+        fail(f"the program is nested deeper than {MAX_NESTING} levels; use temporaries")
     check_name(program.name, "a program")
     types: dict[str, Type] = {}
     for param in program.params:
         check_name(param.name, "a parameter")
         if param.name in types:
-            raise ProgramTypeError(f"the parameter {param.name} is there twice; give each its own name")
+            fail(f"the parameter {param.name} is there twice; give each its own name")
         _check_entries(param.type, param.name)
         types[param.name] = param.type
-    if not program.body or not isinstance(program.body[-1], Return):
-        raise ProgramTypeError(f"the program {program.name} does not end with return")
+    if not program.body or not isinstance(program.body[-1], syntax.Return):
+        fail(f"the program {program.name} does not end with return")
     _Names(program).check()
     _Types(program, types).settle()
     return Typed(program, types, tuple(_located(v, types, program.result) for v in program.result.values))
@@ -107,17 +89,17 @@ def _checked(program: Program) -> Typed:
 _typed = Recent(_checked, 1024)
 
 
-def expression_type(expr: Expr, variables: Mapping[str, Type]) -> Type:
+def expression_type(expr: syntax.Expr, variables: Mapping[str, Type]) -> Type:
     """The type of `expr` where the names have the types `variables`; `ProgramTypeError` where it has none."""
-    if isinstance(expr, Name):
+    if isinstance(expr, syntax.Name):
         found = variables.get(expr.id)
         if found is None:
-            raise ProgramTypeError(f"{expr.id} is not assigned before it is read", line=expr.line)
+            fail(f"{expr.id} is not assigned before it is read", expr.line)
         return found
-    if isinstance(expr, Const):
+    if isinstance(expr, syntax.Const):
         _check_const(expr)
         return Type(expr.dtype)
-    if isinstance(expr, ArrayConst):
+    if isinstance(expr, syntax.ArrayConst):
         return _array_type(expr)
     types = tuple([expression_type(a, variables) for a in expr.args])
     try:
@@ -146,33 +128,28 @@ def check_name(name: str, what: str, line: int = 0) -> None:
     nothing else.
     """
     if name in RESERVED:
-        raise ProgramTypeError(
-            f"{name} cannot be the name of {what}: it already means something; choose another", line=line
-        )
+        fail(f"{name} cannot be the name of {what}: it already means something; choose another", line)
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("__"):
-        raise ProgramTypeError(
-            f"{name!r} cannot be the name of {what}: use letters a-z, digits and _, no Python keyword, no"
-            " leading __",
-            line=line,
-        )
+        allowed = "letters a-z, digits and _, no Python keyword, no leading __"
+        fail(f"{name!r} cannot be the name of {what}: use {allowed}", line)
 
 
-_INNER: dict[type, Callable[[Any], tuple[Stmt | Expr, ...]]] = {
-    Call: lambda call: call.args,
-    Assign: lambda assign: (assign.value,),
-    While: lambda loop: (loop.condition, *loop.body),
-    Repeat: lambda loop: (loop.condition, *loop.body),
-    For: lambda loop: (loop.count, *loop.body),
-    If: lambda branch: (branch.condition, *branch.body, *branch.orelse),
-    Return: lambda stmt: stmt.values,
+_INNER: dict[type, Callable[[Any], tuple[syntax.Stmt | syntax.Expr, ...]]] = {
+    syntax.Call: lambda call: call.args,
+    syntax.Assign: lambda assign: (assign.value,),
+    syntax.While: lambda loop: (loop.condition, *loop.body),
+    syntax.Repeat: lambda loop: (loop.condition, *loop.body),
+    syntax.For: lambda loop: (loop.count, *loop.body),
+    syntax.If: lambda branch: (branch.condition, *branch.body, *branch.orelse),
+    syntax.Return: lambda stmt: stmt.values,
 }
 """What stands one level deeper."""
 
 
-def nesting(program: Program) -> int:
+def nesting(program: syntax.Program) -> int:
     """The depth of the deepest node; a statement of the program's own body has depth 1."""
     deepest = 0
-    level: list[Stmt | Expr] = [*program.body]
+    level: list[syntax.Stmt | syntax.Expr] = [*program.body]
     while level:
         deepest += 1
         level = [inner for node in level if (parts := _INNER.get(type(node))) for inner in parts(node)]
@@ -182,75 +159,64 @@ def nesting(program: Program) -> int:
 # Values -----------------------------------------------------------------------------------------------------
 
 
-def _check_const(const: Const) -> None:
+def _check_const(const: syntax.Const) -> None:
     if const.dtype == "complex":
-        raise ProgramTypeError(
-            f"the complex constant {const.value}; a program writes complex(re, im)", line=const.line
-        )
+        fail(f"the complex constant {const.value}; a program writes complex(re, im)", const.line)
     if const.dtype == "int" and const.value not in _INT64:
-        raise ProgramTypeError(
-            f"the int {const.value} does not fit 64 bits; write it as a float", line=const.line
-        )
+        fail(f"the int {const.value} does not fit 64 bits; write it as a float", const.line)
 
 
 def _check_entries(t: Type, what: str) -> None:
     sizes = [n for n in t.shape if isinstance(n, int) and not isinstance(n, bool) and n >= 0]
     if len(sizes) != t.rank:
-        raise ProgramTypeError(f"{what} has the shape {t.shape}; sizes are ints >= 0")
+        fail(f"{what} has the shape {t.shape}; sizes are ints >= 0")
     if max(math.prod(sizes), *sizes, 0) > MAX_ENTRIES:
-        raise ProgramTypeError(
-            f"{what} makes {t}, an array of more than {MAX_ENTRIES:,} entries; that is the limit"
-        )
+        fail(f"{what} makes {t}, an array of more than {MAX_ENTRIES:,} entries; that is the limit")
 
 
-def _array_type(array: ArrayConst) -> Type:
+def _array_type(array: syntax.ArrayConst) -> Type:
     result = Type(array.dtype, array.shape)
     try:
         _check_entries(result, "an array constant")
         if len(array.values) != math.prod(array.shape):
-            raise ProgramTypeError(
-                f"an array constant of shape {array.shape} has {len(array.values)} entries"
-            )
+            fail(f"an array constant of shape {array.shape} has {len(array.values)} entries")
         for value in array.values:
             _check_const(value)
             if value.dtype != array.dtype:
-                raise ProgramTypeError(
-                    f"an array constant of dtype {array.dtype} has the entry {value.value!r}"
-                )
+                fail(f"an array constant of dtype {array.dtype} has the entry {value.value!r}")
     except ProgramTypeError as error:
         raise (error if error.line else ProgramTypeError(str(error), line=array.line)) from None
     return result
 
 
-def _check_params(call: Call, types: tuple[Type, ...]) -> None:
+def _check_params(call: syntax.Call, types: tuple[Type, ...]) -> None:
     """What the op table's rules leave open: the form of `params`, and constant indices."""
     names = [name for name, _ in call.params]
     if names != sorted(set(names)):
-        raise ProgramTypeError(f"{call.op} has the parameters {', '.join(names)}: each once, sorted by name")
+        fail(f"{call.op} has the parameters {', '.join(names)}: each once, sorted by name")
     params = dict(call.params)
     if not isinstance(params.get("keepdims", False), bool):
-        raise ProgramTypeError(f"{call.op} with keepdims={params['keepdims']!r}; it is True or False")
+        fail(f"{call.op} with keepdims={params['keepdims']!r}; it is True or False")
     n = params.get("n", 0)
     if call.op == "integer_pow" and n not in _INT64:
-        raise ProgramTypeError(f"integer_pow with n={n}: the exponent does not fit 64 bits")
+        fail(f"integer_pow with n={n}: the exponent does not fit 64 bits")
     axes = params.get("axes")
     if isinstance(axes, tuple) and any(type(a) is not int for a in axes):
-        raise ProgramTypeError(f"{call.op} with axes={axes!r}; axes are ints")
+        fail(f"{call.op} with axes={axes!r}; axes are ints")
     pattern = params.get("pattern")
     if isinstance(pattern, tuple):
         if any(type(n) is not int for entry in pattern if isinstance(entry, tuple) for n in entry[1:]):
-            raise ProgramTypeError(f"{call.op} with {pattern!r}: slice bounds are ints")
+            fail(f"{call.op} with {pattern!r}: slice bounds are ints")
         indices = iter(call.args[1:] if call.op == "index" else call.args[2:])
         for axis, entry in enumerate(pattern):
             index = next(indices) if entry == "at" else None
             size = types[0].shape[axis]
-            if isinstance(index, Const) and size is not None and not 0 <= index.number < size:
-                raise ProgramTypeError(
-                    f"index {index.value} is outside axis {axis} of {types[0]}; it goes from 0 to {size - 1}"
-                )
+            if isinstance(index, syntax.Const) and size is not None and not 0 <= index.number < size:
+                outside = f"index {index.value} is outside axis {axis} of {types[0]}"
+                fail(f"{outside}; it goes from 0 to {size - 1}")
 
 
-def _located(expr: Expr, types: Mapping[str, Type], stmt: Stmt) -> Type:
+def _located(expr: syntax.Expr, types: Mapping[str, Type], stmt: syntax.Stmt) -> Type:
     """`expression_type`, with an error that says where."""
     try:
         return expression_type(expr, types)
@@ -260,9 +226,9 @@ def _located(expr: Expr, types: Mapping[str, Type], stmt: Stmt) -> Type:
         _fail(str(error), stmt)
 
 
-def _fail(message: str, stmt: Stmt, line: int = 0) -> NoReturn:
+def _fail(message: str, stmt: syntax.Stmt, line: int = 0) -> NoReturn:
     line = line or stmt.line
-    raise ProgramTypeError(message if line else f"{message} (in `{statement_text(stmt)}`)", line=line)
+    fail(message if line else f"{message} (in `{statement_text(stmt)}`)", line)
 
 
 # Names and ways ---------------------------------------------------------------------------------------------
@@ -290,63 +256,63 @@ _SKIPPED = "continue in a body-first loop would skip its condition; use if/else,
 class _Names:
     """Definite assignment, loop counters, and where break, continue and return may stand."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: syntax.Program) -> None:
         self.program = program
-        nodes = list(walk(program))
+        nodes = list(syntax.walk(program))
         self.everywhere = {p.name for p in program.params}
-        self.everywhere |= {n.target for n in nodes if isinstance(n, Assign)}
-        self.counters = {n.target for n in nodes if isinstance(n, For)}
+        self.everywhere |= {n.target for n in nodes if isinstance(n, syntax.Assign)}
+        self.counters = {n.target for n in nodes if isinstance(n, syntax.For)}
         self.active: list[str] = []
 
     def check(self) -> None:
         self.block(self.program.body, frozenset(p.name for p in self.program.params), None)
 
-    def block(self, body: Block, known: _Known, loop: _Loop | None) -> _Known:
+    def block(self, body: syntax.Block, known: _Known, loop: _Loop | None) -> _Known:
         for stmt in body:
             if known is None:
                 _fail("this can never run: every way here ends with break or continue; remove it", stmt)
             known = self.statement(stmt, known, loop)
         return known
 
-    def statement(self, stmt: Stmt, known: frozenset[str], loop: _Loop | None) -> _Known:
+    def statement(self, stmt: syntax.Stmt, known: frozenset[str], loop: _Loop | None) -> _Known:
         match stmt:
-            case Assign(target, value):
+            case syntax.Assign(target, value):
                 self.reads(value, known, stmt)
                 self.assignable(target, stmt)
                 return known | {target}
-            case If(condition, body, orelse):
+            case syntax.If(condition, body, orelse):
                 self.reads(condition, known, stmt)
                 return _meet([self.block(body, known, loop), self.block(orelse, known, loop)])
-            case While(condition, body):
+            case syntax.While(condition, body):
                 self.reads(condition, known, stmt)
                 self.block(body, known, _Loop("while"))
                 return known
-            case For(target, count, body):
+            case syntax.For(target, count, body):
                 self.reads(count, known, stmt)
                 self.countable(target, stmt)
                 self.active.append(target)
                 self.block(body, known | {target}, _Loop("for"))
                 self.active.pop()
                 return known
-            case Repeat(body, condition):
+            case syntax.Repeat(body, condition):
                 inner = _Loop("repeat")
                 after = self.block(body, known, inner)
                 if after is None:
                     _fail("the condition of this body-first loop is never reached; write it as `while`", stmt)
                 self.reads(condition, after, stmt)
                 return _meet([after, *inner.breaks])
-            case Break():
+            case syntax.Break():
                 if loop is None:
                     _fail("break outside a loop", stmt)
                 loop.breaks.append(known)
                 return None
-            case Continue():
+            case syntax.Continue():
                 if loop is None:
                     _fail("continue outside a loop", stmt)
                 if loop.kind == "repeat":
                     _fail(_SKIPPED, stmt)
                 return None
-            case Return(values):
+            case syntax.Return(values):
                 if stmt is not self.program.body[-1]:
                     _fail("return is the last statement of the program and stands nowhere else", stmt)
                 if not values:
@@ -355,11 +321,11 @@ class _Names:
                     self.reads(value, known, stmt)
                 return known
 
-    def reads(self, expr: Expr, known: frozenset[str], stmt: Stmt) -> None:
-        if isinstance(expr, Call):
+    def reads(self, expr: syntax.Expr, known: frozenset[str], stmt: syntax.Stmt) -> None:
+        if isinstance(expr, syntax.Call):
             for arg in expr.args:
                 self.reads(arg, known, stmt)
-        elif isinstance(expr, Name) and expr.id not in known:
+        elif isinstance(expr, syntax.Name) and expr.id not in known:
             if expr.id in self.counters:
                 _fail(f"{expr.id} is a loop counter and lives only in its loop", stmt, expr.line)
             elif expr.id in self.everywhere:
@@ -367,21 +333,21 @@ class _Names:
                 _fail(f"{expr.id} {why}", stmt, expr.line)
             _fail(f"{expr.id} is not defined; make it a parameter or assign it first", stmt, expr.line)
 
-    def assignable(self, target: str, stmt: Stmt) -> None:
+    def assignable(self, target: str, stmt: syntax.Stmt) -> None:
         if target in self.active:
             _fail(f"{target} is the loop counter and cannot be assigned in its loop", stmt)
         if target in self.counters:
             _fail(f"{target} is also a loop counter; give the variable another name", stmt)
         self.named(target, "a variable", stmt)
 
-    def countable(self, target: str, stmt: Stmt) -> None:
+    def countable(self, target: str, stmt: syntax.Stmt) -> None:
         if target in self.active:
             _fail(f"{target} is already the counter of an outer loop; use another name", stmt)
         if any(target == p.name for p in self.program.params):
             _fail(f"the loop counter {target} is also a parameter; give it another name", stmt)
         self.named(target, "a loop counter", stmt)
 
-    def named(self, name: str, what: str, stmt: Stmt) -> None:
+    def named(self, name: str, what: str, stmt: syntax.Stmt) -> None:
         try:
             check_name(name, what)
         except ProgramTypeError as error:
@@ -394,7 +360,7 @@ class _Names:
 class _Types:
     """The join of the types assigned to each name, found by going over the program until nothing changes."""
 
-    def __init__(self, program: Program, types: dict[str, Type]) -> None:
+    def __init__(self, program: syntax.Program, types: dict[str, Type]) -> None:
         self.program = program
         self.types = types
         self.params = {p.name for p in program.params}
@@ -409,35 +375,35 @@ class _Types:
             self.changed = False
             self.block(self.program.body)
 
-    def block(self, body: Block) -> None:
+    def block(self, body: syntax.Block) -> None:
         for stmt in body:
             match stmt:
-                case Assign(target, value):
+                case syntax.Assign(target, value):
                     self.assign(target, _located(value, self.types, stmt), stmt)
-                case If(condition, inner, orelse):
+                case syntax.If(condition, inner, orelse):
                     self.decision(condition, stmt)
                     self.block(inner)
                     self.block(orelse)
-                case While(condition, inner):
+                case syntax.While(condition, inner):
                     self.decision(condition, stmt)
                     self.block(inner)
-                case Repeat(inner, condition):
+                case syntax.Repeat(inner, condition):
                     self.block(inner)
                     self.decision(condition, stmt)
-                case For(target, count, inner):
+                case syntax.For(target, count, inner):
                     t = _located(count, self.types, stmt)
                     if t != INT:
                         _fail(f"range takes an int, not {expression_text(count)}, which is {t}", stmt)
                     self.types[target] = INT
                     self.block(inner)
 
-    def decision(self, condition: Expr, stmt: Stmt) -> None:
+    def decision(self, condition: syntax.Expr, stmt: syntax.Stmt) -> None:
         t = _located(condition, self.types, stmt)
         if t != BOOL:
             text = expression_text(condition)
             _fail(f"a condition is a bool, not {text}, which is {t}; compare it with something", stmt)
 
-    def assign(self, target: str, new: Type, stmt: Stmt) -> None:
+    def assign(self, target: str, new: Type, stmt: syntax.Stmt) -> None:
         old = self.types.setdefault(target, new)
         if old == new:
             return

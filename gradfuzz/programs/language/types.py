@@ -75,9 +75,9 @@ class Type:
         return f"{self.dtype}[{', '.join('n' if n is None else str(n) for n in self.shape)}]"
 
 
-def fail(message: str) -> NoReturn:
+def fail(message: str, line: int = 0) -> NoReturn:
     """`ProgramTypeError`: what the rules of types say where operands or parameters do not fit."""
-    raise ProgramTypeError(message)
+    raise ProgramTypeError(message, line=line)
 
 
 FLOAT = Type("float")

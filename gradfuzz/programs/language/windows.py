@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language.syntax import ParamValue
 from gradfuzz.programs.language.types import fail
 
@@ -15,11 +14,10 @@ def _is_size(n: ParamValue, least: int) -> bool:
 
 def sizes_of(value: ParamValue, count: int, op: str, what: str) -> tuple[int, ...]:
     """`value` as `count` positive ints; `ProgramTypeError` for anything else."""
-    if isinstance(value, tuple) and len(value) == count and all(_is_size(n, 1) for n in value):
-        return tuple(n for n in value if isinstance(n, int))
-    raise ProgramTypeError(
-        f"{op} takes {what} as a tuple of {count} ints >= 1, one per axis that it slides over, not {value!r}"
-    )
+    if not (isinstance(value, tuple) and len(value) == count and all(_is_size(n, 1) for n in value)):
+        per = f"{count} ints >= 1, one per axis that it slides over"
+        fail(f"{op} takes {what} as a tuple of {per}, not {value!r}")
+    return tuple(n for n in value if isinstance(n, int))
 
 
 def strides_of(strides: ParamValue, count: int, op: str = "a window") -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language.ops import ALIASES, OPS
 from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Name, ParamValue, walk
 from gradfuzz.programs.language.typecheck import MAX_NESTING, RESERVED, expression_type
-from gradfuzz.programs.language.types import DType, Type
+from gradfuzz.programs.language.types import DType, Type, fail
 from gradfuzz.programs.text.reading import refuse, source, syntax_error
 
 _BINARY: dict[type[ast.operator], str] = {
@@ -108,10 +108,8 @@ def _static(node: ast.expr, depth: int = 0) -> ParamValue:
         return tuple(_static(e, depth + 1) for e in node.elts)
     if isinstance(node, ast.Name) and node.id in ("float", "complex", "int", "bool"):
         return node.id
-    raise syntax_error(
-        node,
-        f"`{source(node)}` is not static: an axis, shape or exponent is written out, as 0, (2, 3) or None",
-    )
+    static = "an axis, shape or exponent is written out, as 0, (2, 3) or None"
+    raise syntax_error(node, f"`{source(node)}` is not static: {static}")
 
 
 class Expressions:
@@ -156,16 +154,15 @@ class Expressions:
                 if id in RESERVED:
                     refuse(node, f"{id} is not a value here; call it, or use another name")
                 return Name(id, line)
-            case ast.UnaryOp(op, operand):
-                return self._unary(node, op, operand)
+            case ast.UnaryOp(sign, operand):
+                return self._unary(node, sign, operand)
             case ast.BinOp(left, ast.Pow(), right):
                 return self.power(self.expression(left), right, line)
             case ast.BinOp(left, operator, right):
-                return Call(
-                    self.operator(node, operator), (self.expression(left), self.expression(right)), (), line
-                )
-            case ast.BoolOp(op, values):
-                name = "logical_and" if isinstance(op, ast.And) else "logical_or"
+                op = self.operator(node, operator)
+                return Call(op, (self.expression(left), self.expression(right)), (), line)
+            case ast.BoolOp(connective, values):
+                name = "logical_and" if isinstance(connective, ast.And) else "logical_or"
                 return self._fold(name, [self.expression(v) for v in values], line)
             case ast.Compare():
                 return self._comparison(node)
@@ -252,11 +249,8 @@ class Expressions:
         """Which result `function(...)[place]` is."""
         parts, number = self._parts(function), _int_literal(place)
         if number is None or not -len(parts) <= number < len(parts):
-            refuse(
-                place,
-                f"{function}(...)[{source(place)}]: {function} returns {', '.join(parts)}; write"
-                f" {function}(...)[0]",
-            )
+            returned = f"{function} returns {', '.join(parts)}; write {function}(...)[0]"
+            refuse(place, f"{function}(...)[{source(place)}]: {returned}")
         return number % len(parts)
 
     def _call(self, node: ast.Call, part: int | None = None) -> Expr:
@@ -329,12 +323,11 @@ class Expressions:
         name = source(node.func)
         given = self._arguments(node, *(("shape", "value") if name == "full" else ("shape",)))
         shape = _static(given["shape"])
-        value: Expr = (
-            self.expression(given["value"]) if name == "full" else Const(float(name == "ones"), node.lineno)
-        )
-        return call(
-            "broadcast_to", value, line=node.lineno, shape=shape if isinstance(shape, tuple) else (shape,)
-        )
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        value: Expr = Const(float(name == "ones"), node.lineno)
+        if name == "full":
+            value = self.expression(given["value"])
+        return call("broadcast_to", value, line=node.lineno, shape=shape)
 
     def _array(self, node: ast.Call) -> Expr:
         """array([[1.0, 2.0], [3.0, 4.0]]); an empty one may need its shape and dtype: array([], shape=(0, 3),
@@ -345,12 +338,8 @@ class Expressions:
         shape = self._nested(given["entries"], entries)
         if "shape" in given:
             wanted = _static(given["shape"])
-            if (
-                entries
-                or not isinstance(wanted, tuple)
-                or not all(type(n) is int and n >= 0 for n in wanted)
-                or 0 not in wanted
-            ):
+            wanted = wanted if isinstance(wanted, tuple) else ()
+            if entries or 0 not in wanted or not all(type(n) is int and n >= 0 for n in wanted):
                 refuse(node, "only an empty array is given its shape, as in array([], shape=(0, 3))")
             shape = tuple(n for n in wanted if isinstance(n, int))
         dtypes = {e.dtype for e in entries}
@@ -358,16 +347,13 @@ class Expressions:
         if "bool" in dtypes and len(dtypes) > 1:
             refuse(node, "an array constant of bools and numbers; make them one dtype")
         if "dtype" in given:
+            wider = "float" if dtype == "int" else dtype
             match _static(given["dtype"]):
-                case ("float" | "int" | "bool") as other if (
-                    not entries or other == dtype or (dtype, other) == ("int", "float")
-                ):
+                case ("float" | "int" | "bool") as other if not entries or other in (dtype, wider):
                     dtype = other
                 case other:
-                    refuse(
-                        node,
-                        f"an array of {dtype} entries with dtype {other}; write the entries in that dtype",
-                    )
+                    mixed = f"an array of {dtype} entries with dtype {other}"
+                    refuse(node, f"{mixed}; write the entries in that dtype")
         if dtype == "float":
             entries = [Const(float(e.number), e.line) for e in entries]
         return ArrayConst(dtype, shape, tuple(entries), node.lineno)
@@ -377,9 +363,8 @@ class Expressions:
         if not isinstance(node, (ast.List, ast.Tuple)):
             entry = self.expression(node)
             if not isinstance(entry, Const):
-                refuse(
-                    node, f"array([...]) holds constants, not `{source(node)}`; use stack([...]) for values"
-                )
+                what = source(node)
+                refuse(node, f"array([...]) holds constants, not `{what}`; use stack([...]) for values")
             entries.append(entry)
             return ()
         self.depth += 1
@@ -392,11 +377,8 @@ class Expressions:
         return (len(node.elts), *(shapes.pop() if shapes else ()))
 
     def _slice(self, node: ast.Call) -> Expr:
-        refuse(
-            node,
-            "slice(start, stop) stands only in index_update(array, value, ...); elsewhere write"
-            " array[start:stop]",
-        )
+        place = "index_update(array, value, ...)"
+        refuse(node, f"slice(start, stop) stands only in {place}; elsewhere write array[start:stop]")
 
     def _range(self, node: ast.Call) -> Expr:
         refuse(node, "range stands only in `for i in range(n)`")
@@ -408,11 +390,8 @@ class Expressions:
         updating = source(node.func) == "index_update"
         least = 2 if updating else 1
         if node.keywords or len(node.args) < least:
-            written = (
-                "index_update(array, value, i, slice(start, stop), ...)"
-                if updating
-                else "array[i, start:stop]"
-            )
+            update = "index_update(array, value, i, slice(start, stop), ...)"
+            written = update if updating else "array[i, start:stop]"
             refuse(node, f"`{source(node)}`: write {written}")
         base, *value = [self.expression(a) for a in node.args[:least]]
         entries: list[ast.expr] = []
@@ -435,9 +414,7 @@ class Expressions:
         except ProgramTypeError as error:
             raise (error if error.line else ProgramTypeError(str(error), line=node.lineno)) from None
         if len(entries) > t.rank:
-            raise ProgramTypeError(
-                f"{len(entries)} indices on {t}, which has {t.rank} axes", line=node.lineno
-            )
+            fail(f"{len(entries)} indices on {t}, which has {t.rank} axes", node.lineno)
         pattern: list[ParamValue] = []
         indices: list[Expr] = []
         for axis, size in enumerate(t.shape):
@@ -459,7 +436,7 @@ class Expressions:
         if number is None or number >= 0:
             return self.expression(node)
         if number < -size:
-            raise ProgramTypeError(f"index {number} is outside axis {axis} of {t}", line=node.lineno)
+            fail(f"index {number} is outside axis {axis} of {t}", node.lineno)
         return Const(number + size, node.lineno)
 
     def _bounds(self, node: ast.Slice, axis: int, size: int, t: Type) -> ParamValue:
@@ -473,9 +450,7 @@ class Expressions:
             bounds.append(number + size if number < 0 else number)
         start, stop = bounds
         if not 0 <= start <= stop <= size:
-            raise ProgramTypeError(
-                f"the slice `{source(node)}` is outside axis {axis} of {t}", line=node.lineno
-            )
+            fail(f"the slice `{source(node)}` is outside axis {axis} of {t}", node.lineno)
         return ("slice", start, stop)
 
     _special: ClassVar[dict[str, Callable[[Expressions, ast.Call], Expr]]] = {

@@ -27,28 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradfuzz.errors import ProgramError, ProgramSyntaxError
+from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import (
-    ArrayConst,
-    Assign,
-    Block,
-    Break,
-    Call,
-    Const,
-    Continue,
-    Expr,
-    For,
-    If,
-    Name,
-    Param,
-    ParamValue,
-    Program,
-    Repeat,
-    Return,
-    Stmt,
-    While,
-)
 from gradfuzz.programs.language.typecheck import MAX_ENTRIES, MAX_NESTING, check_name
 from gradfuzz.programs.language.types import DType
 from gradfuzz.programs.text.parse import parse_type
@@ -58,6 +39,7 @@ VERSION = 1
 
 Json = Any
 """What `json.loads` returns."""
+Fields = Mapping[str, Json]
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0.0": -0.0}
 _DTYPES: tuple[DType, ...] = ("float", "int", "bool")
@@ -97,9 +79,8 @@ def encode_array(array: npt.ArrayLike) -> dict[str, Json]:
     """
     a = np.asarray(array)
     if a.dtype.name not in _ARRAYS:
-        raise ProgramSyntaxError(
-            f"an array of dtype {a.dtype.name} has no JSON form; the dtypes are {', '.join(_ARRAYS)}"
-        )
+        known = ", ".join(_ARRAYS)
+        raise ProgramSyntaxError(f"an array of dtype {a.dtype.name} has no JSON form; the dtypes are {known}")
     values: list[Json] = a.ravel().tolist()
     if is_float(a.dtype):
         values = [encode_float(v) for v in values]
@@ -144,21 +125,17 @@ def _decode_entry(value: Json, dtype: np.dtype[Any]) -> Json:
 # Writing ----------------------------------------------------------------------------------------------------
 
 
-def to_json(program: Program) -> dict[str, Json]:
+def to_json(program: syntax.Program) -> dict[str, Json]:
     """The program as data for `json.dumps`."""
-    return {
-        "gradfuzz": VERSION,
-        "name": program.name,
-        "params": [[p.name, str(p.type)] for p in program.params],
-        "body": _write_block(program.body),
-    }
+    params, body = [[p.name, str(p.type)] for p in program.params], _write_block(program.body)
+    return {"gradfuzz": VERSION, "name": program.name, "params": params, "body": body}
 
 
-def _write_block(body: Block) -> list[Json]:
+def _write_block(body: syntax.Block) -> list[Json]:
     return [_write_statement(s) for s in body]
 
 
-def _write_statement(stmt: Stmt) -> Json:
+def _write_statement(stmt: syntax.Stmt) -> Json:
     word = _WORDS.get(type(stmt))
     if word is not None:
         return word
@@ -166,33 +143,33 @@ def _write_statement(stmt: Stmt) -> Json:
     return {name: _WRITERS[what](getattr(stmt, attribute)) for name, attribute, what in fields}
 
 
-def _write_const(const: Const) -> Json:
+def _write_const(const: syntax.Const) -> Json:
     return encode_float(const.number) if const.dtype == "float" else const.number
 
 
-def _write(expr: Expr) -> Json:
+def _write(expr: syntax.Expr) -> Json:
     match expr:
-        case Name(id):
+        case syntax.Name(id):
             return id
-        case Const():
+        case syntax.Const():
             return {expr.dtype: _write_const(expr)}
-        case ArrayConst(dtype, shape, values):
+        case syntax.ArrayConst(dtype, shape, values):
             return {"array": dtype, "shape": list(shape), "values": [_write_const(v) for v in values]}
-        case Call(op, args, params):
+        case syntax.Call(op, args, params):
             data: dict[str, Json] = {"op": op, "args": [_write(a) for a in args]}
             if params:
                 data["params"] = {name: _write_param(value) for name, value in params}
             return data
 
 
-def _write_param(value: ParamValue) -> Json:
+def _write_param(value: syntax.ParamValue) -> Json:
     return [_write_param(v) for v in value] if isinstance(value, tuple) else value
 
 
 # Reading ----------------------------------------------------------------------------------------------------
 
 
-def from_json(data: object) -> Program:
+def from_json(data: object) -> syntax.Program:
     """The program that `to_json` wrote, or `ProgramSyntaxError` with the place and the reason.
 
     The data may come from anywhere. What is checked is the form; whether names and types fit is `typecheck`'s
@@ -202,19 +179,19 @@ def from_json(data: object) -> Program:
     if type(fields["gradfuzz"]) is not int or fields["gradfuzz"] != VERSION:
         version = _short(fields["gradfuzz"])
         _fail("gradfuzz", f"version {version} of the form cannot be read; this is version {VERSION}")
-    params: list[Param] = []
+    params: list[syntax.Param] = []
     for k, entry in enumerate(_list(fields["params"], "params")):
         match entry:
             case [str(name), str(text)]:
                 _name(name, f"params[{k}]")
                 try:
-                    params.append(Param(name, parse_type(text)))
+                    params.append(syntax.Param(name, parse_type(text)))
                 except ProgramSyntaxError as error:
                     _fail(f"params[{k}]", str(error))
             case _:
                 _fail(f"params[{k}]", f"{_short(entry)} is no parameter; it is [name, type]")
     name = _name(fields["name"], "name")
-    return Program(name, tuple(params), _read_block(fields["body"], "body", 1))
+    return syntax.Program(name, tuple(params), _read_block(fields["body"], "body", 1))
 
 
 def _short(data: Json) -> str:
@@ -229,9 +206,7 @@ def _fail(path: str, message: str) -> NoReturn:
     raise ProgramSyntaxError(f"{path}: {message}")
 
 
-def _fields(
-    data: Json, path: str, required: Sequence[str], optional: Sequence[str] = ()
-) -> Mapping[str, Json]:
+def _fields(data: Json, path: str, required: Sequence[str], optional: Sequence[str] = ()) -> Fields:
     if not isinstance(data, Mapping):
         _fail(path, f"{_short(data)} is no object; it has the fields {', '.join(required)}")
     for name in required:
@@ -241,7 +216,7 @@ def _fields(
         if name not in required and name not in optional:
             known = ", ".join([*required, *optional])
             _fail(path, f"the field {_short(name)} is unknown; the fields are {known}")
-    return cast(Mapping[str, Json], data)
+    return cast(Fields, data)
 
 
 def _list(data: Json, path: str) -> list[Json]:
@@ -273,16 +248,16 @@ def _deeper(path: str, depth: int) -> int:
     return depth + 1
 
 
-def _read_block(data: Json, path: str, depth: int) -> Block:
+def _read_block(data: Json, path: str, depth: int) -> syntax.Block:
     return tuple([_read_statement(s, f"{path}[{k}]", depth) for k, s in enumerate(_list(data, path))])
 
 
-def _read_statement(data: Json, path: str, depth: int) -> Stmt:
+def _read_statement(data: Json, path: str, depth: int) -> syntax.Stmt:
     inner = _deeper(path, depth)
     if data == "break":
-        return Break()
+        return syntax.Break()
     if data == "continue":
-        return Continue()
+        return syntax.Continue()
     first = next((k for k in _STATEMENTS if k in data), None) if isinstance(data, Mapping) else None
     if first is None:
         words = "assign, while, repeat, for, if or return, or is 'break' or 'continue'"
@@ -290,7 +265,7 @@ def _read_statement(data: Json, path: str, depth: int) -> Stmt:
     kind, *fields = _STATEMENTS[first]
     optional = [name for name, _, _ in fields if name == "else"]
     given = _fields(data, path, [name for name, _, _ in fields if name not in optional], optional)
-    stmt: Stmt = kind(
+    stmt: syntax.Stmt = kind(
         **{
             attribute: _READERS[what](given[name], f"{path}.{name}", inner)
             for name, attribute, what in fields
@@ -300,29 +275,29 @@ def _read_statement(data: Json, path: str, depth: int) -> Stmt:
     return stmt
 
 
-def _read_list(data: Json, path: str, depth: int) -> tuple[Expr, ...]:
+def _read_list(data: Json, path: str, depth: int) -> tuple[syntax.Expr, ...]:
     return tuple([_read(value, f"{path}[{k}]", depth) for k, value in enumerate(_list(data, path))])
 
 
-def _read_const(data: Json, dtype: DType, path: str) -> Const:
+def _read_const(data: Json, dtype: DType, path: str) -> syntax.Const:
     if dtype == "float":
         try:
-            return Const(decode_float(data))
+            return syntax.Const(decode_float(data))
         except ProgramSyntaxError as error:
             _fail(path, str(error))
     if dtype == "int":
         if type(data) is int and -(2**63) <= data < 2**63:
-            return Const(data)
+            return syntax.Const(data)
         _fail(path, f"{_short(data)} is no 64-bit int")
     if isinstance(data, bool):
-        return Const(data)
+        return syntax.Const(data)
     _fail(path, f"{_short(data)} is no bool")
 
 
-def _read(data: Json, path: str, depth: int) -> Expr:
+def _read(data: Json, path: str, depth: int) -> syntax.Expr:
     inner = _deeper(path, depth)
     if isinstance(data, str):
-        return Name(_name(data, path))
+        return syntax.Name(_name(data, path))
     if isinstance(data, Mapping):
         if "op" in data:
             return _read_call(data, path, inner)
@@ -334,7 +309,7 @@ def _read(data: Json, path: str, depth: int) -> Expr:
     _fail(path, f"{_short(data)} is no expression; it is a name or has one of float, int, bool, array, op")
 
 
-def _read_array(data: Json, path: str) -> ArrayConst:
+def _read_array(data: Json, path: str) -> syntax.ArrayConst:
     f = _fields(data, path, ("array", "shape", "values"))
     dtype = next((d for d in _DTYPES if d == f["array"]), None)
     if dtype is None:
@@ -343,10 +318,10 @@ def _read_array(data: Json, path: str) -> ArrayConst:
     if len(values) != math.prod(shape):
         _fail(f"{path}.values", f"{len(values)} entries do not fill the shape {shape}")
     entries = [_read_const(v, dtype, f"{path}.values[{k}]") for k, v in enumerate(values)]
-    return ArrayConst(dtype, shape, tuple(entries))
+    return syntax.ArrayConst(dtype, shape, tuple(entries))
 
 
-def _read_call(data: Json, path: str, depth: int) -> Call:
+def _read_call(data: Json, path: str, depth: int) -> syntax.Call:
     f = _fields(data, path, ("op", "args"), ("params",))
     op = f["op"]
     if not isinstance(op, str) or op not in OPS:
@@ -361,10 +336,10 @@ def _read_call(data: Json, path: str, depth: int) -> Call:
             others = ", ".join(known) or "none"
             _fail(f"{path}.params", f"{op} has no parameter {_short(name)}; it has {others}")
     params = tuple([(name, _read_param(given[name], f"{path}.params.{name}", 0)) for name in sorted(given)])
-    return Call(op, args, params)
+    return syntax.Call(op, args, params)
 
 
-def _read_param(data: Json, path: str, depth: int) -> ParamValue:
+def _read_param(data: Json, path: str, depth: int) -> syntax.ParamValue:
     if data is None or isinstance(data, (bool, str)):
         return data
     if type(data) is int and -(2**63) <= data < 2**63:
@@ -375,14 +350,14 @@ def _read_param(data: Json, path: str, depth: int) -> ParamValue:
     _fail(path, f"{_short(data)} is no static parameter; it is {wanted}")
 
 
-_WORDS: dict[type[Stmt], str] = {Break: "break", Continue: "continue"}
+_WORDS: dict[type[syntax.Stmt], str] = {syntax.Break: "break", syntax.Continue: "continue"}
 _STATEMENTS: dict[str, tuple[Any, ...]] = {
-    "assign": (Assign, ("assign", "target", "name"), ("value", "value", "expr")),
-    "repeat": (Repeat, ("repeat", "body", "block"), ("while", "condition", "expr")),
-    "while": (While, ("while", "condition", "expr"), ("body", "body", "block")),
-    "for": (For, ("for", "target", "name"), ("count", "count", "expr"), ("body", "body", "block")),
-    "if": (If, ("if", "condition", "expr"), ("then", "body", "block"), ("else", "orelse", "block")),
-    "return": (Return, ("return", "values", "list")),
+    "assign": (syntax.Assign, ("assign", "target", "name"), ("value", "value", "expr")),
+    "repeat": (syntax.Repeat, ("repeat", "body", "block"), ("while", "condition", "expr")),
+    "while": (syntax.While, ("while", "condition", "expr"), ("body", "body", "block")),
+    "for": (syntax.For, ("for", "target", "name"), ("count", "count", "expr"), ("body", "body", "block")),
+    "if": (syntax.If, ("if", "condition", "expr"), ("then", "body", "block"), ("else", "orelse", "block")),
+    "return": (syntax.Return, ("return", "values", "list")),
 }
 """By the field that tells it: each statement, and its fields as (name, attribute, what it holds)."""
 _WRITERS: dict[str, Callable[[Any], Json]] = {

@@ -7,23 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from gradfuzz.errors import ProgramSyntaxError, ProgramTypeError
+from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.printer import own_continue
-from gradfuzz.programs.language.syntax import (
-    Assign,
-    Block,
-    Call,
-    Const,
-    Expr,
-    For,
-    Name,
-    Param,
-    Program,
-    Repeat,
-    Return,
-    Stmt,
-    While,
-    walk,
-)
 from gradfuzz.programs.language.typecheck import RESERVED, typecheck
 from gradfuzz.programs.language.types import FLOAT, INT, Type, broadcast_shapes
 from gradfuzz.programs.text.expressions import call
@@ -42,7 +27,7 @@ def loop_program(
     params: Mapping[str, Type] | None = None,
     condition: str | None = None,
     name: str = "f",
-) -> Program:
+) -> syntax.Program:
     """A loop around a bare body: `loop_program("acc*x")` is `acc = 1.0`, `for i in range(3): acc = acc * x`,
     `return acc`.
 
@@ -74,9 +59,8 @@ def loop_program(
     except RecursionError:
         raise too_deep() from None
     loops = _loop(loop, block, count, again, counting)
-    program = Program(
-        name, tuple(Param(n, t) for n, t in types.items()), (*initial, *loops, Return((Name(_CARRY),)))
-    )
+    inputs = tuple(syntax.Param(n, t) for n, t in types.items())
+    program = syntax.Program(name, inputs, (*initial, *loops, syntax.Return((syntax.Name(_CARRY),))))
     typecheck(shallow(program))
     return program
 
@@ -183,35 +167,31 @@ def _params(
             refuse(0, f"the first value of {carry} is given, but the body does not use {carry}")
         if carry in given:
             refuse(0, f"{carry} is both a parameter and given a first value; keep one of the two")
-    reserved = RESERVED | {_COUNTER}
+    params = free - RESERVED - {_COUNTER} | given.keys()
     order = [name for node in (*statements, *tests, *starts.values()) for name, _ in _occurrences(node)]
-    return {
-        n: given.get(n, FLOAT)
-        for n in dict.fromkeys([*order, *given])
-        if n in given or (n in free and n not in reserved)
-    }
+    return {n: given.get(n, FLOAT) for n in dict.fromkeys([*order, *given]) if n in params}
 
 
-def _count(trips: int | str | None, types: dict[str, Type], loop: str) -> Expr:
+def _count(trips: int | str | None, types: dict[str, Type], loop: str) -> syntax.Expr:
     """The trip count as an expression; a named one becomes an int parameter."""
     if isinstance(trips, str):
         if trips in (_CARRY, _COUNTER) or types.get(trips, INT) not in (INT, FLOAT):
             refuse(0, f"{trips} cannot be the trip count; name an int parameter, such as n")
         types[trips] = INT
-        return Name(trips)
+        return syntax.Name(trips)
     if trips is None or trips < 0:
         refuse(0, f"{trips} trips; give a number >= 0, the name of an int parameter, or a condition")
     if trips == 0 and loop == "repeat":
         refuse(0, "0 trips of a body-first loop, which runs at least once; use a while or for loop")
-    return Const(trips)
+    return syntax.Const(trips)
 
 
 def _initial(
     starts: Mapping[str, ast.expr], statements: list[ast.stmt], types: Mapping[str, Type]
-) -> tuple[list[Assign], dict[str, Type]]:
+) -> tuple[list[syntax.Assign], dict[str, Type]]:
     """The assignments before the loop, and the types of the carries in it."""
     before = Statements(types)
-    first: dict[str, Expr] = {}
+    first: dict[str, syntax.Expr] = {}
     for carry, start in starts.items():
         first[carry] = before.expression(start)
         before.types[carry] = before.type_of(first[carry])
@@ -219,22 +199,22 @@ def _initial(
     for _ in range(8):  # each round that changes something adds an axis or widens one
         inside = Statements({**types, **carries, _COUNTER: INT})
         grown = dict(carries)
-        for node in walk(inside.block(statements)):
-            if isinstance(node, Assign) and node.target in grown:
+        for node in syntax.walk(inside.block(statements)):
+            if isinstance(node, syntax.Assign) and node.target in grown:
                 grown[node.target] = _grown(grown[node.target], node.value, inside)
         if grown == carries:
             break
         carries = grown
-    assigns: list[Assign] = []
+    assigns: list[syntax.Assign] = []
     for carry, value in first.items():
         shape = carries[carry].shape
         if before.types[carry].shape != shape:
             value = call("broadcast_to", value, shape=shape)
-        assigns.append(Assign(carry, value))
+        assigns.append(syntax.Assign(carry, value))
     return assigns, carries
 
 
-def _grown(t: Type, value: Expr, converter: Statements) -> Type:
+def _grown(t: Type, value: syntax.Expr, converter: Statements) -> Type:
     """`t` with the shape that holds `value` as well; left alone where that is impossible, for `typecheck` to
     explain.
     """
@@ -245,20 +225,22 @@ def _grown(t: Type, value: Expr, converter: Statements) -> Type:
     return t if shape is None else Type(t.dtype, shape)
 
 
-def _loop(form: str, body: Block, count: Expr | None, again: Expr | None, counting: bool) -> list[Stmt]:
+def _loop(
+    form: str, body: syntax.Block, count: syntax.Expr | None, again: syntax.Expr | None, counting: bool
+) -> list[syntax.Stmt]:
     """The loop, with its counter where it has one."""
-    counter = Name(_COUNTER)
+    counter = syntax.Name(_COUNTER)
     if form == "for":
         if count is None:
             refuse(0, "a for loop has a trip count and no condition; choose loop 'while' or 'repeat'")
-        return [For(_COUNTER, count, body)]
+        return [syntax.For(_COUNTER, count, body)]
     skipping = own_continue(body)
     if counting:
         if skipping is not None and form == "while":
             refuse(skipping.line, "continue would skip the counter; choose loop 'for', or use if/else")
-        body = (*body, Assign(_COUNTER, Call("add", (counter, Const(1)))))
+        body = (*body, syntax.Assign(_COUNTER, syntax.Call("add", (counter, syntax.Const(1)))))
     if again is None:
         assert count is not None, "without a condition there is a count"
-        again = Call("less", (counter, count))
-    looped: Stmt = While(again, body) if form == "while" else Repeat(body, again)
-    return [Assign(_COUNTER, Const(0)), looped] if counting else [looped]
+        again = syntax.Call("less", (counter, count))
+    looped: syntax.Stmt = syntax.While(again, body) if form == "while" else syntax.Repeat(body, again)
+    return [syntax.Assign(_COUNTER, syntax.Const(0)), looped] if counting else [looped]

@@ -48,14 +48,15 @@ def parse(text: str) -> Program:
         raise too_deep() from None
 
 
+_NO_TYPE = "is no type; a type is float, complex, int or bool, with sizes as in"
+
+
 def parse_type(text: str) -> Type:
     """The type that an annotation writes: "float", "float[3]", "int", "bool[2, 3]"."""
     match read(text).body:
         case [ast.Expr(value)]:
             return _annotation(value)
-    raise ProgramSyntaxError(
-        f"{text!r} is no type; a type is float, complex, int or bool, with sizes as in float[2, 3]"
-    )
+    raise ProgramSyntaxError(f"{text!r} {_NO_TYPE} float[2, 3]")
 
 
 # Definition -------------------------------------------------------------------------------------------------
@@ -64,11 +65,10 @@ _DTYPES: dict[str, DType] = {"float": "float", "complex": "complex", "int": "int
 
 
 def _is_docstring(stmt: ast.stmt) -> bool:
-    return (
-        isinstance(stmt, ast.Expr)
-        and isinstance(stmt.value, ast.Constant)
-        and isinstance(stmt.value.value, str)
-    )
+    match stmt:
+        case ast.Expr(ast.Constant(str())):
+            return True
+    return False
 
 
 def _definition(node: ast.FunctionDef) -> Program:
@@ -98,10 +98,7 @@ def _annotation(node: ast.expr) -> Type:
     found = _written(node) if quoted is None else _quoted(quoted)
     if found is None:
         text = source(node) if quoted is None else source(node)[1:-1]
-        refuse(
-            node,
-            f'`{text}` is no type; a type is float, complex, int or bool, with sizes as in "float[2, 3]"',
-        )
+        refuse(node, f'`{text}` {_NO_TYPE} "float[2, 3]"')
     return found
 
 

@@ -6,21 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from gradfuzz.errors import ProgramSyntaxError, ProgramTypeError
-from gradfuzz.programs.language.syntax import (
-    Assign,
-    Block,
-    Break,
-    Call,
-    Continue,
-    Expr,
-    For,
-    If,
-    Name,
-    Repeat,
-    Return,
-    Stmt,
-    While,
-)
+from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.typecheck import MAX_NESTING
 from gradfuzz.programs.language.types import INT
 from gradfuzz.programs.text.expressions import Expressions
@@ -48,21 +34,13 @@ _INSTEAD: dict[type[ast.AST], str] = {
 class Statements(Expressions):
     """Converts statements, in order, and keeps the types of the names assigned so far."""
 
-    def block(self, body: Sequence[ast.stmt]) -> Block:
+    def block(self, body: Sequence[ast.stmt]) -> syntax.Block:
         """The statements that `body` writes; `pass` and docstrings vanish."""
         self.depth += 1
         if self.depth > MAX_NESTING:
-            refuse(
-                body[0] if body else ast.Pass(), f"nested deeper than {MAX_NESTING} levels; use temporaries"
-            )
-        result = tuple(
-            [
-                self.statement(s)
-                for line in body
-                if not isinstance(line, ast.Pass)
-                for s in self._unpacked(line)
-            ]
-        )
+            refuse(body[0] if body else 0, f"nested deeper than {MAX_NESTING} levels; use temporaries")
+        written = [line for line in body if not isinstance(line, ast.Pass)]
+        result = tuple([self.statement(s) for line in written for s in self._unpacked(line)])
         self.depth -= 1
         return result
 
@@ -71,135 +49,117 @@ class Statements(Expressions):
         nothing.
         """
         match node:
-            case ast.Assign([ast.Tuple(targets)], ast.Call(ast.Name(function)) as value) if self._parts(
-                function
-            ):
-                parts = self._parts(function)
+            case ast.Assign([ast.Tuple(targets)], ast.Call(ast.Name(op)) as value) if self._parts(op):
+                parts = ", ".join(self._parts(op))
                 names = [t.id for t in targets if isinstance(t, ast.Name)]
-                if len(names) != len(targets) or len(names) != len(parts):
-                    refuse(
-                        node,
-                        f"{function} returns {', '.join(parts)}: write {', '.join(parts)} = {source(value)}",
-                    )
+                if len(names) != len(targets) or len(names) != len(self._parts(op)):
+                    refuse(node, f"{op} returns {parts}: write {parts} = {source(value)}")
                 read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
                 for name in names[:-1]:
                     if name in read:
                         refuse(node, f"{name} is assigned and read in one unpacking; use a temporary")
-                return [
-                    ast.copy_location(ast.Assign([target], self._chosen(value, k)), node)
-                    for k, target in enumerate(targets)
-                    if names[k] != "_"
-                ]
+                read_on = [(k, target) for k, target in enumerate(targets) if names[k] != "_"]
+                return [ast.copy_location(ast.Assign([t], self._chosen(value, k)), node) for k, t in read_on]
         return [node]
 
     @staticmethod
     def _chosen(value: ast.expr, part: int) -> ast.expr:
-        return ast.copy_location(
-            ast.Subscript(value, ast.copy_location(ast.Constant(part), value), ast.Load()), value
-        )
+        place = ast.copy_location(ast.Constant(part), value)
+        return ast.copy_location(ast.Subscript(value, place, ast.Load()), value)
 
-    def result(self, node: ast.Return) -> Return:
+    def result(self, node: ast.Return) -> syntax.Return:
         """The closing return."""
         if node.value is None:
             refuse(node, "return without a value; return at least one")
         values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
         if not values:
             refuse(node, "return without a value; return at least one")
-        return Return(tuple([self.expression(v) for v in values]), node.lineno)
+        return syntax.Return(tuple([self.expression(v) for v in values]), node.lineno)
 
-    def statement(self, node: ast.stmt) -> Stmt:
+    def statement(self, node: ast.stmt) -> syntax.Stmt:
         line = node.lineno
         match node:
             case ast.Assign(targets, value):
                 if len(targets) != 1:
                     refuse(node, "a = b = value is not in the language; assign one name at a time")
                 return self._assign(node, targets[0], value)
-            case ast.AugAssign(target, operator, value):
-                return self._augmented(node, target, operator, value)
+            case ast.AugAssign():
+                return self._augmented(node)
             case ast.While(_, _, [_, *_]) | ast.For(orelse=[_, *_]):
                 refuse(node, "a loop has no else")
             case ast.While(ast.Constant(True), body) if self._is_repeat(body):
                 return self._repeat(node)
             case ast.While(test, body):
                 condition = self.expression(test)
-                return While(condition, self.block(body), line)
+                return syntax.While(condition, self.block(body), line)
             case ast.For():
                 return self._for(node)
             case ast.If(test, body, orelse):
                 condition = self.expression(test)
                 then = self.block(body)
-                return If(condition, then, self.block(orelse) if orelse else (), line)
+                return syntax.If(condition, then, self.block(orelse) if orelse else (), line)
             case ast.Break():
-                return Break(line)
+                return syntax.Break(line)
             case ast.Continue():
-                return Continue(line)
+                return syntax.Continue(line)
             case ast.Return():
-                refuse(
-                    node,
-                    "return is the last statement of the program and stands nowhere else; use a variable",
-                )
+                rule = "return is the last statement of the program and stands nowhere else"
+                refuse(node, f"{rule}; use a variable")
             case ast.Expr(value):
                 refuse(node, f"`{source(value)}` has no effect; a statement assigns, branches or loops")
         raise syntax_error(node, _INSTEAD.get(type(node), f"`{source(node)}` is not in the language"))
 
-    def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Assign:
+    def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> syntax.Assign:
         match target:
             case ast.Name(id):
-                return self._record(
-                    Assign(check(id, "a variable", node), self.expression(value), node.lineno)
-                )
+                name = check(id, "a variable", node)
+                return self._record(name, self.expression(value), node.lineno)
             case ast.Subscript(ast.Name(id, lineno=line), place):
-                return self._update(node, Name(id, line), place, self.expression(value))
+                return self._update(node, syntax.Name(id, line), place, self.expression(value))
         raise self._bad_target(node, target)
 
-    def _augmented(self, node: ast.stmt, target: ast.expr, operator: ast.operator, value: ast.expr) -> Assign:
+    def _augmented(self, node: ast.AugAssign) -> syntax.Assign:
         """`a += e` is `a = a + e`."""
+        target, operator, value = node.target, node.op, node.value
 
-        def combined(old: Expr) -> Expr:
+        def combined(old: syntax.Expr) -> syntax.Expr:
             if isinstance(operator, ast.Pow):
                 return self.power(old, value, node.lineno)
-            return Call(self.operator(node, operator), (old, self.expression(value)), (), node.lineno)
+            return syntax.Call(self.operator(node, operator), (old, self.expression(value)), (), node.lineno)
 
         match target:
             case ast.Name(id):
-                return self._record(
-                    Assign(check(id, "a variable", node), combined(Name(id, node.lineno)), node.lineno)
-                )
+                name = check(id, "a variable", node)
+                return self._record(name, combined(syntax.Name(id, node.lineno)), node.lineno)
             case ast.Subscript(ast.Name(id, lineno=line), place):
-                array = Name(id, line)
+                array = syntax.Name(id, line)
                 pattern, indices = self.place(array, place)
-                old = Call("index", (array, *indices), (("pattern", pattern),), line)
+                old = syntax.Call("index", (array, *indices), (("pattern", pattern),), line)
                 return self._update(node, array, place, combined(old))
         raise self._bad_target(node, target)
 
     def _bad_target(self, node: ast.stmt, target: ast.expr) -> ProgramSyntaxError:
         if isinstance(target, (ast.Tuple, ast.List)):
-            return syntax_error(
-                node, "a, b = ... is not in the language; assign one name at a time, with a temporary to swap"
-            )
+            instead = "assign one name at a time, with a temporary to swap"
+            return syntax_error(node, f"a, b = ... is not in the language; {instead}")
+        instead = "assign a name or an entry of an array"
         if isinstance(target, ast.Subscript):
-            return syntax_error(
-                node,
-                f"`{source(target)}` cannot be assigned; write all indices in one bracket, as in m[i, j]",
-            )
-        return syntax_error(
-            node, f"`{source(target)}` cannot be assigned; assign a name or an entry of an array"
-        )
+            instead = "write all indices in one bracket, as in m[i, j]"
+        return syntax_error(node, f"`{source(target)}` cannot be assigned; {instead}")
 
-    def _update(self, node: ast.stmt, array: Name, place: ast.expr, value: Expr) -> Assign:
-        pattern, indices = self.place(array, place)
-        update = Call("index_update", (array, value, *indices), (("pattern", pattern),), node.lineno)
-        return self._record(Assign(check(array.id, "a variable", node), update, node.lineno))
+    def _update(self, node: ast.stmt, array: syntax.Name, at: ast.expr, value: syntax.Expr) -> syntax.Assign:
+        pattern, indices = self.place(array, at)
+        update = syntax.Call("index_update", (array, value, *indices), (("pattern", pattern),), node.lineno)
+        return self._record(check(array.id, "a variable", node), update, node.lineno)
 
-    def _record(self, stmt: Assign) -> Assign:
-        """Remember the first type of the target: its shape is the shape of the name."""
-        name = stmt.target
+    def _record(self, name: str, value: syntax.Expr, line: int) -> syntax.Assign:
+        """The assignment. The first type of a name is remembered: its shape is the shape of the name."""
         if name not in self.types and name not in self.untyped:
             try:
-                self.types[name] = self.type_of(stmt.value)
+                self.types[name] = self.type_of(value)
             except ProgramTypeError as error:
-                self.untyped[name] = error if error.line else ProgramTypeError(str(error), line=stmt.line)
-        return stmt
+                self.untyped[name] = error if error.line else ProgramTypeError(str(error), line=line)
+        return syntax.Assign(name, value, line)
 
     @staticmethod
     def _is_repeat(body: Sequence[ast.stmt]) -> bool:
@@ -208,34 +168,31 @@ class Statements(Expressions):
                 return not any(_has_continue(s) for s in body)
         return False
 
-    def _repeat(self, node: ast.While) -> Repeat:
+    def _repeat(self, node: ast.While) -> syntax.Repeat:
         last = node.body[-1]
         assert isinstance(last, ast.If)
         body = self.block(node.body[:-1])
         match last.test:
             case ast.UnaryOp(ast.Not(), inner):
-                return Repeat(body, self.expression(inner), node.lineno)
+                return syntax.Repeat(body, self.expression(inner), node.lineno)
             case test:
-                return Repeat(
-                    body, Call("logical_not", (self.expression(test),), (), test.lineno), node.lineno
-                )
+                going_on = syntax.Call("logical_not", (self.expression(test),), (), test.lineno)
+                return syntax.Repeat(body, going_on, node.lineno)
 
-    def _for(self, node: ast.For) -> For:
+    def _for(self, node: ast.For) -> syntax.For:
         match node.target, node.iter:
             case ast.Name(target), ast.Call(ast.Name("range"), [count], []):
                 trips = self.expression(count)
                 name = check(target, "a loop counter", node)
                 hidden = self.types.get(name)
                 self.types[name] = INT
-                loop = For(name, trips, self.block(node.body), node.lineno)
+                loop = syntax.For(name, trips, self.block(node.body), node.lineno)
                 if hidden is not None:
                     self.types[name] = hidden
                 return loop
             case ast.Name(), ast.Call(ast.Name("range"), _, _):
-                refuse(
-                    node,
-                    "range takes one argument here, the number of trips; compute start and step in the body",
-                )
+                one = "range takes one argument here, the number of trips"
+                refuse(node, f"{one}; compute start and step in the body")
         raise syntax_error(node, "a for loop is written `for i in range(n):`")
 
 

@@ -53,10 +53,8 @@ def check_program(program: object) -> None:
         reject(f"program={program!r}: a Program, as parse(text) makes it, not {type(program).__name__}")
     for param in program.params:
         if param.type.is_complex:
-            reject(
-                f"program: its input {param.name} is complex; draw for programs.in_pairs(program), which"
-                " takes the parts of it"
-            )
+            instead = "draw for programs.in_pairs(program), which takes the parts of it"
+            reject(f"program: its input {param.name} is complex; {instead}")
 
 
 def check_types(name: str, types: object) -> None:

@@ -44,17 +44,14 @@ def arrays(
     """
     low, high = _bounds(precision, min_value, max_value)
     if not zeros and low == high == 0:
-        reject(
-            f"min_value={min_value!r}, max_value={max_value!r}, zeros=False: nothing but 0 lies within the"
-            " bounds"
-        )
+        given = f"min_value={min_value!r}, max_value={max_value!r}, zeros=False"
+        reject(f"{given}: nothing but 0 lies within the bounds")
     dice = Dice(draw)
     chosen = draw_array(dice) if shape is None else shape
     check_shape(chosen)
     if ties:
-        values = _within(
-            _numbers(dice, chosen, precision, "any" if zeros else "nonzero", extremes), low, high
-        )
+        drawn = _numbers(dice, chosen, precision, "any" if zeros else "nonzero", extremes)
+        values = _within(drawn, low, high)
     else:
         values = _apart(dice, chosen, precision, low, high)
     if not zeros:
@@ -69,10 +66,8 @@ def _bounds(precision: Precision, min_value: float | None, max_value: float | No
         if value is not None and not (math.isfinite(value) and abs(value) <= FORMATS[precision].largest):
             reject(f"{what}={value!r}: a finite number of {precision}")
         if value is not None and rounded(value, precision) != value:
-            reject(
-                f"{what}={value!r} is no number of {precision}; the nearest one is"
-                f" {rounded(value, precision)!r}"
-            )
+            nearest = rounded(value, precision)
+            reject(f"{what}={value!r} is no number of {precision}; the nearest one is {nearest!r}")
     low, high = -math.inf if min_value is None else min_value, math.inf if max_value is None else max_value
     if low > high:
         reject(f"min_value={min_value!r}, max_value={max_value!r}: min_value <= max_value must hold")
@@ -109,20 +104,15 @@ def _apart(
 ) -> npt.NDArray[np.float64]:
     """One entry from the middle half of each of equal parts of the range, in any order."""
     size = math.prod(shape)
-    if math.isinf(low) or math.isinf(high):
-        low, high = (
-            (low, low + 4.0)
-            if math.isfinite(low)
-            else (high - 4.0, high)
-            if math.isfinite(high)
-            else (-2.0, 2.0)
-        )
+    if math.isinf(high):
+        low = -2.0 if math.isinf(low) else low
+        high = low + 4.0
+    elif math.isinf(low):
+        low = high - 4.0
     part = (high - low) / max(size, 1)
     if size > 1 and part <= 4.0 * FORMATS[precision].eps * max(abs(low), abs(high)):
-        reject(
-            f"ties=False with shape={shape!r}: {size} numbers of {precision} from {low!r} to {high!r} are not"
-            " apart"
-        )
+        numbers = f"{size} numbers of {precision} from {low!r} to {high!r}"
+        reject(f"ties=False with shape={shape!r}: {numbers} are not apart")
     places = list(range(size))
     if size <= _ONE_BY_ONE:
         order = [places.pop(dice.below(len(places))) for _ in range(size)]

@@ -35,32 +35,26 @@ def cotangents(
     """
     check_program(program)
     check_numbers(min_value=min_value, max_value=max_value)
+    given = f"min_value={min_value!r}, max_value={max_value!r}"
     if not -_LARGEST <= min_value <= max_value <= _LARGEST:
-        reject(
-            f"min_value={min_value!r}, max_value={max_value!r}: -32 <= min_value <= max_value <= 32 must hold"
-        )
+        reject(f"{given}: -32 <= min_value <= max_value <= 32 must hold")
     low, high = math.ceil(min_value * _UNIT), math.floor(max_value * _UNIT)
     order = sorted(range(low, high + 1), key=lambda k: (abs(k - _UNIT), k))
     if order in ([], [0]):
-        reject(
-            f"min_value={min_value!r}, max_value={max_value!r}: no multiple of 1/8 but 0 lies between them"
-        )
+        reject(f"{given}: no multiple of 1/8 but 0 lies between them")
     dice = Dice(draw)
     shapes = [t.sizes if t.is_float else None for t in typecheck(program).outputs]
     sizes = [0 if shape is None else math.prod(shape) for shape in shapes]
-    places = (
-        [dice.below(len(order)) for _ in range(sum(sizes))]
-        if sum(sizes) <= _ONE_BY_ONE
-        else _many(dice, len(order), sum(sizes))
-    )
+    if sum(sizes) <= _ONE_BY_ONE:
+        places = [dice.below(len(order)) for _ in range(sum(sizes))]
+    else:
+        places = _many(dice, len(order), sum(sizes))
     weights = np.array([order[place] for place in places], np.float64) / _UNIT
     if weights.size and not weights.any():
         weights[0] = next(k for k in order if k) / _UNIT
     parts = np.split(weights, np.cumsum(sizes)[:-1])
-    return tuple(
-        None if shape is None else shown(part.reshape(shape))
-        for shape, part in zip(shapes, parts, strict=True)
-    )
+    pairs = zip(shapes, parts, strict=True)
+    return tuple(None if shape is None else shown(part.reshape(shape)) for shape, part in pairs)
 
 
 def _many(dice: Dice, below: int, count: int) -> list[int]:

@@ -121,9 +121,8 @@ def _thin(
     *batch, m, n = shape
     k = min(m, n)
     kept = np.arange(k) < ranks[..., np.newaxis, np.newaxis]
-    product: Matrix = (rng.integers(-2, 3, (*batch, m, k)) * unit * kept) @ (
-        rng.integers(-2, 3, (*batch, k, n)) * unit
-    )
+    left = rng.integers(-2, 3, (*batch, m, k)) * unit * kept
+    product: Matrix = left @ (rng.integers(-2, 3, (*batch, k, n)) * unit)
     return product
 
 
@@ -222,9 +221,8 @@ def draw_matrix(
         values = _FIXED[structure](rng, shape) if 0 not in shape else np.zeros(shape)
         return values.astype(precision)
     if kind == "spectrum":
-        values = _spectrum(
-            rng, shape, size, symmetric=structure in ("spd", "symmetric"), signed=structure == "symmetric"
-        )
+        symmetric, signed = structure in ("spd", "symmetric"), structure == "symmetric"
+        values = _spectrum(rng, shape, size, symmetric=symmetric, signed=signed)
     else:
         values = _quarters(rng, shape)
         if structure == "spd":
@@ -313,10 +311,8 @@ def _conditioned(
         reject(f"{told} with shape={shape!r}: a matrix of one row or column has the condition number 1")
     condition = low * (high / low) ** (dice.below(_SHARES) / (_SHARES - 1))
     rng = np.random.default_rng([dice.below(1 << 16), *shape])
-    symmetric = structure in ("spd", "symmetric")
-    values = _spectrum(
-        rng, shape, condition, symmetric=symmetric, signed=structure == "symmetric", exact=True
-    )
+    symmetric, signed = structure in ("spd", "symmetric"), structure == "symmetric"
+    values = _spectrum(rng, shape, condition, symmetric=symmetric, signed=signed, exact=True)
     if structure in ("lower", "upper"):
         values = _triangular(values, "spectrum")
         values = np.swapaxes(values, -1, -2) if structure == "lower" else values

@@ -85,16 +85,13 @@ def draw_point(
             types.setdefault(p.type, p.name)
     if extreme or defined(program, inputs, precision):
         return inputs
-    simple = {
-        name: draw_matrix(Plain(), inputs[name].shape, structure, precision)
-        for name, structure in wants.structures.items()
-    }
+    matrices = wants.structures.items()
+    simple = {name: draw_matrix(Plain(), inputs[name].shape, s, precision) for name, s in matrices}
     tamed = {name: simple.get(name, _tamed(value)) for name, value in inputs.items()}
     if defined(program, tamed, precision):
         return tamed
-    return {
-        name: simple.get(name, np.full_like(v, 0.5) if is_float(v.dtype) else v) for name, v in inputs.items()
-    }
+    halves = {name: np.full_like(v, 0.5) if is_float(v.dtype) else v for name, v in inputs.items()}
+    return halves | simple
 
 
 def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.generic]:

@@ -7,19 +7,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from gradfuzz.programs import (
-    FLOAT,
-    Assign,
-    Block,
-    Break,
-    Continue,
-    Expr,
-    If,
-    Name,
-    Stmt,
-    Type,
-    call,
-)
+from gradfuzz.programs import FLOAT, Assign, Block, Break, Continue, Expr, If, Name, Stmt, Type, call
 from gradfuzz.strategies.drawing.algebra import (
     absolute,
     at,
@@ -130,13 +118,8 @@ class Body:
         return body
 
     def _updates(self, dice: Dice, scope: Scope, fresh: Fresh, base: str | None) -> list[Stmt]:
-        names = list(self.carries)
-        if (
-            self.plan.pair != "in turn"
-            and len(names) == 2
-            and base is None
-            and all(t == FLOAT for t in self.carries.values())
-        ):
+        names, scalars = list(self.carries), all(t == FLOAT for t in self.carries.values())
+        if self.plan.pair != "in turn" and len(names) == 2 and base is None and scalars:
             a, b = names
             saved = fresh("t", "u", "s", "t")
             inner = scope.without(a).having(saved, FLOAT)
@@ -181,25 +164,16 @@ class Body:
 
     def _vector(self, dice: Dice, scope: Scope, base: str, length: int) -> Expr:
         sets = dice.has("index", "index_update")
-        if (
-            scope.counter is not None
-            and scope.limit is not None
-            and scope.limit <= length
-            and sets
-            and dice.chance(60)
-        ):
+        below = scope.counter is not None and scope.limit is not None and scope.limit <= length
+        if scope.counter is not None and below and sets and dice.chance(60):
             place = Name(scope.counter)
             return set_at(base, update(dice, scope, at(base, place), ()), place)
         choice = dice.below(10)
         if choice < 5 and 1 < length <= 3 and dice.has("index", "stack"):
             turn = dice.below(length)
             scalars = scope.without(base)
-            return stack(
-                *(
-                    update(dice, scalars, at(base, integer((k + turn) % length)), (), depth=1)
-                    for k in range(length)
-                )
-            )
+            turned = [at(base, integer((k + turn) % length)) for k in range(length)]
+            return stack(*(update(dice, scalars, entry, (), depth=1) for entry in turned))
         if choice < 6 and length and sets:
             source, component = at(base, integer(dice.below(length))), integer(dice.below(length))
             return set_at(base, update(dice, scope, source, ()), component)
@@ -250,9 +224,8 @@ class Body:
         if counter is not None and (dice.chance(45) or not self._can_compare(dice, name)):
             condition = _on_counter(dice, counter)
         elif leave == "break":
-            condition = compare(
-                dice.having(INEQUALITIES)[0], scalar_of(dice, name, self.carries[name]), dice.weighted(_STOPS)
-            )
+            value = scalar_of(dice, name, self.carries[name])
+            condition = compare(dice.having(INEQUALITIES)[0], value, dice.weighted(_STOPS))
         else:
             condition = self._on_value(dice, scope, name)
         if leave == "break":
@@ -337,10 +310,8 @@ def loop_bodies(
         reject(f"carries={dict(carries)!r}: give at least one carry; carries are floats")
     both_ways = sorted({*carries} & {*names})
     if both_ways:
-        reject(
-            f"carries={dict(carries)!r} and names={dict(names)!r} share {', '.join(both_ways)}; a name is one"
-            " or the other"
-        )
+        shared = f"share {', '.join(both_ways)}; a name is one or the other"
+        reject(f"carries={dict(carries)!r} and names={dict(names)!r} {shared}")
     if any(not t.is_float or t.is_stack for t in names.values()):
         reject(f"names={dict(names)!r}: a body reads floats; name its int as counter")
     check_int("max_temporaries", max_temporaries, 0)
@@ -349,7 +320,6 @@ def loop_bodies(
     dice = Dice(draw, check_carried(ops))
     taken = (*carries, *names, *(() if counter is None else (counter,)))
     raw = frozenset(n for n, t in names.items() if t == FLOAT)
-    plan = BodyPlan.drawn(
-        dice, temporaries=TEMPORARIES.where(lambda n: n <= max_temporaries), branches=branches, exits=exits
-    )
+    temporaries = TEMPORARIES.where(lambda n: n <= max_temporaries)
+    plan = BodyPlan.drawn(dice, temporaries=temporaries, branches=branches, exits=exits)
     return tuple(Body(carries, plan).draw(dice, Scope(names, counter, limit, raw), Fresh(taken)))

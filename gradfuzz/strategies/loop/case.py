@@ -42,12 +42,8 @@ class GeneratedCase:
         with printer.group(14, "GeneratedCase(", ")"):
             printer.text("program=")
             printer.pretty(self.program)
-            for text in (
-                f"points=({points.rstrip()})",
-                f"wrt={self.wrt}",
-                f"precision={self.precision!r}",
-                f"modes={self.modes}",
-            ):
+            last = (f"precision={self.precision!r}", f"modes={self.modes}")
+            for text in (f"points=({points.rstrip()})", f"wrt={self.wrt}", *last):
                 printer.text(",")
                 printer.breakable()
                 printer.text(text)
@@ -70,9 +66,8 @@ def cases(
     Shrinks towards the simplest program, one point, reverse mode, in the first of `precisions`.
     """
     if not 1 <= min_points <= max_points:
-        reject(
-            f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold"
-        )
+        given = f"min_points={min_points!r}, max_points={max_points!r}"
+        reject(f"{given}: 1 <= min_points <= max_points must hold")
     check_asked(precisions, max_order)
     if programs is not None and not isinstance(programs, st.SearchStrategy):
         reject(f"programs={programs!r}: a strategy for programs; st.just(program) draws one program")

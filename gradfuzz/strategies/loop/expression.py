@@ -67,16 +67,14 @@ class Scope:
 
     def having(self, name: str, type_: Type, *, first: bool = False) -> Scope:
         """The scope with one more name."""
-        return dataclasses.replace(
-            self, types={**self.types, name: type_}, first=(name, *self.first) if first else self.first
-        )
+        preferred = (name, *self.first) if first else self.first
+        return dataclasses.replace(self, types={**self.types, name: type_}, first=preferred)
 
     def without(self, name: str) -> Scope:
         """The scope without `name`."""
         types = {n: t for n, t in self.types.items() if n != name}
-        return dataclasses.replace(
-            self, types=types, raw=self.raw - {name}, first=tuple(n for n in self.first if n != name)
-        )
+        first = tuple(n for n in self.first if n != name)
+        return dataclasses.replace(self, types=types, raw=self.raw - {name}, first=first)
 
 
 # Leaves -----------------------------------------------------------------------------------------------------
@@ -97,11 +95,8 @@ def operand(dice: Dice, scope: Scope, *, numbers: bool = False) -> Expr:
     """
     names, place = scope.names(()), dice.below(100)
     arrays = _readable(dice, scope)
-    if (
-        scope.sequence is not None
-        and scope.counter is not None
-        and (place >= _NAMES_BESIDE_SEQUENCE or not names)
-    ):
+    beside = place < _NAMES_BESIDE_SEQUENCE and names
+    if scope.sequence is not None and scope.counter is not None and not beside:
         return _by_counter(dice, scope, scope.sequence, scope.counter)
     if place >= _COUNTERS:
         if numbers:
@@ -273,10 +268,8 @@ def expressions(
             reject(f"raw={raw!r}: {name!r} is not a float scalar of names={dict(names)!r}")
     allowed = check_ops(ops)
     if len(terms(allowed, scalar=True).rows) == 1:
-        reject(
-            f"ops={ops!r}: no expression of floats can be made of these alone; add 'multiply', 'add' or"
-            " 'sin', for example"
-        )
+        advice = "add 'multiply', 'add' or 'sin', for example"
+        reject(f"ops={ops!r}: no expression of floats can be made of these alone; {advice}")
     counters = [n for n, t in names.items() if t == INT]
     scope = Scope(names, counters[0] if counters else None, raw=frozenset(raw))
     expr = term(Dice(draw, allowed), scope, shape, max_depth)

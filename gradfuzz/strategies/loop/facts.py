@@ -133,11 +133,8 @@ class LoopFacts:
         if self.counter is None:
             return []
         skip = 1 if op == "index" else 2
-        return [
-            c.args[0].id
-            for c in self.calls
-            if c.op == op and isinstance(c.args[0], Name) and self.counter in names(*c.args[skip:])
-        ]
+        there = [c.args[0] for c in self.calls if c.op == op and self.counter in names(*c.args[skip:])]
+        return [array.id for array in there if isinstance(array, Name)]
 
 
 class Facts:
@@ -166,10 +163,9 @@ class Facts:
         while changed:
             changed = False
             for target, sources in assignments:
-                found = depends.get(target, frozenset()).union(
-                    *(depends.get(s, frozenset()) for s in sources)
-                )
-                if found != depends.get(target, frozenset()):
+                known = depends.get(target, frozenset())
+                found = known.union(*(depends.get(s, ()) for s in sources))
+                if found != known:
                     depends[target] = found
                     changed = True
         return depends

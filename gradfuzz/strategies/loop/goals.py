@@ -100,11 +100,9 @@ def _captured(loop: LoopFacts, floats: Iterable[str]) -> set[str]:
 def _scaled_constant(v: View, loop: LoopFacts) -> bool:
     """A carry that starts from a constant and is multiplied by a captured value."""
     captured = {n for n in set(loop.read) if v.facts.depends.get(n) and n not in loop.carries}
-    return any(
-        call.op == "multiply"
-        and any(_pair(call, c, captured) for c in loop.carries if not v.facts.active(loop.initial[c]))
-        for call in loop.calls
-    )
+    constant = [c for c in loop.carries if not v.facts.active(loop.initial[c])]
+    products = [call for call in loop.calls if call.op == "multiply"]
+    return any(_pair(call, c, captured) for call in products for c in constant)
 
 
 def _pair(call: Call, carry: str, others: set[str]) -> bool:
@@ -113,10 +111,8 @@ def _pair(call: Call, carry: str, others: set[str]) -> bool:
 
 
 def _handed_on(v: View, loop: LoopFacts) -> bool:
-    return any(
-        isinstance(start, Name) and start.id in v.floats and names(*loop.assignments(c)) == {c}
-        for c, start in loop.initial.items()
-    )
+    copies = [c for c, start in loop.initial.items() if isinstance(start, Name) and start.id in v.floats]
+    return any(names(*loop.assignments(c)) == {c} for c in copies)
 
 
 def _overwritten(v: View, loop: LoopFacts) -> bool:
@@ -125,27 +121,20 @@ def _overwritten(v: View, loop: LoopFacts) -> bool:
 
 
 def _together(v: View, loop: LoopFacts) -> bool:
-    return any(
-        a in names(*loop.assignments(b)) and b in names(*loop.assignments(a))
-        for a in loop.carries
-        for b in loop.carries
-        if a < b
-    )
+    read = _read_by(loop)
+    return any(a in read[b] and b in read[a] for a in loop.carries for b in loop.carries if a < b)
+
+
+def _read_by(loop: LoopFacts) -> dict[str, set[str]]:
+    """What the assignments of each carry read."""
+    return {c: names(*loop.assignments(c)) for c in loop.carries}
 
 
 def _swapped(v: View, loop: LoopFacts) -> bool:
-    saved = {
-        t: value.id for t in loop.temporaries for value in loop.assignments(t) if isinstance(value, Name)
-    }
-    return any(
-        a in loop.carries
-        and any(
-            t in names(*loop.assignments(b)) and b in names(*loop.assignments(a))
-            for b in loop.carries
-            if b != a
-        )
-        for t, a in saved.items()
-    )
+    values = [(t, value) for t in loop.temporaries for value in loop.assignments(t)]
+    saved = {t: value.id for t, value in values if isinstance(value, Name)}
+    swaps, read = [(t, a) for t, a in saved.items() if a in loop.carries], _read_by(loop)
+    return any(t in read[b] and b in read[a] for t, a in swaps for b in loop.carries if b != a)
 
 
 def _counter_read(v: View, loop: LoopFacts) -> bool:
@@ -154,12 +143,9 @@ def _counter_read(v: View, loop: LoopFacts) -> bool:
         return False
     counter = Name(loop.counter)
     steps = loop.assignments(loop.counter)
-    found = [
-        c
-        for c in loop.calls
-        if counter in c.args and c not in steps and c.op not in ("index", "index_update", "remainder")
-    ]
-    return any(c.op not in ("less", "equal", "greater_equal", "greater", "not_equal") for c in found)
+    no_values = {"index", "index_update", "remainder"}
+    no_values |= {"less", "equal", "greater_equal", "greater", "not_equal"}
+    return any(counter in c.args and c not in steps and c.op not in no_values for c in loop.calls)
 
 
 def _shape(v: View, name: str) -> tuple[int | None, ...]:
@@ -168,18 +154,14 @@ def _shape(v: View, name: str) -> tuple[int | None, ...]:
 
 def _rebuilt(v: View, loop: LoopFacts) -> bool:
     arrays = {n for n in (*loop.carries, *loop.temporaries) if len(_shape(v, n)) == 1}
-    return any(
-        c.op == "stack"
-        and any(isinstance(e, Call) and e.op == "index" and names(e.args[0]) & arrays for e in walk(c))
-        for c in loop.calls
-    )
+    parts = [e for c in loop.calls if c.op == "stack" for e in walk(c) if isinstance(e, Call)]
+    return any(e.op == "index" and names(e.args[0]) & arrays for e in parts)
 
 
 def _elementwise(v: View, loop: LoopFacts) -> bool:
     arrays = {c for c in loop.carries if len(_shape(v, c)) == 1}
-    return any(
-        c.op in ("multiply", "add", "sin", "divide") and Name(a) in c.args for c in loop.calls for a in arrays
-    )
+    calls = [c for c in loop.calls if c.op in ("multiply", "add", "sin", "divide")]
+    return any(Name(a) in c.args for c in calls for a in arrays)
 
 
 def _sequence(v: View, loop: LoopFacts) -> bool:
@@ -216,9 +198,8 @@ def _asked(v: View, expr: Expr) -> bool:
 
 def _times(v: View, loop: LoopFacts) -> bool:
     active = {n for n in set(loop.read) if v.facts.depends.get(n)}
-    return any(
-        c.op in ("multiply", "matmul") and any(_pair(c, n, active) for n in loop.carries) for c in loop.calls
-    )
+    products = [c for c in loop.calls if c.op in ("multiply", "matmul")]
+    return any(_pair(c, n, active) for c in products for n in loop.carries)
 
 
 def _kept(v: View, loop: LoopFacts) -> set[str]:
@@ -364,22 +345,20 @@ def _some_call(test: Callable[[View, Call], bool]) -> Callable[[View], bool]:
 
 def _scaled(least: float, most: float) -> Callable[[View], bool]:
     """A product with a power of ten from `least` to `most`: only outputs are scaled so."""
-    return _some_call(
-        lambda _, call: (
-            call.op == "multiply"
-            and any(isinstance(a, Const) and least <= abs(a.value) <= most for a in call.args)
-        )
-    )
+
+    def test(_: View, call: Call) -> bool:
+        constants = [a.value for a in call.args if isinstance(a, Const) and call.op == "multiply"]
+        return any(least <= abs(value) <= most for value in constants)
+
+    return _some_call(test)
 
 
 def _slices(v: View, call: Call) -> bool:
     patterns = [(a.args[0], a.param("pattern")) for a in call.args if isinstance(a, Call) and a.op == "index"]
-    return (
-        call.op == "multiply"
-        and len(patterns) == 2
-        and patterns[0][0] == patterns[1][0]
-        and patterns[0][1] != patterns[1][1]
-    )
+    if call.op != "multiply" or len(patterns) != 2:
+        return False
+    (a, first), (b, second) = patterns
+    return a == b and first != second
 
 
 def _same_input(v: View, call: Call) -> bool:

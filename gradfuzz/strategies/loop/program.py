@@ -59,16 +59,13 @@ def loops(
     if most == 0 and "repeat" in forms:
         forms = tuple(f for f in forms if f != "repeat")
         if not forms:
-            reject(
-                f"forms=('repeat',) with max_trips={max_trips!r}: a body-first loop takes at least one trip"
-            )
+            rule = "a body-first loop takes at least one trip"
+            reject(f"forms=('repeat',) with max_trips={max_trips!r}: {rule}")
     allowed = check_carried(ops)
     if allowed is not None and not allowed.issuperset(("add", "less")):
         if "for" not in forms:
-            reject(
-                f"ops={ops!r} with forms={forms!r}: these loops need 'add' and 'less' for their counter; add"
-                " both"
-            )
+            needed = "these loops need 'add' and 'less' for their counter; add both"
+            reject(f"ops={ops!r} with forms={forms!r}: {needed}")
         forms = ("for",)
     if allowed is not None and not (allowed.intersection(JOINS) and allowed.intersection(SCALARS)):
         arrays = False

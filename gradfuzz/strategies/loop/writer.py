@@ -49,6 +49,9 @@ from gradfuzz.strategies.loop.expression import Scope, operand, reduced, update
 from gradfuzz.strategies.loop.patterns import REDUCTIONS
 from gradfuzz.strategies.loop.plan import LoopPlan, Options, Plan
 
+Names = tuple[str, ...]
+Carries = dict[str, Type]
+
 
 class Writer:
     """A program while it is written."""
@@ -102,9 +105,8 @@ class Writer:
         scalars = scope.names(())
         if scalars and self.plan.before == "value":
             name = self.fresh("p", "q")
-            self.before.append(
-                Assign(name, update(self.dice, scope, Name(self.dice.pick(scalars)), (), depth=1))
-            )
+            source = Name(self.dice.pick(scalars))
+            self.before.append(Assign(name, update(self.dice, scope, source, (), depth=1)))
             scope = scope.having(name, FLOAT, first=True)
         elif scalars and self.plan.before == "alias":
             name = self.fresh("p", "q")
@@ -112,7 +114,7 @@ class Writer:
             scope = scope.having(name, FLOAT)
         return scope
 
-    def _passed(self, scope: Scope) -> tuple[tuple[str, ...], Scope]:
+    def _passed(self, scope: Scope) -> tuple[Names, Scope]:
         """A parameter copied into a carry that the loop passes on. The body sees only the copy."""
         scalars = [n for n in scope.names(()) if n in self.params]
         if not scalars or not self.plan.passed:
@@ -121,7 +123,7 @@ class Writer:
         self.before.append(Assign(name, Name(source)))
         return (name,), scope.without(source).having(name, FLOAT, first=True)
 
-    def _carries(self, scope: Scope) -> dict[str, Type]:
+    def _carries(self, scope: Scope) -> Carries:
         """The carries with their types; their initial values are written."""
         dice = self.dice
         types: list[Type]
@@ -135,12 +137,10 @@ class Writer:
         elif self.plan.kind == "matrix":
             types = [Type("float", (2, 2)) if dice.chance(75) else Type("float", (2,))]
         elif self.plan.kind == "sequence" and dice.chance(40):
-            types = (
-                [FLOAT, Type("float", (self.limit,))] if dice.chance(40) else [Type("float", (self.limit,))]
-            )
+            types = [*([FLOAT] if dice.chance(40) else []), Type("float", (self.limit,))]
         else:
             types = [FLOAT]
-        carries: dict[str, Type] = {}
+        carries: Carries = {}
         for t in types:
             name = self.fresh("acc", "b", "c", "d") if not t.shape else self.fresh("h", "g", "h")
             self.before.append(Assign(name, self._initial(scope, t)))
@@ -164,34 +164,22 @@ class Writer:
         stacks = dice.has("stack") if len(shape) == 1 else dice.has("stack", "reshape")
         if constant or not (same or stacks or dice.has("broadcast_to")):
             if len(shape) == 2:
-                return ArrayConst(
-                    "float",
-                    shape,
-                    tuple(number(float(r == c)) for r in range(shape[0]) for c in range(shape[1])),
-                )
+                ones = tuple(number(r == c) for r in range(shape[0]) for c in range(shape[1]))
+                return ArrayConst("float", shape, ones)
             return ArrayConst("float", shape, tuple(dice.weighted(_STARTS) for _ in range(shape[0])))
         if same and (dice.chance(70) or not (stacks or dice.has("broadcast_to"))):
             return Name(dice.pick(same))
         if dice.has("broadcast_to") and (math.prod(shape) > 4 or dice.chance(30) or not stacks):
             return call("broadcast_to", operand(dice, scope), shape=shape)
-        entries = stack(
-            *(
-                operand(dice, scope) if dice.chance(60) else dice.weighted(_STARTS)
-                for _ in range(math.prod(shape))
-            )
-        )
+        places = range(math.prod(shape))
+        parts = [operand(dice, scope) if dice.chance(60) else dice.weighted(_STARTS) for _ in places]
+        entries = stack(*parts)
         return entries if len(shape) == 1 else call("reshape", entries, shape=shape)
 
     # Loops --------------------------------------------------------------------------------------------------
 
     def _loop(
-        self,
-        plan: LoopPlan,
-        scope: Scope,
-        carries: dict[str, Type],
-        *,
-        passed: tuple[str, ...] = (),
-        outer: str | None = None,
+        self, plan: LoopPlan, scope: Scope, carries: Carries, passed: Names = (), outer: str | None = None
     ) -> list[Stmt]:
         """A loop over `carries`; `outer` is the counter of the loop around it."""
         options = self.options
@@ -214,9 +202,8 @@ class Writer:
             scope = scope.having(name, FLOAT)
         inside = Scope(scope.types, counter, limit, scope.raw, scope.first, sequence)
         nested = self.plan.second == "inside" and plan is self.plan.first_loop
-        body = Body(
-            dict(carries), plan.body, passed, (lambda s: self._inner(s, carries, counter)) if nested else None
-        )
+        inner = (lambda s: self._inner(s, carries, counter)) if nested else None
+        body = Body(dict(carries), plan.body, passed, inner)
         return self._assembled(plan, counter, count, value, body.draw(self.dice, inside, self.fresh))
 
     def _assembled(
@@ -245,18 +232,11 @@ class Writer:
         return integer(least + plan.place % (most - least + 1))
 
     def _stops_by_value(self, plan: LoopPlan, most: int) -> bool:
-        if (
-            plan.form == "for"
-            or not self.options.by_value
-            or most == 0
-            or self.options.min_trips > (plan.form == "repeat")
-        ):
+        if plan.form == "for" or most == 0 or self.options.min_trips > (plan.form == "repeat"):
             return False
-        return plan.by_value >= 100 - (26 if self.limit is None else 55)
+        return self.options.by_value and plan.by_value >= 100 - (26 if self.limit is None else 55)
 
-    def _stop(
-        self, plan: LoopPlan, scope: Scope, carries: dict[str, Type], passed: tuple[str, ...]
-    ) -> tuple[Expr, Scope]:
+    def _stop(self, plan: LoopPlan, scope: Scope, carries: Carries, passed: Names) -> tuple[Expr, Scope]:
         """A condition on the first carry. Its bound may be a parameter that occurs nowhere else."""
         name, t = next(iter(carries.items()))
         carry: Expr = Name(name)
@@ -271,16 +251,15 @@ class Writer:
         elif plan.bound == "carried" and passed:
             bound = add(Name(passed[0]), number(4.0))
         elif scalars:
-            bound = (
-                Name(scalars[-1]) if plan.bound != "parameter + 2" else add(Name(scalars[-1]), number(2.0))
-            )
+            last = Name(scalars[-1])
+            bound = add(last, number(2.0)) if plan.bound == "parameter + 2" else last
             if plan.bound == "parameter alone" and len(scalars) > 1:
                 scope = scope.without(scalars[-1])
-        return compare(
-            "less", absolute(carry) if plan.bound == 4.0 and self.dice.has("abs") else carry, bound
-        ), scope
+        if plan.bound == 4.0 and self.dice.has("abs"):
+            carry = absolute(carry)
+        return compare("less", carry, bound), scope
 
-    def _inner(self, scope: Scope, carries: dict[str, Type], counter: str) -> tuple[list[Stmt], str]:
+    def _inner(self, scope: Scope, carries: Carries, counter: str) -> tuple[list[Stmt], str]:
         """An inner loop: over the outer scalar carry, or over a carry that restarts in each iteration."""
         dice, plan = self.dice, self._second_loop()
         own = next((n for n, t in carries.items() if t == FLOAT), None)
@@ -288,13 +267,12 @@ class Writer:
             return self._loop(plan, scope.without(own), {own: FLOAT}, outer=counter), own
         name = self.fresh("s", "r", "s")
         outer = [Name(own)] if own is not None else []
-        start: Expr = dice.pick(
-            [*([number(1.0)] if dice.having(JOINS) else []), *outer, operand(dice, scope)]
-        )
+        one = [number(1.0)] if dice.having(JOINS) else []
+        start: Expr = dice.pick([*one, *outer, operand(dice, scope)])
         seen = scope if own is None else scope.having(own, FLOAT, first=True)
         return [Assign(name, start), *self._loop(plan, seen, {name: FLOAT}, outer=counter)], name
 
-    def _chained(self, scope: Scope, carries: dict[str, Type]) -> tuple[dict[str, Type], list[Stmt]]:
+    def _chained(self, scope: Scope, carries: Carries) -> tuple[Carries, list[Stmt]]:
         """A second loop: over the same carries, or over a new one that starts from the first result."""
         dice, plan = self.dice, self._second_loop()
         first, t = next(iter(carries.items()))
@@ -302,9 +280,8 @@ class Writer:
             return carries, self._loop(plan, scope, {first: t})
         name = self.fresh("b", "c", "d")
         read = scope.having(first, t, first=True) if t == FLOAT else scope.having(first, t)
-        start = (
-            dice.weighted(_STARTS) if dice.having(JOINS) and dice.chance(50) else scalar_of(dice, first, t)
-        )
+        constant = dice.having(JOINS) and dice.chance(50)
+        start = dice.weighted(_STARTS) if constant else scalar_of(dice, first, t)
         statements = [Assign(name, start), *self._loop(plan, read, {name: FLOAT})]
         return {name: FLOAT, **carries}, statements
 
@@ -314,12 +291,11 @@ class Writer:
 
     # After --------------------------------------------------------------------------------------------------
 
-    def _after(self, scope: Scope, carries: dict[str, Type]) -> tuple[list[Expr], list[Stmt]]:
+    def _after(self, scope: Scope, carries: Carries) -> tuple[list[Expr], list[Stmt]]:
         """The outputs, and the statements that compute them after the loop."""
         dice, options = self.dice, self.options
         names = list(carries)
         result = self._result(names[0], carries[names[0]])
-        outputs: list[Expr] = []
         others: list[Expr] = []
         for name in names[1:]:
             what = dice.below(10)
@@ -340,15 +316,13 @@ class Writer:
         after: list[Stmt] = []
         if dice.has("multiply") and dice.chance(12):
             result = multiply(result, dice.weighted(_SCALES))
-        if isinstance(result, (Name, Const)) or not dice.chance(15):
-            outputs.append(result)
-        else:
+        if not isinstance(result, (Name, Const)) and dice.chance(15):
             name = self.fresh("out", "o")
             after.append(Assign(name, result))
-            outputs.append(Name(name))
+            result = Name(name)
         if scalars and dice.chance(8):
             others.append(Name(dice.pick(scalars)))  # often an input returned unchanged
-        return [*outputs, *others][: options.max_outputs], after
+        return [result, *others][: options.max_outputs], after
 
     def _result(self, name: str, type_: Type) -> Expr:
         dice = self.dice

@@ -89,9 +89,8 @@ class Blanks:
             return None
         if kind == "several" and len(axes) > 1:
             first = self.dice.below(len(axes) - 1)
-            return tuple(
-                self._signed(a) for a in axes[first : first + 2 + self.dice.below(len(axes) - first - 1)]
-            )
+            count = 2 + self.dice.below(len(axes) - first - 1)
+            return tuple(self._signed(a) for a in axes[first : first + count])
         return self._signed(self.dice.pick(axes))
 
     # Axes
@@ -143,13 +142,9 @@ class Blanks:
     @cached_property
     def reshaped(self) -> Shape:
         """The shape of the same entries: flat, with one more axis of 1, or with two axes merged."""
-        flat = (self.size,)
-        options = [
-            flat,
-            (*self.shape, 1),
-            (1, *self.shape),
-            *([(self.shape[0] * self.shape[1], *self.shape[2:])] if self.shape[1:] else []),
-        ]
+        options = [(self.size,), (*self.shape, 1), (1, *self.shape)]
+        if self.shape[1:]:
+            options.append((self.shape[0] * self.shape[1], *self.shape[2:]))
         return self.dice.pick(options)
 
     @cached_property
@@ -176,11 +171,9 @@ class Blanks:
             shape = tuple(1 if a == k or (a > k and self.dice.chance(20)) else n for a, n in enumerate(shape))
         elif len(shape) < 4 and 2 * self.size <= _MAX_GROWN:
             shape = (2, *(1 if self.dice.chance(30) else n for n in shape))
-        return (
-            _constant(self.dice, shape)
-            if operand == "constant" and 0 not in shape
-            else self._parameter(Argument(shape))
-        )
+        if operand == "constant" and 0 not in shape:
+            return _constant(self.dice, shape)
+        return self._parameter(Argument(shape))
 
     @cached_property
     def same(self) -> str:
@@ -190,9 +183,8 @@ class Blanks:
     def beside(self) -> str:
         """The array to concatenate after `{x}` along `{axis}`."""
         axis = self.axis % len(self.shape)
-        return self._parameter(
-            Argument(tuple(1 + self.dice.below(2) if a == axis else n for a, n in enumerate(self.shape)))
-        )
+        shape = tuple(1 + self.dice.below(2) if a == axis else n for a, n in enumerate(self.shape))
+        return self._parameter(Argument(shape))
 
     @cached_property
     def matrix(self) -> str:

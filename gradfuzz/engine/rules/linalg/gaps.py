@@ -49,17 +49,13 @@ def _jvp_y(t: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
     return -apply("divide_by_gaps", ans * tangents, x, y, hollow=hollow)
 
 
-VJP: Rules = {
-    "divide_by_gaps": (
-        lambda g, ans, k, x, y, *, hollow: divide_by_gaps(g, conj(x), conj(y), hollow=hollow),
-        _vjp_x,
-        _vjp_y,
-    )
-}
-JVP: Rules = {
-    "divide_by_gaps": (
-        lambda t, ans, k, x, y, *, hollow: apply("divide_by_gaps", t, x, y, hollow=hollow),
-        _jvp_x,
-        _jvp_y,
-    )
-}
+def _vjp_k(g: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
+    return divide_by_gaps(g, conj(x), conj(y), hollow=hollow)
+
+
+def _jvp_k(t: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
+    return apply("divide_by_gaps", t, x, y, hollow=hollow)
+
+
+VJP: Rules = {"divide_by_gaps": (_vjp_k, _vjp_x, _vjp_y)}
+JVP: Rules = {"divide_by_gaps": (_jvp_k, _jvp_x, _jvp_y)}

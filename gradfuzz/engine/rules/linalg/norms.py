@@ -66,9 +66,8 @@ def _matrix_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> A
     if ord in _LINES:
         axis, which = _LINES[ord]
         share = _share(sum(abs(x), axis=axis), which)
-        return g * (
-            _unit(x) * (row(share) if axis == -2 else apply("reshape", share, shape=(*share.shape, 1)))
-        )
+        spread = row(share) if axis == -2 else apply("reshape", share, shape=(*share.shape, 1))
+        return g * (_unit(x) * spread)
     u, s, vh = (apply("svd", x, full_matrices=False, part=k) for k in range(3))
     weighted = u if ord == "nuc" else u * row(_share(s, _SPECTRAL[ord]))
     return g * (weighted @ vh)
@@ -85,9 +84,9 @@ def _attained(x: Any, norm: Any, which: Any, axis: Any) -> Any:
     ways, so it is computed once.
     """
     size = abs(x)
-    return size == (
-        apply("vector_norm", size, ord=which, axis=axis, keepdims=True) if is_complex(x) else norm
-    )
+    if is_complex(x):
+        norm = apply("vector_norm", size, ord=which, axis=axis, keepdims=True)
+    return size == norm
 
 
 def _vector_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -113,9 +112,8 @@ VJP: Rules = {"matrix_norm": (_matrix_norm_vjp,), "vector_norm": (_vector_norm_v
 def _mean_slope(slopes: Any, values: Any, which: Any) -> Any:
     """The mean of the slopes of those values that are extreme along the last axis, which stays."""
     chosen = _extreme(values, which)
-    return sum(where(chosen, slopes, 0.0), axis=-1, keepdims=True) / sum(
-        where(chosen, 1.0, 0.0), axis=-1, keepdims=True
-    )
+    total, count = (sum(where(chosen, x, 0.0), axis=-1, keepdims=True) for x in (slopes, 1.0))
+    return total / count
 
 
 def _along(x: Any, t: Any) -> Any:

@@ -41,15 +41,8 @@ def _triangular_vjp_a(
     """With T = op(A): T_bar = -B_bar X^H for T X = B, and -X^H B_bar for X T = B; of A_bar, the triangle that
     is read.
     """
-    b_bar = apply(
-        "triangular_solve",
-        conj(a),
-        g,
-        lower=lower,
-        transposed=not transposed,
-        unit_diagonal=unit_diagonal,
-        left=left,
-    )
+    how = {"lower": lower, "transposed": not transposed, "unit_diagonal": unit_diagonal, "left": left}
+    b_bar = apply("triangular_solve", conj(a), g, **how)
     factors = (b_bar, conj(ans)) if left else (adjoint(ans), transpose(b_bar))
     a_bar = -(factors[1] @ transpose(factors[0]) if transposed else factors[0] @ transpose(factors[1]))
     return unbroadcast(_read(a_bar, lower, unit_diagonal), a.shape)
