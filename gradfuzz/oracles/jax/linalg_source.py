@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
-from gradfuzz.programs.language.syntax import ParamValue
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords, order_text
 
 _OTHER_NAME = {"expm": "jax.scipy.linalg.expm", "outer": "jnp.outer"}
 """Ops that are a single function of JAX outside `jnp.linalg`."""
@@ -48,11 +47,10 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             )
         case "triangular_solve":
             return _triangular_solve(texts, shapes, params)
-        case "matrix_norm":
-            return f"jnp.linalg.matrix_norm({x}, ord={_order(params['ord'])}{_keepdims(params)})"
-        case "vector_norm":
-            axis = "" if params["axis"] is None else f", axis={params['axis']}"
-            return f"jnp.linalg.vector_norm({x}, ord={_order(params['ord'])}{axis}{_keepdims(params)})"
+        case "matrix_norm" | "vector_norm":
+            order = f"ord={order_text(params['ord'], 'jnp.inf')}"
+            others = keywords({**params, "ord": None})
+            return f"jnp.linalg.{op}({', '.join([x, order, *others])})"
         case "matrix_power":
             return f"jnp.linalg.matrix_power({x}, {params['n']})"
         case "einsum":
@@ -62,15 +60,6 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
         case "tril" | "triu":
             return f"jnp.{op}({x}{f', {k}' if (k := params['k']) else ''})"
     return f"{_OTHER_NAME.get(op, f'jnp.linalg.{op}')}({operands})"
-
-
-def _order(order: ParamValue) -> str:
-    """A norm's order; an infinity is a string in the program language."""
-    return {"inf": "jnp.inf", "-inf": "-jnp.inf", "fro": '"fro"', "nuc": '"nuc"'}.get(str(order), str(order))
-
-
-def _keepdims(params: Params) -> str:
-    return ", keepdims=True" if params["keepdims"] else ""
 
 
 def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
