@@ -42,9 +42,8 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"jnp.linalg.lstsq({operands})[0]"
         case "lstsq":
             signature = "(m,n),(m)->(n)" if len(shapes[1]) == 1 else "(m,n),(m,k)->(n,k)"
-            return (
-                f'jnp.vectorize(lambda a, b: jnp.linalg.lstsq(a, b)[0], signature="{signature}")({operands})'
-            )
+            solution = "lambda a, b: jnp.linalg.lstsq(a, b)[0]"
+            return f'jnp.vectorize({solution}, signature="{signature}")({operands})'
         case "triangular_solve":
             return _triangular_solve(texts, shapes, params)
         case "matrix_norm" | "vector_norm":
@@ -65,10 +64,8 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
     """The one of JAX's two functions that also solves from the right. It does not broadcast batch axes."""
     batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
-    wanted = [(*batch, *s[-2:]) for s in shapes]
-    a, b = (
-        t if s == w else f"jnp.broadcast_to({t}, {w})" for t, s, w in zip(texts, shapes, wanted, strict=True)
-    )
+    wanted = [(t, s, (*batch, *s[-2:])) for t, s in zip(texts, shapes, strict=True)]
+    a, b = (t if s == w else f"jnp.broadcast_to({t}, {w})" for t, s, w in wanted)
     options = f"left_side={params['left']}, lower={params['lower']}"
     options += ", transpose_a=True" if params["transposed"] else ""
     options += ", unit_diagonal=True" if params["unit_diagonal"] else ""

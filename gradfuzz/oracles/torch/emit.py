@@ -23,9 +23,8 @@ def updated(array, place, value):
     array[place] = value
     return array
 '''
-HELPERS = {"updated": UPDATED} | plain_source_in(
-    "gradfuzz.oracles.torch.linalg", "symmetric", "kron_of_stacks"
-)
+_LINALG = "gradfuzz.oracles.torch.linalg"
+HELPERS = {"updated": UPDATED, **plain_source_in(_LINALG, "symmetric", "kron_of_stacks")}
 """Functions that emitted code may call, by name."""
 
 _OTHER_NAME = {"concat": "cat", "permute_dims": "permute"}
