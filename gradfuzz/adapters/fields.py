@@ -168,9 +168,8 @@ OPS = {
     "vector_norm": norm,
     "matrix_norm": norm,
 }
-OPS.update(
-    {op: spelled(f"ti.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs")}
-)
+IN_TAICHI = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs")
+OPS.update({op: spelled(f"ti.{op}({{}})") for op in IN_TAICHI})
 OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in kernels.SIGNS.items()})
 
 

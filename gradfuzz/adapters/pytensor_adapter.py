@@ -358,10 +358,8 @@ def distinct(captures):
 
 def fitted(values, carries):
     """The same with the static shapes of the carries, which a branch may lose."""
-    return [
-        y if y.type.shape == c.type.shape else pt.specify_shape(y, c.type.shape)
-        for y, c in zip(values, carries)
-    ]
+    pairs = zip(values, [c.type.shape for c in carries])
+    return [y if y.type.shape == shape else pt.specify_shape(y, shape) for y, shape in pairs]
 
 
 class Unrolled(Compiled):

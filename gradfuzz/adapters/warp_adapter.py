@@ -215,18 +215,15 @@ def unrolled(form):
         found = 1
         for s in statements:
             if s == "break":
-                raise kit.Unsupported(
-                    "a loop that is left early is not unrolled, and what it computes not replayed on the way"
-                    " back"
-                )
+                words = "is not unrolled, and what it computes not replayed on the way back"
+                raise kit.Unsupported(f"a loop that is left early {words}")
             if isinstance(s, dict) and "if" in s:
                 found += of(s["then"]) + of(s["else"])
             elif isinstance(s, dict) and "for" in s:
                 trips = kernels.count_of_loop(s)
                 if trips is None:
-                    raise kit.Unsupported(
-                        "a loop over a number that is not constant is not replayed on the way back"
-                    )
+                    words = "a number that is not constant is not replayed on the way back"
+                    raise kit.Unsupported(f"a loop over {words}")
                 found += trips * of(s["body"])
             elif isinstance(s, dict) and "while" in s:
                 raise kit.Unsupported("a loop with a condition is not replayed on the way back")
@@ -254,9 +251,7 @@ def defined(source, names, most_unrolled=1024):
     return scope
 
 
-PARAMETERS = [
-    f"{name}: wp.array2d(dtype={dtype})" for name, dtype in (("X", "F"), ("N", "I"), ("Y", "F"), ("M", "I"))
-]
+PARAMETERS = [f"{name}: wp.array2d(dtype={'F' if name in 'XY' else 'I'})" for name in "XNYM"]
 
 
 def kernel_of(body, *more):
@@ -699,29 +694,25 @@ def cast(x, dtype):
     return np.asarray(x).astype(dtype)
 
 
-LAUNCHED = {op: entrywise(op) for op in ENTRYWISE}
-LAUNCHED.update({op: compared(getattr(np, op)) for op in kernels.SIGNS})
-LAUNCHED.update(
-    {op: compared(getattr(np, op)) for op in ("logical_and", "logical_or", "logical_not", "remainder")}
-)
-LAUNCHED.update(
-    {
-        "where": choice,
-        "sum": added,
-        "mean": averaged,
-        "astype": cast,
-        "reshape": view(lambda x, shape: x.reshape(shape)),
-        "broadcast_to": view(lambda x, shape: np.broadcast_to(x, shape)),
-        "permute_dims": view(lambda x, axes: np.transpose(x, axes)),
-        "flip": view(lambda x, axis: np.flip(x, axis)),
-        "take": view(lambda x, indices, axis: np.take(x, indices, axis)),
-        "index": view(lambda x, *indices, pattern: x[key_of(pattern, indices)]),
-        "index_update": update,
-        "concat": joined(np.concatenate),
-        "stack": joined(np.stack),
-        "diagonal": view(lambda x, offset: np.diagonal(x, offset, -2, -1)),
-    }
-)
+IN_NUMPY = (*kernels.SIGNS, "logical_and", "logical_or", "logical_not", "remainder")
+LAUNCHED = {
+    **{op: entrywise(op) for op in ENTRYWISE},
+    **{op: compared(getattr(np, op)) for op in IN_NUMPY},
+    "where": choice,
+    "sum": added,
+    "mean": averaged,
+    "astype": cast,
+    "reshape": view(lambda x, shape: x.reshape(shape)),
+    "broadcast_to": view(lambda x, shape: np.broadcast_to(x, shape)),
+    "permute_dims": view(lambda x, axes: np.transpose(x, axes)),
+    "flip": view(lambda x, axis: np.flip(x, axis)),
+    "take": view(lambda x, indices, axis: np.take(x, indices, axis)),
+    "index": view(lambda x, *indices, pattern: x[key_of(pattern, indices)]),
+    "index_update": update,
+    "concat": joined(np.concatenate),
+    "stack": joined(np.stack),
+    "diagonal": view(lambda x, offset: np.diagonal(x, offset, -2, -1)),
+}
 
 
 class Launches(kit.Way):

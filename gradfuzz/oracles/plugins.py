@@ -93,9 +93,8 @@ def ways(plugin: Plugin) -> list[Oracle]:
         raise PluginError(f"{plugin.who} cannot be loaded: {_first_line(error)}; {advice}") from error
     make = getattr(loaded, "ways", loaded)
     if not callable(make):
-        raise PluginError(
-            f"{plugin.who} points to a {type(loaded).__name__}, which has no function ways(); {advice}"
-        )
+        what = f"a {type(loaded).__name__}, which has no function ways()"
+        raise PluginError(f"{plugin.who} points to {what}; {advice}")
     try:
         given = make()
         oracles = [given] if isinstance(given, Oracle) else list(given)

@@ -21,7 +21,6 @@ from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
 
 if TYPE_CHECKING:
-    from gradfuzz.oracles.foreign.process import ResourceLimits
     from gradfuzz.oracles.plugins import Plugin
 
 
@@ -134,9 +133,7 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     if library in ADAPTERS:
         return _adapter(library)
     if supervised and _version(library) is not None:
-        from gradfuzz.oracles.foreign.oracle import named_ways
-
-        return named_ways(library, _guest(library), ":", _generous_limits())
+        return _started(library, _guest(library))
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways
@@ -161,10 +158,8 @@ def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Or
         raise UnknownTargetError(f"{target.base!r} names a release, and {told}")
     if not supervised or plugin.problem:
         return plugins.ways(plugin)
-    from gradfuzz.oracles.foreign.oracle import named_ways
-
     try:
-        return named_ways(plugin.name, _guest(plugin.name), ":", _generous_limits())
+        return _started(plugin.name, _guest(plugin.name))
     except SilentTargetError as error:
         raise PluginError(f"{plugin.who} cannot be asked: {error}") from error
 
@@ -182,10 +177,9 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
     if not target.specifier and _beside(target.library) is not None:
         return []
     from gradfuzz.oracles.foreign import managed
-    from gradfuzz.oracles.foreign.oracle import named_ways
 
     if managed.find(target.base) is not None:
-        return named_ways(target.base, managed.plan(target.base).command(), ":", _generous_limits())
+        return _started(target.base, managed.plan(target.base).command())
     if target.specifier:
         managed.plan(target.base)  # says what is wrong with the name
         advice = f"make it with: gradfuzz targets install '{target.base}'"
@@ -194,22 +188,21 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
 
 
 def _adapter(library: str) -> list[Oracle]:
-    from gradfuzz.oracles.foreign.oracle import named_ways
-
     adapter = ADAPTERS[library]
     if _beside(library) is None:
         needed = f"the package {adapter.distribution}; {_how(library)}"
         raise MissingExtraError(f"the target {library} needs {needed}")
     script = adapters.path(adapter.script)
-    return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _generous_limits())
+    return _started(library, shlex.join([sys.executable, str(script)]))
 
 
-def _generous_limits() -> ResourceLimits | None:
-    """The limits of a library that gradfuzz supports itself."""
+def _started(library: str, command: str) -> list[Oracle]:
+    """The oracles of a library that gradfuzz supports itself, in the process that a command starts."""
+    from gradfuzz.oracles.foreign.oracle import named_ways
     from gradfuzz.oracles.foreign.process import ResourceLimits
     from gradfuzz.oracles.foreign.resource_limits import limits
 
-    return limits(ResourceLimits(request=_COMPILING))
+    return named_ways(library, command, ":", limits(ResourceLimits(request=_COMPILING)))
 
 
 def _beside(library: str) -> str | None:

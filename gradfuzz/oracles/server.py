@@ -59,7 +59,7 @@ class Server:
         try:
             request = protocol.decode_request(line)
             number = request.id
-            return _ok(number, self._ok(request)), not isinstance(request, protocol.Bye)
+            return _line(number, ok=self._ok(request)), not isinstance(request, protocol.Bye)
         except NotImplementedError as error:
             return _line(number, unsupported=str(error)), True
         except Exception as error:
@@ -149,9 +149,8 @@ def _float64(tensor: protocol.Tensor) -> Array:
 
 def _led(name: str, tensor: protocol.Tensor, count: int) -> Array:
     if not tensor.shape or tensor.shape[0] != count:
-        raise ProtocolError(
-            f"the input {name} has the shape {tensor.shape}: its first axis is that of the {count} points"
-        )
+        words = f"its first axis is that of the {count} points"
+        raise ProtocolError(f"the input {name} has the shape {tensor.shape}: {words}")
     return from_tensor(tensor)
 
 
@@ -178,10 +177,8 @@ def _joined(arrays: Sequence[Array]) -> Array:
 
 
 def _result(values: Sequence[Array], gradient: Mapping[str, Array]) -> protocol.Result:
-    return protocol.Result(
-        [to_tensor(v, binary=True) for v in values],
-        {n: to_tensor(g, binary=True) for n, g in gradient.items()},
-    )
+    slopes = {name: to_tensor(g, binary=True) for name, g in gradient.items()}
+    return protocol.Result([to_tensor(v, binary=True) for v in values], slopes)
 
 
 def _point(answer: Answer) -> protocol.PointReply:
@@ -198,9 +195,8 @@ def _way_name(oracle: str, target: str) -> str:
 
 
 def _way(name: str, oracle: Oracle) -> protocol.Way:
-    modes, loops, features = (
-        list(get_args(of)) for of in (protocol.Mode, protocol.LoopForm, protocol.Feature)
-    )
+    known = protocol.Mode, protocol.LoopForm, protocol.Feature
+    modes, loops, features = (list(get_args(of)) for of in known)
     traits = oracle.traits
     way = protocol.Way(name, list(OPS), list(FORMATS), modes, [0, 1, 2, 3], loops, features)
     way.stride, way.by_shape = traits.sampling_stride, traits.recompiles_per_shape
@@ -208,11 +204,7 @@ def _way(name: str, oracle: Oracle) -> protocol.Way:
     return way
 
 
-def _ok(number: int, found: object) -> bytes:
-    return protocol.encode({"id": number, "ok": found})
-
-
-def _line(number: int, **arm: str | protocol.Failure) -> bytes:
+def _line(number: int, **arm: object) -> bytes:
     return protocol.encode({"id": number, **arm})
 
 

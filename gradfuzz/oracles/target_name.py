@@ -78,12 +78,9 @@ class TargetName:
     @property
     def version(self) -> str:
         """The one release that fits; empty where several do."""
-        exact = (
-            self.specifier.startswith("==")
-            and not self.specifier.startswith("===")
-            and "," not in self.specifier
-        )
-        return self.specifier[2:] if exact and not self.specifier.endswith("*") else ""
+        releases = self.specifier
+        exact = releases.startswith("==") and not releases.startswith("===") and "," not in releases
+        return releases[2:] if exact and not releases.endswith("*") else ""
 
     def at(self, version: str) -> TargetName:
         """The same entry point of another release."""

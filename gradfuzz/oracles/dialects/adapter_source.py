@@ -1,8 +1,9 @@
 """The parts of an adapter's source that a script needs to ask the library exactly as the adapter does.
 
 Kept are the functions of the ops that the program uses, also those that the kit looks up in the library, the
-entry point's methods that make, read and differentiate tensors, and everything these refer to. What needs the
-kit is left out, so an entry point whose
+entry point's methods that make, read and differentiate tensors, and everything these refer to. Of the kit
+nothing is kept: its exceptions become Python's. An entry point that needs more of it cannot be cut: one that
+runs programs itself, whose methods read the table of ops, or that calls a function of the kit.
 """
 
 from __future__ import annotations

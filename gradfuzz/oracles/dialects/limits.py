@@ -46,10 +46,8 @@ def refusal(limits: DialectLimits, shown: ReproducerInput) -> str | None:
     if limits.orders is not None and question.order > limits.orders:
         return f"{system} has no derivatives of order {question.order}"
     if shown.across is not None and not limits.kinks:
-        return (
-            "the point is a kink, where any slope between those on both sides is right; only the Python"
-            " scripts measure these"
-        )
+        right = "any slope between those on both sides is right"
+        return f"the point is a kink, where {right}; only the Python scripts measure these"
     types = [*typecheck(question.program).variables.values(), *(p.type for p in question.program.params)]
     ops = {node.op for node in walk(question.program) if isinstance(node, Call)}
     if limits.complex and (any(t.is_complex for t in types) or ops & _COMPLEX):

@@ -168,7 +168,7 @@ class NxEmitter(Emitter):
         args = [self.value(a) for a in args] if op in ("concat", "stack", "where") else args
         x, texts, shape, axis = args[0], [a.text for a in args], args[0].type.sizes, params.get("axis")
         if is_linalg(op):
-            return self.linalg(write, op, [self.value(a) for a in args], params, result)
+            return write(op, [self.value(a).text for a in args], self.shapes(args), params)
         if op in _NAMES:
             return f"Nx.{_NAMES[op]}({', '.join(texts)})"
         if op in _REDUCTIONS:

@@ -79,10 +79,7 @@ _FUNCTIONS = (
     "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp expm1 floor log log1p reciprocal relu round"
     " rsqrt sin sinh softplus sqrt square tan tanh"
 )
-FUNCTIONS: Mapping[str, str] = {
-    **{name: f"tf.{name}" for name in _FUNCTIONS.split()},
-    "expit": "tf.sigmoid",
-}
+FUNCTIONS: Mapping[str, str] = {**{name: f"tf.{name}" for name in _FUNCTIONS.split()}, "expit": "tf.sigmoid"}
 """The elementwise functions of TensorFlow.js."""
 _REDUCTIONS = {
     **{op: op for op in ("all", "any", "mean", "prod", "sum")},

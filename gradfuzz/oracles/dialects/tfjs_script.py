@@ -17,10 +17,7 @@ from gradfuzz.programs.language.syntax import ArrayConst, Const, walk
 from gradfuzz.programs.language.types import Type
 
 LIMITS = DialectLimits(
-    "TensorFlow.js",
-    LACKS,
-    complex="TensorFlow.js has no derivatives of complex numbers",
-    functions=FUNCTIONS,
+    "TensorFlow.js", LACKS, complex="TensorFlow.js has no derivatives of complex numbers", functions=FUNCTIONS
 )
 
 

@@ -75,9 +75,8 @@ class GraphWriter(abc.ABC):
     def nodes(self, scope: FunctionScope, graph: Graph) -> None:
         """Adds the graph's nodes to `scope`, which already has the inputs."""
         readers = _readers(graph)
-        together = Counter(
-            _computation(n) for n in graph.nodes if isinstance(n, Equation) and OPS[n.op].parts
-        )
+        equations = [node for node in graph.nodes if isinstance(node, Equation)]
+        together = Counter(_computation(node) for node in equations if OPS[node.op].parts)
         names: dict[_Computation, str] = {}
         for node in graph.nodes:
             match node:

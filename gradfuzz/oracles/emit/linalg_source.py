@@ -42,6 +42,12 @@ def keywords(params: Params) -> list[str]:
     return [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
 
 
+def order_text(order: ParamValue, infinity: str) -> str:
+    """The order of a norm; in the program language a string says an infinity."""
+    words = {"inf": infinity, "-inf": f"-{infinity}", "fro": '"fro"', "nuc": '"nuc"'}
+    return words.get(str(order), str(order))
+
+
 INTERNAL = frozenset({"cofactor", "divide_by_gaps"})
 """Ops that occur only in derivatives. No library has them."""
 

@@ -70,9 +70,8 @@ def heading(question: Question, title: str, library: str, imports: str) -> str:
 
 def opening(text: str, needs: str, imports: str) -> str:
     """The docstring with `text`, and the imports. A failed import exits with 125: neither right nor wrong."""
-    return _OPENING.format(
-        text=text, outcome=OUTCOME, needs=needs, imports=textwrap.indent(imports.rstrip(), "    ")
-    )
+    imports = textwrap.indent(imports.rstrip(), "    ")
+    return _OPENING.format(text=text, outcome=OUTCOME, needs=needs, imports=imports)
 
 
 _OPENING = '''\
@@ -134,12 +133,7 @@ def replaced(array, place, value):
     array[place] = value
     return array
 '''
-_HELPERS = {
-    "exactly": _EXACTLY,
-    "replaced": _REPLACED,
-    **script_linalg.HELPERS,
-    **script_tensors.HELPERS,
-}
+_HELPERS = {"exactly": _EXACTLY, "replaced": _REPLACED, **script_linalg.HELPERS, **script_tensors.HELPERS}
 
 _SLOPE = '''\
 def slope(function, step):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.errors import ProgramSyntaxError
-from gradfuzz.oracles.emit.linalg_source import Params, Write
+from gradfuzz.oracles.emit.linalg_source import Params
 from gradfuzz.oracles.emit.several import JointResults
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
@@ -259,10 +259,6 @@ class Emitter(abc.ABC):
         dtype = inexact([a.type.dtype for a in args])
         others = {n: v for n, v in full.items() if n != "part"}
         return as_piece(self.call(op, [self.converted(a, dtype) for a in args], others, result), result).text
-
-    def linalg(self, write: Write, op: str, args: Pieces, params: Params, result: Type) -> Piece:
-        """An op of linear algebra, or the tuple of its results, from the dialect's `write`."""
-        return Piece(write(op, [a.text for a in args], self.shapes(args), params), result)
 
     def apply(self, op: str, args: Pieces, params: Params, together: str | None = None) -> Piece:
         """The source of `op` on `args`. `together` is the name of all results of an op, where it has one."""

@@ -24,8 +24,9 @@ from gradfuzz.engine.api.vectorize import Vectorized, align, devectorize, vector
 from gradfuzz.engine.batching.batch import Batching, batch
 from gradfuzz.engine.compiling.compile import compile
 from gradfuzz.engine.modes.prune import prune
-from gradfuzz.errors import GradfuzzError, PrecisionError
+from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Question, Traits
+from gradfuzz.oracles.engine.oracle import failure, weights_and_directions
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
@@ -56,10 +57,8 @@ class _Batched(Oracle):
         try:
             with np.errstate(all="ignore"):
                 outputs, gradient = self.whole(question, layout)
-        except PrecisionError as error:
-            return [Answer("unsupported", message=str(error))] * len(question.points)
         except GradfuzzError as error:
-            return [Answer("error", message=f"{type(error).__name__}: {error}")] * len(question.points)
+            return [failure(error)] * len(question.points)
         answers = []
         for k in range(len(question.points)):
             place = layout.instance(k)
@@ -85,10 +84,8 @@ class EngineVectorize(_Batched):
 
     def whole(self, question: Question, layout: Layout) -> tuple[list[Array], list[Array]]:
         points = [point.inputs for point in question.points]
-        columns = {
-            p.name: _vectorized(layout, layout.column(points, p.name), p.name)
-            for p in question.program.params
-        }
+        names = [p.name for p in question.program.params]
+        columns = {name: _vectorized(layout, layout.column(points, name), name) for name in names}
         graph = lower(question.program)
 
         def f(*xs: Any) -> tuple[Any, ...]:
@@ -100,9 +97,8 @@ class EngineVectorize(_Batched):
         gradient: Sequence[Any] = ()
         if question.modes:
             weights = [None if w is None else w.astype(question.precision) for w in question.weights]
-            directions = [
-                question.directions[n].astype(question.precision) for n in question.wrt if question.order > 1
-            ]
+            along = question.wrt if question.order > 1 else ()
+            directions = [question.directions[name].astype(question.precision) for name in along]
             if self.aligned:
                 gradient = _gradient(f, xs, weights, directions, question.modes)
             else:
@@ -137,9 +133,8 @@ def _gradient(
     def along(g: Callable[..., Any], mode: Mode) -> Callable[..., Any]:
         if mode == "fwd":
             return lambda *xs: engine.jvp(g, xs, directions)[1]
-        return lambda *xs: sum(
-            engine.sum(s * v) for s, v in zip(engine.grad(g, every)(*xs), directions, strict=True)
-        )
+        slopes = engine.grad(g, every)
+        return lambda *xs: sum(engine.sum(s * v) for s, v in zip(slopes(*xs), directions, strict=True))
 
     g = objective
     for mode in modes[:-1]:
@@ -174,20 +169,10 @@ class EngineVmap(_Batched):
     def whole(self, question: Question, layout: Layout) -> tuple[list[Array], list[Array]]:
         points = [point.inputs for point in question.points]
         params = [p.name for p in question.program.params]
-        weights = [w for w in question.weights if w is not None]
-        extra = [*weights, *(question.directions[n] for n in question.wrt)] if question.order > 1 else weights
-        axes = tuple(layout.axes[name] for name in params) + ((),) * (
-            len(extra) if question.modes else len(weights)
-        )
-        function, flags = _function(
-            question.program,
-            question.wrt,
-            question.modes,
-            question.precision,
-            tuple(layout.sizes.items()),
-            axes,
-            self.rules,
-        )
+        extra = weights_and_directions(question)
+        axes = (*(layout.axes[name] for name in params), *[()] * len(extra))
+        asked = question.program, question.wrt, question.modes, question.precision
+        function, flags = _function(*asked, tuple(layout.sizes.items()), axes, self.rules)
         results = function(*(layout.column(points, name) for name in params), *extra)
         shape = layout.shape
         whole = []

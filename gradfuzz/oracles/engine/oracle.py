@@ -31,13 +31,11 @@ class EngineOracle(Oracle):
 
     def answer(self, question: Question) -> list[Answer]:
         try:
-            function = _function(
-                question.program, question.wrt, question.modes, question.precision, self.rules
-            )
+            asked = question.program, question.wrt, question.modes, question.precision
+            function = _function(*asked, self.rules)
         except GradfuzzError as error:
             return [Answer("error", message=f"{type(error).__name__}: {error}")] * len(question.points)
-        weights = [w for w in question.weights if w is not None]
-        extra = [*weights, *(question.directions[n] for n in question.wrt)] if question.order > 1 else weights
+        extra = weights_and_directions(question)
         return [self._one(question, function, point, extra) for point in question.points]
 
     def _one(
@@ -46,22 +44,29 @@ class EngineOracle(Oracle):
         inputs = [point.inputs[p.name] for p in question.program.params]
         try:
             results = [np.asarray(r) for r in function(*inputs, *extra)]
-        except PrecisionError as error:
-            return Answer("unsupported", message=str(error))
         except GradfuzzError as error:
-            return Answer("error", message=f"{type(error).__name__}: {error}")
+            return failure(error)
         count = len(question.weights)
-        return Answer(
-            "ok",
-            tuple(results[:count]),
-            dict(zip(question.wrt, results[count:], strict=False)) if question.modes else {},
-        )
+        slopes = dict(zip(question.wrt, results[count:], strict=False)) if question.modes else {}
+        return Answer("ok", tuple(results[:count]), slopes)
+
+
+def failure(error: GradfuzzError) -> Answer:
+    """What the engine raises while it runs, as an answer."""
+    if isinstance(error, PrecisionError):
+        return Answer("unsupported", message=str(error))
+    return Answer("error", message=f"{type(error).__name__}: {error}")
+
+
+def weights_and_directions(question: Question) -> list[Array]:
+    """The arguments of a derivative's graph after the inputs."""
+    weights = [w for w in question.weights if w is not None]
+    return [*weights, *(question.directions[n] for n in question.wrt)] if question.order > 1 else weights
 
 
 @lru_cache(maxsize=512)
 def _function(
     program: Program, wrt: tuple[str, ...], modes: tuple[Mode, ...], precision: Precision, rules: Rules
 ) -> Callable[..., tuple[Any, ...]]:
-    return compile(
-        derivative(program, wrt=wrt, modes=modes, rules=rules), precision=precision, trip_limit=TRIP_LIMIT
-    )
+    graph = derivative(program, wrt=wrt, modes=modes, rules=rules)
+    return compile(graph, precision=precision, trip_limit=TRIP_LIMIT)

@@ -137,6 +137,13 @@ class _Adapter:
                 raise Failed(f"{oracle.name} says {answer.status} to {asked!r}: {answer.message}")
         return answers
 
+    def tried(self, where: str, *asked: Any, **more: Any) -> Answer | None:
+        """The answer to a question about one point, asked as by `ask`; None where it is unsupported."""
+        (answer,) = self.ask(*asked, **more)
+        if answer.status not in ("ok", "unsupported"):
+            raise Failed(f"{where}: {answer.message}")
+        return answer if answer.status == "ok" else None
+
     # Checks
 
     def handshake(self) -> str:
@@ -228,14 +235,12 @@ class _Adapter:
         for modes in ((), *_FIRST, *_SECOND):
             for oracle, precision in self.supported(text, inputs, modes):
                 for wrt in (("x", "y"), ("y",)):
-                    more = {"precision": precision, "wrt": wrt, "weights": tuple(weights.values())}
-                    (answer,) = self.ask(oracle, text, inputs, modes, **more)
-                    if answer.status == "unsupported":
-                        continue
                     what = f"{'-'.join(modes) or 'outputs'}, with respect to {', '.join(wrt)}"
                     where = f"{oracle.name}, {precision}, {what}"
-                    if answer.status != "ok":
-                        raise Failed(f"{where}: {answer.message}")
+                    more = {"precision": precision, "wrt": wrt, "weights": tuple(weights.values())}
+                    answer = self.tried(where, oracle, text, inputs, modes, **more)
+                    if answer is None:
+                        continue
                     if set(answer.gradient) != set(wrt if modes else ()):
                         raise Failed(f"{where}: it has the names {sorted(answer.gradient)}")
                     for name in answer.gradient:
@@ -259,12 +264,10 @@ class _Adapter:
                 inputs = [{"x": np.asarray(0.5), "n": np.asarray(trips)}]
                 for modes in _FIRST:
                     for oracle, precision in self.supported(text, inputs, modes):
-                        (answer,) = self.ask(oracle, text, inputs, modes, precision=precision)
-                        if answer.status == "unsupported":
-                            continue
                         where = f"{oracle.name}, {precision}, {modes[0]}, {form} with {trips} trips"
-                        if answer.status != "ok":
-                            raise Failed(f"{where}: {answer.message}")
+                        answer = self.tried(where, oracle, text, inputs, modes, precision=precision)
+                        if answer is None:
+                            continue
                         dtype = FORMATS[precision].dtype
                         same_values(answer.values[0], np.asarray(0.5 * trips, dtype), f"{where}, value")
                         same_values(answer.gradient["x"], np.asarray(trips, dtype), f"{where}, gradient")

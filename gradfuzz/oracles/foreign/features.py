@@ -48,7 +48,6 @@ def refused_beforehand(oracles: Sequence[ForeignOracle]) -> str:
                 continue
             late = next((a for a in oracle.answer(q) if a.status == "unsupported"), None)
             if late is not None and oracle.knows:
-                raise Failed(
-                    f"{oracle.name} supports a question beforehand, and not when it is asked: {late.message}"
-                )
+                words = "supports a question beforehand, and not when it is asked"
+                raise Failed(f"{oracle.name} {words}: {late.message}")
     return f"{count} questions refused"

@@ -38,6 +38,9 @@ _UNKNOWN = (
 )
 """Output of an installer that found no such release contains one of these."""
 
+_NAME_THEM = "name them: --versions 1.0,1.1,1.2"
+_FORMS = "give a release, as in ==1.2.3, or a range, as in >=1.2,<2"
+
 _QUOTED = 3
 """This many lines of a log are quoted in an error."""
 
@@ -118,9 +121,7 @@ def _python_packages(folder: Path) -> dict[str, str]:
 
 def _python_releases(distribution: str) -> list[str]:
     if importlib.util.find_spec("pip") is None:
-        raise InstallError(
-            f"the releases of {distribution} cannot be listed without pip; name them: --versions 1.0,1.1,1.2"
-        )
+        raise InstallError(f"the releases of {distribution} cannot be listed without pip; {_NAME_THEM}")
     command = [sys.executable, "-m", "pip", "index", "versions", "--pre", distribution]
     return _listed(_output(command, distribution), "Available versions:")
 
@@ -130,9 +131,7 @@ def _python_releases(distribution: str) -> list[str]:
 
 def _node_requirement(distribution: str, specifier: str) -> str:
     if "~=" in specifier or "!=" in specifier:
-        raise UsageError(
-            f"npm does not know {specifier!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2"
-        )
+        raise UsageError(f"npm does not know {specifier!r}; {_FORMS}")
     return f"{distribution}@{specifier.removeprefix('==').replace(',', ' ')}" if specifier else distribution
 
 
@@ -184,9 +183,7 @@ def _elixir_requirement(distribution: str, specifier: str) -> str:
     for part in filter(None, specifier.split(",")):
         sign, version = re.fullmatch(r"([=<>!~]+)\s*(.*)", part.strip()).groups()  # type: ignore[union-attr]  # as specifiers do
         if sign in ("===", "!=") or "*" in version:
-            raise UsageError(
-                f"Mix does not know {part!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2"
-            )
+            raise UsageError(f"Mix does not know {part!r}; {_FORMS}")
         padded = version + ".0" * (2 - version.count("."))
         parts.append(f"~> {version}" if sign == "~=" else f"{sign} {padded}")
     return f"{distribution} {' and '.join(parts) or '>= 0.0.0'}"
@@ -302,16 +299,16 @@ def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> boo
 
 def _output(command: Sequence[str], distribution: str) -> str:
     """What a command that lists releases writes to stdout. `InstallError` where it fails."""
-    failed, advice = f"the releases of {distribution} cannot be listed", "name them: --versions 1.0,1.1,1.2"
+    failed = f"the releases of {distribution} cannot be listed"
     try:
         done = subprocess.run(  # noqa: S603 - a list of words of ours
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment()
         )
     except OSError as error:
         why = f"{command[0]} cannot be started: {error.strerror}"
-        raise InstallError(f"{failed}: {why}; {advice}") from error
+        raise InstallError(f"{failed}: {why}; {_NAME_THEM}") from error
     if done.returncode:
-        raise InstallError(f"{failed}: {_told(done.stderr)}; {advice}")
+        raise InstallError(f"{failed}: {_told(done.stderr)}; {_NAME_THEM}")
     return done.stdout
 
 
@@ -323,11 +320,8 @@ def _listed(text: str, mark: str) -> list[str]:
 
 def _environment() -> dict[str, str]:
     """This process's environment, without variables that make the installer see other packages."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-    }
+    hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
     return {**kept, "PYTHONNOUSERSITE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 
 
@@ -343,19 +337,15 @@ def _failure(requirements: Sequence[str], log: Path) -> InstallError:
     """The error from the last lines of the log, with advice."""
     text = log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
     if any(sign in text for sign in _OFFLINE):
-        advice = (
-            "No index of packages was reached, or it has no such package: is there a network, and does the"
-            " installer's configuration name an index?"
-        )
+        why = "No index of packages was reached, or it has no such package"
+        advice = f"{why}: is there a network, and does the installer's configuration name an index?"
     elif any(sign in text for sign in _UNKNOWN):
         advice = "There is no such release for this interpreter and platform; name another one."
     else:
-        advice = (
-            "A release that has no package for this interpreter and platform cannot be had; another one may."
-        )
-    return InstallError(
-        f"{' '.join(requirements)} cannot be installed: {_told(text)}. {advice} All that was said is in {log}"
-    )
+        none = "A release that has no package for this interpreter and platform"
+        advice = f"{none} cannot be had; another one may."
+    failed = f"{' '.join(requirements)} cannot be installed"
+    return InstallError(f"{failed}: {_told(text)}. {advice} All that was said is in {log}")
 
 
 def _told(text: str) -> str:

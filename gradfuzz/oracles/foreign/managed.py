@@ -174,11 +174,9 @@ def plan(target: str, extra: Sequence[str] = ()) -> EnvironmentPlan:
         adapter = ADAPTERS[name.library]
         found = LANGUAGES.get(adapter.language)
         if found is None:
-            raise UsageError(
-                f"{name.library} is asked in {adapter.language}, whose packages gradfuzz does not install:"
-                f" the first lines of {adapter.script} say what it needs and how it is started, as a target"
-                " cmd:COMMAND"
-            )
+            why = f"is asked in {adapter.language}, whose packages gradfuzz does not install"
+            advice = "say what it needs and how it is started, as a target cmd:COMMAND"
+            raise UsageError(f"{name.library} {why}: the first lines of {adapter.script} {advice}")
         language, distribution = found, adapter.distribution
         script, also = adapters.path(adapter.script), adapter.requires
     wanted = language.requirement(distribution, name.specifier)
@@ -280,15 +278,9 @@ def _made(wanted: EnvironmentPlan, tell: Callable[[str], None]) -> Environment:
             why = f"was installed, and is not there; what {installer} said is in {log}"
             raise InstallError(f"{wanted.requirements[0]} {why}")
         start_once(wanted.words, log)
-        made = Environment(
-            wanted.name.base,
-            wanted.distribution,
-            version,
-            wanted.requirements,
-            installer,
-            round(time.monotonic() - begun, 1),
-            wanted.language.packages(folder),
-        )
+        about = wanted.name.base, wanted.distribution, version, wanted.requirements
+        seconds, packages = round(time.monotonic() - begun, 1), wanted.language.packages(folder)
+        made = Environment(*about, installer, seconds, packages)
         _mark(folder, made)
     except BaseException as error:
         _removed(folder)

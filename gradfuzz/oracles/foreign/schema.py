@@ -122,12 +122,7 @@ _PROGRAM: dict[str, Any] = {
             ),
         ]
     },
-    "Parameter": {
-        "anyOf": [
-            {"type": ["integer", "boolean", "string", "null"]},
-            _list(_ref("Parameter")),
-        ]
-    },
+    "Parameter": {"anyOf": [{"type": ["integer", "boolean", "string", "null"]}, _list(_ref("Parameter"))]},
 }
 
 

@@ -32,9 +32,8 @@ def to_tensor(array: Array, *, binary: bool = False, dtype: str | None = None) -
         return Tensor("float64", list(a.shape), data=[_entry(a.item())])
     name = _NAMES.get(a.dtype)
     if name is None:
-        raise ProtocolError(
-            f"an array of dtype {a.dtype} has no place in a message; the dtypes are {', '.join(_DTYPES)}"
-        )
+        known = f"the dtypes are {', '.join(_DTYPES)}"
+        raise ProtocolError(f"an array of dtype {a.dtype} has no place in a message; {known}")
     shape = list(a.shape)
     if binary and a.size > _SHORT:
         return Tensor(name, shape, base64=base64.b64encode(_little(a).tobytes()).decode("ascii"))
@@ -75,9 +74,8 @@ def from_tensor(tensor: Tensor) -> Array:
     assert isinstance(tensor.data, list), "one of the two is there"
     per_entry = 2 if dtype.kind == "c" else 1
     if len(tensor.data) != per_entry * size:
-        raise ProtocolError(
-            f"{len(tensor.data)} numbers do not fill a {tensor.dtype} tensor of shape {tensor.shape}"
-        )
+        what = f"a {tensor.dtype} tensor of shape {tensor.shape}"
+        raise ProtocolError(f"{len(tensor.data)} numbers do not fill {what}")
     if not _fits(tensor.data, dtype):
         raise ProtocolError(f"an entry of {tensor.data[:8]} is no {tensor.dtype}")
     try:
@@ -99,9 +97,7 @@ def split(stacked: Array, count: int) -> list[Array]:
     return [stacked[k, ...] for k in range(count)]
 
 
-_DTYPES: dict[str, np.dtype[Any]] = {
-    name: np.dtype(name) for name in (*get_args(FloatName), *get_args(OtherName))
-}
+_DTYPES = {name: np.dtype(name) for name in (*get_args(FloatName), *get_args(OtherName))}
 _FLOAT64 = _DTYPES["float64"]
 _NAMES: dict[np.dtype[Any], DTypeName] = {dtype: cast(DTypeName, name) for name, dtype in _DTYPES.items()}
 

@@ -97,11 +97,8 @@ def trip_counts(question: Question, index: int) -> list[int]:
 
 def answer(question: Question, outputs: Sequence[Any], gradient: Sequence[Any]) -> Answer:
     names = question.wrt if question.modes else ()
-    return Answer(
-        "ok",
-        tuple(np.asarray(y) for y in outputs),
-        {n: np.asarray(g) for n, g in zip(names, gradient, strict=True)},
-    )
+    slopes = {name: np.asarray(g) for name, g in zip(names, gradient, strict=True)}
+    return Answer("ok", tuple(np.asarray(y) for y in outputs), slopes)
 
 
 def failure(error: Exception) -> Answer:

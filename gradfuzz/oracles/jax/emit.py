@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from gradfuzz.oracles.emit import elementwise_source
-from gradfuzz.oracles.emit.linalg_source import is_linalg
+from gradfuzz.oracles.emit.linalg_source import Params, is_linalg, keywords
 from gradfuzz.oracles.emit.script import RESERVED
-from gradfuzz.oracles.emit.statements import ATOM, POWER, Emitter, Piece, number_text
+from gradfuzz.oracles.emit.statements import ATOM, POWER, Emitter, Piece, Pieces, Written, number_text
 from gradfuzz.oracles.emit.tensor_source import is_tensor_op
 from gradfuzz.oracles.jax import linalg_source, tensors_source
-from gradfuzz.oracles.jax.tensors_source import arguments
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.language.syntax import ArrayConst
 from gradfuzz.programs.language.types import Type
 
 _OTHER_NAME = {
@@ -55,11 +52,8 @@ class JaxEmitter(Emitter):
     def to_float(self, piece: Piece) -> str:
         return f"jnp.asarray({piece.text}, F)"
 
-    def elementwise(
-        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
-    ) -> Piece | None:
-        text = elementwise_source.write("jax", row.name, [a.text for a in args], params)
-        return Piece(text, result) if text else None
+    def elementwise(self, row: Function, args: Pieces, params: Params, result: Type) -> Written | None:
+        return elementwise_source.write("jax", row.name, [a.text for a in args], params) or None
 
     def to_complex(self, piece: Piece) -> str:
         return f"jnp.asarray({piece.text}, C)"
@@ -70,33 +64,33 @@ class JaxEmitter(Emitter):
             return Piece(f"np.int64({piece.text})", piece.type)
         return self.value(piece)
 
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         x, texts = args[0], [a.text for a in args]
         match op:
             case _ if is_tensor_op(op):
-                return Piece(tensors_source.write(op, texts, self.shapes(args), params), result)
+                return tensors_source.write(op, texts, self.shapes(args), params)
             case _ if is_linalg(op):
-                return self.linalg(linalg_source.write, op, args, params, result)
+                return linalg_source.write(op, texts, self.shapes(args), params)
             case "complex":
-                return Piece(f"lax.complex({', '.join(self.spread(a, result) for a in args)})", result)
+                return f"lax.complex({', '.join(self.spread(a, result) for a in args)})"
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "astype" if x.type.dtype == result.dtype:
                 return x
             case "astype":
-                return Piece(f"jnp.asarray({x.text}, {_DTYPES[result.dtype]})", result)
+                return f"jnp.asarray({x.text}, {_DTYPES[result.dtype]})"
             case "index" if not x.type.shape:
                 return x
             case "index":
-                return Piece(f"{x.at(ATOM)}[{', '.join(self.places(params['pattern'], texts[1:]))}]", result)
+                return self.indexed(x, args[1:], params["pattern"], result)
             case "index_update" if not x.type.shape:
                 return args[1]
             case "index_update":
                 place = ", ".join(self.places(params["pattern"], texts[2:]))
-                return Piece(f"{x.at(ATOM)}.at[{place}].set({texts[1]})", result)
+                return f"{x.at(ATOM)}.at[{place}].set({texts[1]})"
             case "concat" | "stack":
                 texts = [f"[{', '.join(texts)}]"]
-        return Piece(f"jnp.{jax_name(op)}({arguments(texts, params)})", result)
+        return f"jnp.{jax_name(op)}({', '.join([*texts, *keywords(params)])})"
 
     @staticmethod
     def spread(piece: Piece, result: Type) -> str:

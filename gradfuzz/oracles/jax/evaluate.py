@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jax.extend import core
 
@@ -32,6 +33,13 @@ class StepByStep:
 
     def __call__(self, *args: Any) -> list[Any]:
         return self._run(args)
+
+
+def step_by_step(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    """A function of such arguments, traced once and run without compilation."""
+    closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    run, structure = StepByStep(closed), jax.tree.structure(shapes)
+    return lambda *each: jax.tree.unflatten(structure, run(*jax.tree.leaves(each)))
 
 
 class _Stack:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
-from gradfuzz.programs.language.syntax import ParamValue
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords, order_text
 
 _OTHER_NAME = {"expm": "jax.scipy.linalg.expm", "outer": "jnp.outer"}
 """Ops that are a single function of JAX outside `jnp.linalg`."""
@@ -43,16 +42,14 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"jnp.linalg.lstsq({operands})[0]"
         case "lstsq":
             signature = "(m,n),(m)->(n)" if len(shapes[1]) == 1 else "(m,n),(m,k)->(n,k)"
-            return (
-                f'jnp.vectorize(lambda a, b: jnp.linalg.lstsq(a, b)[0], signature="{signature}")({operands})'
-            )
+            solution = "lambda a, b: jnp.linalg.lstsq(a, b)[0]"
+            return f'jnp.vectorize({solution}, signature="{signature}")({operands})'
         case "triangular_solve":
             return _triangular_solve(texts, shapes, params)
-        case "matrix_norm":
-            return f"jnp.linalg.matrix_norm({x}, ord={_order(params['ord'])}{_keepdims(params)})"
-        case "vector_norm":
-            axis = "" if params["axis"] is None else f", axis={params['axis']}"
-            return f"jnp.linalg.vector_norm({x}, ord={_order(params['ord'])}{axis}{_keepdims(params)})"
+        case "matrix_norm" | "vector_norm":
+            order = f"ord={order_text(params['ord'], 'jnp.inf')}"
+            others = keywords({**params, "ord": None})
+            return f"jnp.linalg.{op}({', '.join([x, order, *others])})"
         case "matrix_power":
             return f"jnp.linalg.matrix_power({x}, {params['n']})"
         case "einsum":
@@ -64,22 +61,11 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     return f"{_OTHER_NAME.get(op, f'jnp.linalg.{op}')}({operands})"
 
 
-def _order(order: ParamValue) -> str:
-    """A norm's order; an infinity is a string in the program language."""
-    return {"inf": "jnp.inf", "-inf": "-jnp.inf", "fro": '"fro"', "nuc": '"nuc"'}.get(str(order), str(order))
-
-
-def _keepdims(params: Params) -> str:
-    return ", keepdims=True" if params["keepdims"] else ""
-
-
 def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
     """The one of JAX's two functions that also solves from the right. It does not broadcast batch axes."""
     batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
-    wanted = [(*batch, *s[-2:]) for s in shapes]
-    a, b = (
-        t if s == w else f"jnp.broadcast_to({t}, {w})" for t, s, w in zip(texts, shapes, wanted, strict=True)
-    )
+    wanted = [(t, s, (*batch, *s[-2:])) for t, s in zip(texts, shapes, strict=True)]
+    a, b = (t if s == w else f"jnp.broadcast_to({t}, {w})" for t, s, w in wanted)
     options = f"left_side={params['left']}, lower={params['lower']}"
     options += ", transpose_a=True" if params["transposed"] else ""
     options += ", unit_diagonal=True" if params["unit_diagonal"] else ""

@@ -35,7 +35,7 @@ from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.derivatives import Derivative
-from gradfuzz.oracles.jax.evaluate import StepByStep
+from gradfuzz.oracles.jax.evaluate import step_by_step
 from gradfuzz.oracles.jax.loops import Style, loop_source
 from gradfuzz.oracles.jax.trips import known_trips
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
@@ -284,10 +284,7 @@ class Structured(Oracle):
 def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
     """The job's question, traced once and run without compilation."""
     q, arguments = job.question, jax_answers.arguments(job.question, job.live[0])
-    ask = asking(_traced(q.program, q.precision, style, job.bound), q, job.by)
-    closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
-    run, structure = StepByStep(closed), jax.tree.structure(shapes)
-    return lambda *each: jax.tree.unflatten(structure, run(*jax.tree.leaves(each)))
+    return step_by_step(asking(_traced(q.program, q.precision, style, job.bound), q, job.by), arguments)
 
 
 @functools.lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords
 from gradfuzz.programs.language.windows import padding_of, strides_of
 
 _NAMES = {
@@ -24,23 +24,17 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     rank = len(shapes[0]) if op != "conv" else len(shapes[0]) - 2
     match op:
         case "window_sum" | "conv":
-            strides, padding = strides_of(params["strides"], rank), padding_of(params["padding"], rank)
+            stepping = f"{strides_of(params['strides'], rank)}, {padding_of(params['padding'], rank)}"
             if op == "conv":
-                return f"lax.conv_general_dilated({', '.join(texts)}, {strides}, {padding})"
-            return f"lax.reduce_window({texts[0]}, 0.0, lax.add, {params['window']}, {strides}, {padding})"
+                return f"lax.conv_general_dilated({', '.join(texts)}, {stepping})"
+            return f"lax.reduce_window({texts[0]}, 0.0, lax.add, {params['window']}, {stepping})"
         case "scatter_add":
             x, indices, updates = texts
             before = ":, " * (_axis(params) % rank)
             return f"{x if x.isidentifier() else f'({x})'}.at[{before}{indices}].add({updates})"
         case "cumulative_max":
             return f"lax.cummax({texts[0]}, axis={_axis(params) % rank})"
-    return f"{_NAMES.get(op, f'jnp.{op}')}({arguments(texts, params)})"
-
-
-def arguments(texts: Sequence[str], params: Params) -> str:
-    """The arguments of a call: the operands, and the parameters that are not None or False."""
-    options = [f"{name}={v}" for name, v in params.items() if v is not None and v is not False]
-    return ", ".join([*texts, *options])
+    return f"{_NAMES.get(op, f'jnp.{op}')}({', '.join([*texts, *keywords(params)])})"
 
 
 def _axis(params: Params) -> int:

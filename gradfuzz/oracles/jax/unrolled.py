@@ -63,10 +63,7 @@ class Unrolled(Oracle):
             results = jax.device_get(ask(*jax_answers.stacked(question, points)))
         except Exception:  # noqa: BLE001 - a decision on a batch, or an answer that the points will give one by one
             return None
-        outputs, gradient = results
-        return [
-            jax_answers.answer(question, [y[k] for y in outputs], [g[k] for g in gradient]) for k in points
-        ]
+        return [jax_answers.answer(question, *([a[k] for a in arrays] for arrays in results)) for k in points]
 
     def _alone(self, question: Question, index: int) -> Answer:
         arguments = jax_answers.arguments(question, index)

@@ -23,7 +23,7 @@ from gradfuzz.oracles.engine.summed import of_a_sum
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Arrays, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
-from gradfuzz.oracles.jax.evaluate import StepByStep
+from gradfuzz.oracles.jax.evaluate import step_by_step
 from gradfuzz.oracles.jax.loops import Style
 from gradfuzz.oracles.jax.structured import function_of, lowered_program
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
@@ -96,12 +96,12 @@ class Vmap(Oracle):
         points = range(len(question.points))
         try:
             with np.errstate(all="ignore"):
-                outputs, gradient = self._whole(question, bound, compiling)
+                found = self._whole(question, bound, compiling)
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return [jax_answers.failure(error) for _ in points]
         places = [_layout(question).instance(k) for k in points]
         answers = [
-            jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places
+            jax_answers.answer(question, *([a[at] for a in arrays] for arrays in found)) for at in places
         ]
         return answers if self.kind == "vmap" else of_a_sum(answers)
 
@@ -114,9 +114,7 @@ class Vmap(Oracle):
         if self.jit:
             results = jax.device_get(compiling(ask)(*arguments))
         else:
-            closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
-            leaves = StepByStep(closed)(*jax.tree.leaves(arguments))
-            results = jax.tree.unflatten(jax.tree.structure(shapes), leaves)
+            results = step_by_step(ask, arguments)(*arguments)
         outputs, gradient = results
         return tuple(np.asarray(y) for y in outputs), tuple(np.asarray(g) for g in gradient)
 

@@ -33,9 +33,8 @@ class _InPlace(Tape):
         node = self.mode.around[-1]
         nc = len(node.constants)
         made = {n.output: n for n in self.graph.nodes if isinstance(n, Equation) and n.op == "stack"}
-        rebuilt = [
-            k for k, v in enumerate(self.graph.outputs[: len(node.initial)]) if v in made and v.type.rank == 1
-        ]
+        carries = enumerate(self.graph.outputs[: len(node.initial)])
+        rebuilt = [k for k, v in carries if v in made and v.type.rank == 1]
         parts = super().backward([None if k in rebuilt else g for k, g in enumerate(gs)])
         for k in rebuilt:
             bar = gs[k]

@@ -121,11 +121,9 @@ class _Regular(_OneOp):
         if part is None:
             return parts
         a = self.value(tape.read(node.inputs[0]))
-        n = a.shape[-1]
-        solved = apply(
-            "solve", a, apply("matmul", a, part)
-        )  # part itself at regular matrices, NaN at singular ones
-        return [recorded(solved if n else part)]
+        # The part itself at regular matrices, NaN at singular ones.
+        solved = apply("solve", a, apply("matmul", a, part))
+        return [recorded(solved if a.shape[-1] else part)]
 
 
 class _LostInLoops(ReverseMode):
@@ -143,19 +141,15 @@ def _of(op: str, base: type[_OneOp] = _Mixed) -> type[_OneOp]:
     return type(f"{base.__name__}_{op}", (base,), {"op": op})
 
 
+_INSTANCES_MIXED = "batch instances of triangular_solve mixed"
+
 LINALG_MUTANTS: tuple[Mutant, ...] = (
     planted(_of("qr"), "M13a", "qr-batch", "Nx #1748 A"),
     planted(_of("cholesky"), "M13b", "cholesky-batch", "Nx #1748 B"),
     planted(_of("lu"), "M13c", "lu-batch", "Nx #1748 C"),
     planted(_of("svd"), "M13d", "svd-batch", "Nx #1748 D"),
     planted(_of("eigh", _DiagonalOnly), "M13e", "eigh-diagonal", "Nx #1748 E"),
-    planted(
-        _of("triangular_solve"),
-        "M13f",
-        "triangular-solve-batch",
-        "Nx #1748 F",
-        "batch instances of triangular_solve mixed",
-    ),
+    planted(_of("triangular_solve"), "M13f", "triangular-solve-batch", "Nx #1748 F", _INSTANCES_MIXED),
     planted(_of("inv"), "M13g", "inv-batch", "Nx #1748 G"),
     planted(_of("solve"), "M13h", "solve-batch", "Nx #1748 H"),
     planted(_of("det", _MixedLarge), "M13i", "det-batch", "Nx #1748 I"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,24 +66,10 @@ class Applied:
         """The value with the rule's shape before broadcasting: the argument (rev) or the result (fwd)."""
         return self.argument if self.mode == "rev" else self.ans
 
-    def right(
-        self,
-        *,
-        op: str = "",
-        k: int | None = None,
-        seed: Value | None = None,
-        ans: Value | None = None,
-        args: Sequence[Value] | None = None,
-    ) -> Result:
-        """The rule's result, or its result with other inputs."""
-        given = (
-            self.seed if seed is None else seed,
-            self.ans if ans is None else ans,
-            *(self.args if args is None else args),
-        )
-        return apply_rule(
-            TABLES[self.mode], op or self.op, self.k if k is None else k, given, dict(self.node.params)
-        )
+    def right(self, op: str = "") -> Result:
+        """The rule's result, or that of the rule of `op`; `replace` gives it other inputs."""
+        given = self.seed, self.ans, *self.args
+        return apply_rule(TABLES[self.mode], op or self.op, self.k, given, dict(self.node.params))
 
     def partner(self) -> int | None:
         """The other operand, if it has the same type."""
@@ -115,7 +101,7 @@ def _scaled(factor: float) -> Function:
 
 def _unscaled(at: Applied) -> Result:
     if at.op in LIKE_SUM:
-        return at.right(op="sum")
+        return at.right("sum")
     source, goal = (at.argument, at.seed) if at.mode == "rev" else (at.seed, at.ans)
     if at.seed.type.dtype != at.like.type.dtype or broadcast_shapes(source.shape, goal.shape) != goal.shape:
         return at.right()
@@ -128,27 +114,28 @@ def _swapped(at: Applied) -> Result:
         return at.right()
     args = list(at.args)
     args[at.k], args[other] = args[other], args[at.k]
-    return at.right(args=args)
+    return replace(at, args=tuple(args)).right()
 
 
 def _exchanged(at: Applied) -> Result:
     other = at.partner()
-    return at.right() if other is None else at.right(k=other)
+    return at.right() if other is None else replace(at, k=other).right()
 
 
 def _at_result(at: Applied) -> Result:
-    return at.right(args=at.with_argument(at.k, at.ans)) if at.ans.type == at.argument.type else at.right()
+    at_result = replace(at, args=at.with_argument(at.k, at.ans))
+    return at_result.right() if at.ans.type == at.argument.type else at.right()
 
 
 def _at_operand(at: Applied) -> Result:
     read = at.args[1 if at.op in RIGHT_SIDES else at.k]
-    return at.right(ans=read) if at.ans.type == read.type else at.right()
+    return replace(at, ans=read).right() if at.ans.type == read.type else at.right()
 
 
 def _conjugated(at: Applied) -> Result:
     if not (at.seed.type.is_complex or at.like.type.is_complex):
         return at.right()
-    part = at.right(seed=recorded(conj(at.seed)))
+    part = replace(at, seed=recorded(conj(at.seed))).right()
     return None if part is None else recorded(conj(part))
 
 
@@ -159,10 +146,8 @@ def _first(at: Applied) -> Result:
         return at.right()
     extra = part.ndim - len(shape)
     grown = [n == 1 and part.shape[extra + k] != 1 for k, n in enumerate(shape)]
-    rest = part[
-        tuple(0 if k < extra else slice(0, 1) if grown[k - extra] else slice(None) for k in range(part.ndim))
-    ]
-    return recorded(rest)
+    first = (*[0] * extra, *(slice(0, 1) if is_grown else slice(None) for is_grown in grown))
+    return recorded(part[first])
 
 
 def _mean(at: Applied) -> Result:
@@ -172,9 +157,8 @@ def _mean(at: Applied) -> Result:
         return at.right()
     part = recorded(unbroadcast(whole, shape))
     share = math.prod(shape) / math.prod(whole.shape)
-    if (
-        at.op in MATRIX_OPS and whole.shape == shape and min(part.ndim, at.seed.ndim) > 1
-    ):  # the rule itself has summed
+    has_summed = at.op in MATRIX_OPS and whole.shape == shape  # the rule itself
+    if has_summed and min(part.ndim, at.seed.ndim) > 1:
         share = math.prod(shape[:-2]) / math.prod(at.seed.shape[:-2])
     return recorded(part * share) if share < 1.0 else part
 

@@ -52,9 +52,8 @@ class BuiltFromScalars(ReverseMode):
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op == "stack" and self.level == 0 and node.inputs[0].type.rank == 0:
             readers = [n for n in tape.graph.nodes if node.output in n.inputs]
-            if node.output in tape.graph.outputs or any(
-                not isinstance(n, Equation) or n.op != "index" for n in readers
-            ):
+            by_entry = all(isinstance(n, Equation) and n.op == "index" for n in readers)
+            if node.output in tape.graph.outputs or not by_entry:
                 return [None] * len(node.inputs)
         return super().equation(node, g, tape)
 

@@ -10,32 +10,27 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from gradfuzz.engine import Rules, conj
+from gradfuzz.engine import conj
 from gradfuzz.engine.modes.forward import ForwardMode, Tangent
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.jvp import JVP
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
-from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
-from gradfuzz.oracles.mutants.mutant import Mutant, recorded
+from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
 from gradfuzz.oracles.mutants.mutations import MUTATIONS, Applied, after
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 
-_MODES: Mapping[str, Mode] = {"vjp": "rev", "jvp": "fwd"}
-
 _EVERYWHERE = ("dropped", "sign", "double", "half")
 
 _UNDIFFERENTIATED = {
     "where": (0,),
-    "take": (1,),
-    "take_along_axis": (1,),
-    "scatter_add": (1,),
-    "copysign": (1,),
+    **dict.fromkeys(("take", "take_along_axis", "scatter_add", "copysign"), (1,)),
 }
 """Operands that are no floats, or whose derivative is 0."""
 
@@ -185,13 +180,11 @@ def _mistakes(kind: str, op: str, place: str) -> Iterator[str]:
         return
     for mistake in MUTATIONS:
         if mistake in _EVERYWHERE:
-            if not several or result:
-                yield mistake
-        elif (
-            op in _ON[kind].get(mistake, ())
-            and not result
-            and place in _ONLY.get((kind, op, mistake), (place,))
-        ):
+            makes_sense = result or not several
+        else:
+            only = _ONLY.get((kind, op, mistake), (place,))
+            makes_sense = not result and place in only and op in _ON[kind].get(mistake, ())
+        if makes_sense:
             yield mistake
 
 
@@ -200,22 +193,11 @@ def _row(name: str) -> Mutant:
     kind, op, place, mistake = name.split(".")
     where = f"operand {place}" if place.isdigit() else f"result {place}"
     summary = f"{kind} of {op}, {where}: {MUTATIONS[mistake].words}"
-    mode = _MODES[kind]
-    if op in _RESULTS:
-        base: Any = _SeveralBack if mode == "rev" else _SeveralForth
-    else:
-        base = _Back if mode == "rev" else _Forth
+    single, several = (_Back, _SeveralBack) if kind == "vjp" else (_Forth, _SeveralForth)
+    base: Any = several if op in _RESULTS else single
     rules = type(base.__name__, (base,), {"op": op, "place": place, "mistake": mistake})
-    return Mutant(
-        name,
-        name,
-        summary,
-        "systematic",
-        Rules(reverse=rules) if mode == "rev" else Rules(forward=rules),
-        ops=frozenset({op}),
-        needs=MUTATIONS[mistake].needs,
-        order=_ORDERS.get((op, place), 1),
-    )
+    row = planted(rules, name, name, "systematic", summary)
+    return replace(row, needs=MUTATIONS[mistake].needs, order=_ORDERS.get((op, place), 1))
 
 
 # Rules ------------------------------------------------------------------------------------------------------

@@ -92,10 +92,8 @@ class _SavedByForward(ForwardMode):
             return values, [None]
         if node.op not in _SAVING or slopes[0] is None:
             return values, slopes
-        ans = self.value(values[0])
-        saved = self.value(
-            self.builder.emit_as(f"{node.output.name}{_SAVED}", "broadcast_to", ans.atom, shape=ans.shape)
-        )
+        ans, name = self.value(values[0]), f"{node.output.name}{_SAVED}"
+        saved = self.value(self.builder.emit_as(name, "broadcast_to", ans.atom, shape=ans.shape))
         rule: Any = JVP[node.op]
         return values, [rule[0](tangents[0], saved, *map(self.value, arguments), **dict(node.params))]
 

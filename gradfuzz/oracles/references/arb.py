@@ -13,6 +13,7 @@ midpoint-radius interval arithmetic", 2017.)
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -128,9 +129,8 @@ class ArbNamespace(LinalgArb):
         if here.is_zero():
             if isinstance(difference, arb):
                 return 0
-            raise UndecidedError(
-                "the two sides of a comparison are equal here, but may differ nearby", tie=True
-            )
+            words = "the two sides of a comparison are equal here, but may differ nearby"
+            raise UndecidedError(words, tie=True)
         if not here.is_finite():
             raise OutOfRangeError(f"a comparison meets a number of unknown size, {here.str(5)}")
         raise WideError(f"the two sides of a comparison may be equal: they differ by {here.str(5)}", tie=True)
@@ -244,13 +244,11 @@ class ArbReference(Reference):
         with _working(_PRECISIONS[-1], question.order + 1):
             try:
                 setting = Setting(question, point)
-                left, right = (_settled(setting, [], offset=sign * _BESIDE)[1] for sign in (-1, 1))
-                before, after = (
-                    setting.gradient([_rounded(ball)[0] for ball in side]) for side in (left, right)
-                )
+                sides = [_settled(setting, [], offset=sign * _BESIDE)[1] for sign in (-1, 1)]
+                before, after = (setting.gradient([_rounded(ball)[0] for ball in side]) for side in sides)
             except EvaluationError:
                 return None
-            return (before, after) if all(map(_is_narrow, [*left, *right])) else None
+            return (before, after) if all(map(_is_narrow, itertools.chain(*sides))) else None
 
     def _at(self, question: Question, point: Point) -> Truth:
         for bits in _PRECISIONS:
@@ -260,9 +258,7 @@ class ArbReference(Reference):
                 setting = Setting(question, point)
                 with _working(bits, question.order + 1):
                     values, gradient = _settled(setting, trace)
-                    if last or all(
-                        map(_is_narrow, [*gradient, *(ball for output in values for ball in output.flat)])
-                    ):
+                    if last or all(map(_is_narrow, _all_balls(values, gradient))):
                         return _truth(setting, values, gradient, trace)
             except EvaluationError as error:
                 if last or not isinstance(error, (WideError, OutOfRangeError)):
@@ -278,15 +274,15 @@ def _settled(setting: Setting, trace: list[int], *, offset: arb = _HERE) -> tupl
     values, gradient, phases = _enclosures(setting, trace, eigenpairs, offset=offset)
     if phases and setting.question.order:
         others, other_gradient, _ = _enclosures(setting, [], eigenpairs, turned=True, offset=offset)
-        before, after = (
-            [*g, *(ball for output in v for ball in output.flat)]
-            for v, g in ((values, gradient), (others, other_gradient))
-        )
-        if not all(a.overlaps(b) for a, b in zip(before, after, strict=True)):
-            raise UnsettledError(
-                "the result depends on phases that a decomposition of a complex matrix leaves free"
-            )
+        pairs = zip(_all_balls(values, gradient), _all_balls(others, other_gradient), strict=True)
+        if not all(a.overlaps(b) for a, b in pairs):
+            words = "phases that a decomposition of a complex matrix leaves free"
+            raise UnsettledError(f"the result depends on {words}")
     return values, gradient
+
+
+def _all_balls(values: Sequence[Entries], gradient: Sequence[arb]) -> list[arb]:
+    return [*gradient, *(ball for output in values for ball in output.flat)]
 
 
 def _enclosures(
@@ -350,9 +346,8 @@ def _rounded(ball: arb) -> tuple[float, float]:
     distance = abs(ball - arb(value)).upper()
     bound = 0.0 if distance.is_zero() else math.nextafter(float(distance), math.inf)
     if not math.isfinite(bound):
-        raise UnsettledError(
-            f"the enclosure of a number is as wide as {distance.str(5)}: the loop loses all digits"
-        )
+        width = distance.str(5)
+        raise UnsettledError(f"the enclosure of a number is as wide as {width}: the loop loses all digits")
     return value, bound
 
 

@@ -105,9 +105,8 @@ class LinalgArb(LinalgObjects):
             conjugates = list(map(self.conjugate, columns[j]))
             for k in range(j + 1, n):
                 r[j, k] = self._dot(conjugates, columns[k])
-                columns[k] = [
-                    self.minus(x, self.times(r[j, k], y)) for x, y in zip(columns[k], columns[j], strict=True)
-                ]
+                shares = [self.times(r[j, k], y) for y in columns[j]]
+                columns[k] = list(map(self.minus, columns[k], shares))
         q = np.empty((m, n), object)
         for j in range(n):
             q[:, j] = _vector(columns[j])
@@ -218,9 +217,8 @@ class LinalgArb(LinalgObjects):
         blocks = [[coefficients[q - p] if q >= p else zero for q in range(count)] for p in range(count)]
         entries = [blocks[i // n][j // n][i % n, j % n] for i in range(n * count) for j in range(n * count)]
         result = matrix(n * count, n * count, entries).exp()
-        return _lifted(
-            [matrix(n, n, [result[i, k * n + j] for i in range(n) for j in range(n)]) for k in range(count)]
-        )
+        first = [[result[i, k * n + j] for i in range(n) for j in range(n)] for k in range(count)]
+        return _lifted([matrix(n, n, entries) for entries in first])
 
     def eigh_of(self, a: Array) -> tuple[Array, Array]:
         return _columns(self._eigenpairs(self._coefficients(a)))
@@ -262,9 +260,8 @@ class LinalgArb(LinalgObjects):
         coefficients = self._coefficients(a)
         s, vectors = self._right_vectors(coefficients)
         right = np.concatenate([_lifted(v) for v in vectors], axis=1)
-        images = np.concatenate(
-            [_lifted(_product(coefficients, v, len(coefficients))) for v in vectors], axis=1
-        )
+        products = [_product(coefficients, v, len(coefficients)) for v in vectors]
+        images = np.concatenate(list(map(_lifted, products)), axis=1)
         return self.divide(images, s[np.newaxis, :]), s, self.adjoint(right)
 
     def singular_values(self, a: Array) -> Array:
@@ -294,12 +291,10 @@ def _enclosed(a: Any, hermitian: bool) -> list[tuple[arb | acb, Any]]:
         found = [vectors[i, index] for i in range(n)]
         largest = max(found, key=lambda x: abs(x).mid())
         ratios = [x / largest if matrix is acb_mat else (x / largest).real for x in found]
-        norm = sum(
-            (abs(x) ** 2 for x in ratios) if matrix is acb_mat else (x * x for x in ratios), arb(0)
-        ).sqrt()
-        pairs.append(
-            (values[index].real if hermitian else values[index], matrix(n, 1, [x / norm for x in ratios]))
-        )
+        squares = [abs(x) ** 2 if matrix is acb_mat else x * x for x in ratios]
+        norm = sum(squares, arb(0)).sqrt()
+        value = values[index].real if hermitian else values[index]
+        pairs.append((value, matrix(n, 1, [x / norm for x in ratios])))
     return pairs
 
 

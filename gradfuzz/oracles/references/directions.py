@@ -85,25 +85,18 @@ class Setting:
         self._fixed: dict[str, Any] = {}
         self._floats: list[tuple[str, tuple[int, ...], list[float]]] = []
         self._shapes: list[tuple[str, tuple[int, ...]]] = []
-        self._weights = [
-            None if w is None else np.asarray(w, np.float64).ravel().tolist() for w in question.weights
-        ]
+        self._weights = [None if w is None else _entries(w) for w in question.weights]
         for param in question.program.params:
             value = np.asarray(point.inputs[param.name])
             if param.type.dtype == "float":
-                self._add_floats(param.name, value.shape, value.astype(np.float64).ravel().tolist())
+                self._add_floats(param.name, value.shape, _entries(value))
             else:
                 self._fixed[param.name] = value if value.shape else value.item()
         for name in question.wrt if question.order else ():
             shape = np.shape(point.inputs[name])
             self._shapes.append((name, shape))
-            size = math.prod(shape)
-            v = (
-                np.asarray(question.directions[name], np.float64).ravel().tolist()
-                if question.order > 1
-                else [0.0] * size
-            )
-            self.among += [Coordinate(name, k, v[k]) for k in range(size)]
+            v = _entries(question.directions[name]) if question.order > 1 else [0.0] * math.prod(shape)
+            self.among += [Coordinate(name, k, v[k]) for k in range(math.prod(shape))]
 
     def _add_floats(self, name: str, shape: tuple[int, ...], entries: list[float]) -> None:
         for x in entries:
@@ -123,10 +116,8 @@ class Setting:
         moves: dict[tuple[str, int], tuple[float, int]] = {}
         if line is not None:
             for i, c in enumerate(self.among):
-                move = (
-                    c.direction if line.along_direction else 0.0,
-                    line.multiple if i == line.coordinate else 0,
-                )
+                along = c.direction if line.along_direction else 0.0
+                move = along, line.multiple if i == line.coordinate else 0
                 if move != (0.0, 0):
                     moves[c.name, c.entry] = move
         inputs = dict(self._fixed)
@@ -161,6 +152,11 @@ class Setting:
         for name, shape in self._shapes:
             result[name] = np.array([next(rest) for _ in range(math.prod(shape))], np.float64).reshape(shape)
         return result
+
+
+def _entries(array: Array) -> list[float]:
+    entries: list[float] = np.asarray(array, np.float64).ravel().tolist()
+    return entries
 
 
 def inconclusive(error: EvaluationError, trace: Sequence[int] = ()) -> Truth:

@@ -84,6 +84,9 @@ _ON_CUT = 64
 Number = Any
 """An mpmath.mpf or mpmath.mpc; mpmath has no types."""
 
+_Run = tuple[Number, list[int], tuple[Any, ...]]
+"""F, the trace and the outputs."""
+
 
 @functools.cache
 def _code(name: str) -> CodeType:
@@ -186,9 +189,8 @@ class MpmathNamespace(LinalgMpmath):
         size, height = abs(z.real), abs(z.imag)
         near = z.real < 0 and height < self.mp.ldexp(size, -_NEAR_CUT)
         if near and height <= self.mp.ldexp(size, _ON_CUT - self.mp.prec):
-            raise UndecidedError(
-                f"{op} of {self.mp.nstr(z, 5)}: it jumps across the negative real axis", tie=True
-            )
+            where = f"{op} of {self.mp.nstr(z, 5)}"
+            raise UndecidedError(f"{where}: it jumps across the negative real axis", tie=True)
         self.choices.append((1 if z.imag > 0 else -1) if near else 0)
 
 
@@ -271,7 +273,7 @@ class _Stencils:
         self.order = setting.question.order
         self.trace = trace
         """What was decided at the point itself."""
-        self._centres: dict[_Level, tuple[Number, list[int], tuple[Any, ...]]] = {}
+        self._centres: dict[_Level, _Run] = {}
         self._namespace = MpmathNamespace(context, self.question.precision, order=self.order)
         exponents = [math.frexp(x)[1] for x in setting.sizes]
         self._small = max(0, -min(exponents, default=0))
@@ -280,31 +282,18 @@ class _Stencils:
     def truth(self) -> Truth:
         values, value_bounds = self._values()
         entries = [self._entry(shares) for shares in lines(self.order, self.setting.among)]
-        if all(e.smooth for e in entries):
-            gradient = [_rounded(e.value, e.bound) for e in entries]
-            return Truth(
-                "ok",
-                values=values,
-                value_bounds=value_bounds,
-                gradient=self.setting.gradient([value for value, _ in gradient]),
-                bounds=self.setting.gradient([bound for _, bound in gradient]),
-                left=self._side([e.left for e in entries]),
-                right=self._side([e.right for e in entries]),
-                side_bounds=self._side([e.side_bound for e in entries]),
-                trace=tuple(self.trace),
-            )
-        jumps = any(e.jumps for e in entries)
-        return Truth.unknown(
-            Doubt.KINK,
-            "the value jumps at this point" if jumps else "decisions or slopes change at this point",
-            values=values,
-            value_bounds=value_bounds,
-            left=None if jumps else self._side([e.left for e in entries]),
-            right=None if jumps else self._side([e.right for e in entries]),
-            side_bounds=None if jumps else self._side([e.side_bound for e in entries]),
-            kink=True,
-            trace=tuple(self.trace),
-        )
+        smooth, jumps = all(e.smooth for e in entries), any(e.jumps for e in entries)
+        gradient = [_rounded(e.value, e.bound) for e in entries] if smooth else []
+        found: dict[str, Any] = {"values": values, "value_bounds": value_bounds, "trace": tuple(self.trace)}
+        if self.order == 1 and (smooth or not jumps):
+            found["left"] = self.setting.gradient([float(e.left) for e in entries])
+            found["right"] = self.setting.gradient([float(e.right) for e in entries])
+            found["side_bounds"] = self.setting.gradient([float(e.side_bound) for e in entries])
+        if smooth:
+            slopes, bounds = (self.setting.gradient([pair[k] for pair in gradient]) for k in (0, 1))
+            return Truth("ok", gradient=slopes, bounds=bounds, **found)
+        words = "the value jumps at this point" if jumps else "decisions or slopes change at this point"
+        return Truth.unknown(Doubt.KINK, words, kink=True, **found)
 
     def _levels(self, deeper: int) -> tuple[_Level, _Level]:
         step = _STEP + self._small + deeper
@@ -313,9 +302,7 @@ class _Stencils:
 
     # Evaluations
 
-    def _run(
-        self, level: _Level, line: Line | None, half_steps: int
-    ) -> tuple[Number, list[int], tuple[Any, ...]]:
+    def _run(self, level: _Level, line: Line | None, half_steps: int) -> _Run:
         """F, the trace and the outputs at x + half_steps h/2 d."""
         mp = self.mp
         mp.prec = level.bits
@@ -326,7 +313,7 @@ class _Stencils:
         outputs = interpret(self.question.program, inputs, self._namespace, trace=trace)
         return self.setting.total(outputs, mp.mpf), trace, outputs
 
-    def _centre(self, level: _Level) -> tuple[Number, list[int], tuple[Any, ...]]:
+    def _centre(self, level: _Level) -> _Run:
         if level not in self._centres:
             self._centres[level] = self._run(level, None, 0)
             self.trace[:] = self._centres[level][1]
@@ -349,9 +336,8 @@ class _Stencils:
             difference = sum(((-1) ** j * math.comb(k, j) * y for j, y in enumerate(heights)), mp.mpf(0))
             weight = _number(mp, line.weight)
             total += weight * mp.ldexp(difference, k * level.step)
-            rounding += abs(weight) * mp.ldexp(
-                max(1, *map(abs, heights)), k * level.step + k + _ROUNDING - level.bits
-            )
+            lost = k * level.step + k + _ROUNDING - level.bits
+            rounding += abs(weight) * mp.ldexp(max(1, *map(abs, heights)), lost)
             if k == 1:
                 right = mp.ldexp(heights[0] - here, level.step + 1)
                 left = mp.ldexp(here - heights[1], level.step + 1)
@@ -367,10 +353,8 @@ class _Stencils:
                 return entry
         if entry.agreed:
             return entry
-        raise UnsettledError(
-            f"differences at two steps are {self.mp.nstr(entry.bound / _SAFETY, 5)} apart, however small the"
-            " steps"
-        )
+        apart = self.mp.nstr(entry.bound / _SAFETY, 5)
+        raise UnsettledError(f"differences at two steps are {apart} apart, however small the steps")
 
     def _compared(self, one: _Slope, two: _Slope) -> _Entry:
         apart = abs(one.value - two.value)
@@ -435,9 +419,6 @@ class _Stencils:
 
     def _numbers(self, output: Any) -> list[Number]:
         return [self.mp.mpf(y) for y in self._namespace.as_array(output).ravel().tolist()]
-
-    def _side(self, slopes: list[Number]) -> Any:
-        return self.setting.gradient([float(slope) for slope in slopes]) if self.order == 1 else None
 
 
 def _number(mp: Any, fraction: Fraction) -> Number:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
-from gradfuzz.programs.language.syntax import ParamValue
+from gradfuzz.oracles.emit.linalg_source import Params, Shape, order_text
 
 _OTHER_NAME = {"expm": "torch.linalg.matrix_exp", "outer": "torch.outer"}
 """Ops that are a single function of torch with another name than in `torch.linalg`."""
@@ -35,11 +34,10 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return _triangular_solve(texts, params)
         case "lstsq":
             return _lstsq(texts, shapes)
-        case "matrix_norm":
-            return f"torch.linalg.matrix_norm({x}, {_order(params['ord'])}{_keepdim(params)})"
-        case "vector_norm":
-            axis = "" if params["axis"] is None else f", dim={params['axis']}"
-            return f"torch.linalg.vector_norm({x}, {_order(params['ord'])}{axis}{_keepdim(params)})"
+        case "matrix_norm" | "vector_norm":
+            axis = "" if params.get("axis") is None else f", dim={params['axis']}"
+            order = order_text(params["ord"], 'float("inf")')
+            return f"torch.linalg.{op}({x}, {order}{axis}{keepdim(params)})"
         case "matrix_power":
             return f"torch.linalg.matrix_power({x}, {params['n']})"
         case "kron":
@@ -58,14 +56,8 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     return f"{_OTHER_NAME.get(op, f'torch.linalg.{op}')}({', '.join(texts)})"
 
 
-def _order(order: ParamValue) -> str:
-    """A norm's order; an infinity is a string in the program language."""
-    return {"inf": 'float("inf")', "-inf": '-float("inf")', "fro": '"fro"', "nuc": '"nuc"'}.get(
-        str(order), str(order)
-    )
-
-
-def _keepdim(params: Params) -> str:
+def keepdim(params: Params) -> str:
+    """The option of a reduction that keeps the axes it reduces."""
     return ", keepdim=True" if params["keepdims"] else ""
 
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
-from gradfuzz.oracles.emit.statements import ATOM, Piece
+from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.statements import ATOM, Piece, Pieces
 from gradfuzz.oracles.torch.emit import TorchEmitter
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
 from gradfuzz.programs.language.ops import OPS
@@ -56,14 +57,12 @@ class TensorEmitter(TorchEmitter):
             return Piece(f"torch.tensor({piece.text})", piece.type)
         return super().value(piece)
 
-    def apply(
-        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
-    ) -> Piece:
+    def apply(self, op: str, args: Pieces, params: Params, together: str | None = None) -> Piece:
         if all(a.literal is not None for a in args):
             args = [self.value(args[0]), *args[1:]]
         return super().apply(op, args, params, together)
 
-    def indexed(self, x: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
+    def indexed(self, x: Piece, indices: Pieces, pattern: ParamValue, result: Type) -> str:
         """Applies plain ints and slices first, then each tensor as a one-entry index, and drops its axis."""
         places = self.places(pattern, ["" if i.literal is None else i.text for i in indices])
         selecting = [i.at(ATOM) for i in indices if i.literal is None]
@@ -74,29 +73,23 @@ class TensorEmitter(TorchEmitter):
             if not place:
                 text = f"{text}[{':, ' * axis}{selecting.pop(0)}.reshape(1)].squeeze({axis})"
             axis += ":" in place
-        return Piece(text, result)
+        return text
 
-    def index_updated(
-        self, x: Piece, value: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type
-    ) -> Piece:
+    def index_updated(self, x: Piece, value: Piece, indices: Pieces, pattern: ParamValue) -> str:
         """With tensors as indices: one index per axis, broadcast to the shape of the place.
 
         A slice becomes the range of its indices.
         """
         if all(i.literal is not None for i in indices):
-            return super().index_updated(x, value, indices, pattern, result)
+            return super().index_updated(x, value, indices, pattern)
         assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
-        rest, places, remaining = iter(indices), [], sum(entry != "at" for entry in pattern)
-        for entry in pattern:
-            if entry == "at":
-                places.append(self.value(next(rest)).text)
-                continue
-            start, stop = entry[1], entry[2]  # type: ignore[index]
-            remaining -= 1
-            shape = f".reshape({', '.join(['-1'] + ['1'] * remaining)})" if remaining else ""
-            places.append(f"torch.arange({start}, {stop}){shape}")
-        place = f"({places[0]},)" if len(places) == 1 else f"({', '.join(places)})"
-        return Piece(f"{x.at(ATOM)}.index_put({place}, {value.text})", result)
+        places, remaining = [], sum(entry != "at" for entry in pattern)
+        ranges = self.places(pattern, [self.value(i).text for i in indices], "torch.arange({}, {})")
+        for entry, text in zip(pattern, ranges, strict=True):
+            remaining -= entry != "at"
+            others = ", 1" * remaining
+            places.append(f"{text}.reshape(-1{others})" if entry != "at" and others else text)
+        return f"{x.at(ATOM)}.index_put({_tuple(places)}, {value.text})"
 
 
 class _TorchLoops(GraphWriter):

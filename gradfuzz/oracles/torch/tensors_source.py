@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.oracles.torch.linalg_source import keepdim
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.windows import padding_of, strides_of
 
@@ -37,7 +38,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             ones = f".reshape({(1,) * len(shape)})" if params["keepdims"] else ""
             return f"torch.{op}({x}){ones}"
         case "argmax" | "argmin":
-            return f"torch.{op}({x}, dim={axis}{', keepdim=True' if params['keepdims'] else ''})"
+            return f"torch.{op}({x}, dim={axis}{keepdim(params)})"
         case "take_along_axis":
             return f"torch.take_along_dim({x}, {texts[1]}, dim={axis})"
         case "take" | "scatter_add":
@@ -54,7 +55,7 @@ def _reduction(op: str, x: str, shape: Shape, params: Params) -> str:
     axes = normalize_axes(params["axis"], len(shape), op)
     if not axes:
         return f"torch.clone({x})"
-    return f"torch.{op}({x}, dim={axes}{', keepdim=True' if params['keepdims'] else ''})"
+    return f"torch.{op}({x}, dim={axes}{keepdim(params)})"
 
 
 def _gathering(op: str, texts: Sequence[str], shapes: Sequence[Shape], axis: Any) -> str:
@@ -98,8 +99,8 @@ def _window_sum(x: str, shape: Shape, params: Params) -> str:
 def _conv(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
     """Symmetric padding is left to torch's function, because its derivative is tested too."""
     (x, kernel), count = texts, len(shapes[0]) - 2
-    strides, padding = strides_of(params["strides"], count), padding_of(params["padding"], count)
-    options = "" if params["strides"] is None else f", stride={strides}"
+    padding = padding_of(params["padding"], count)
+    options = "" if params["strides"] is None else f", stride={strides_of(params['strides'], count)}"
     if all(before == after for before, after in padding):
         options += f", padding={tuple(before for before, _ in padding)}" if any(map(any, padding)) else ""
     else:

@@ -140,8 +140,7 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
 
     Its decisions and trip counts are appended to `trace`.
     """
-    program = question.program
-    constants = {p.name: argument(point.inputs[p.name], p.type, question.precision) for p in program.params}
+    program, constants = question.program, _inputs(question, point)
 
     def f(*xs: torch.Tensor) -> tuple[Any, ...]:
         namespace = TorchNamespace(question.precision)  # of this run alone: it caches decompositions
@@ -178,10 +177,7 @@ def of_wrt(
     run: Callable[..., Any], question: Question, point: Point, convert: Callable[[Any], Any] = lambda x: x
 ) -> Function:
     """`run` as a function of the tensors in `question.wrt`; `convert` is applied to the other inputs."""
-    constants = {
-        p.name: convert(argument(point.inputs[p.name], p.type, question.precision))
-        for p in question.program.params
-    }
+    constants = {name: convert(value) for name, value in _inputs(question, point).items()}
 
     def f(*xs: torch.Tensor) -> Sequence[Any]:
         outputs = run(*{**constants, **dict(zip(question.wrt, xs, strict=True))}.values())
@@ -203,6 +199,12 @@ def argument(array: Array, of: Type, precision: Precision) -> Any:
     if of.dtype == "float":
         return tensor(array, precision)
     return torch.tensor(np.asarray(array)) if of.shape else np.asarray(array).item()
+
+
+def _inputs(question: Question, point: Point) -> dict[str, Any]:
+    """All inputs at a point."""
+    params = question.program.params
+    return {p.name: argument(point.inputs[p.name], p.type, question.precision) for p in params}
 
 
 def arrays(values: Sequence[Any]) -> tuple[Array, ...]:

@@ -36,17 +36,11 @@ class _Batched(TorchOracle):
     def answers(self, question: Question) -> list[Answer]:
         points = [point.inputs for point in question.points]
         layout = layout_of(points)
-        differing = [
-            p.name
-            for p in question.program.params
-            if not p.type.shape and not p.type.is_float and layout.axes[p.name]
-        ]
+        scalars = [p.name for p in question.program.params if not p.type.shape and not p.type.is_float]
+        differing = ", ".join(name for name in scalars if layout.axes[name])
         if differing:
-            message = (
-                "torch.func.vmap cannot decide or count by what differs between instances:"
-                f" {', '.join(differing)}"
-            )
-            return [Answer("unsupported", message=message) for _ in question.points]
+            words = "torch.func.vmap cannot decide or count by what differs between instances"
+            return [Answer("unsupported", message=f"{words}: {differing}") for _ in question.points]
         whole = Point({p.name: layout.column(points, p.name) for p in question.program.params})
         answer = self.attempt(question, whole, lambda question, point: _Mapped(question, point, layout))
         if answer.status != "ok":
@@ -64,10 +58,9 @@ class _Mapped:
     def __init__(self, question: Question, columns: Point, layout: Layout) -> None:
         self.question = question
         self.layout = layout
-        self.names = [p.name for p in question.program.params]
-        self.columns = [
-            argument(columns.inputs[p.name], p.type, question.precision) for p in question.program.params
-        ]
+        params, precision = question.program.params, question.precision
+        self.names = [p.name for p in params]
+        self.columns = [argument(columns.inputs[p.name], p.type, precision) for p in params]
 
     def one(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         """The program at one instance of all its parameters."""
