@@ -5,8 +5,7 @@ differentiated is what the function computes: of a `custom_vjp` or `custom_jvp` 
 the rule. What only depends on constants is computed by JAX where the table of ops cannot say it, and for ints
 and bools.
 
-`trace_jax_ops`, `trace_jax_arrays`, `trace_jax_indexing`, `trace_jax_linalg` and `trace_jax_flow` hold what
-each primitive is.
+`ops`, `arrays`, `indexing`, `linalg` and `flow` hold what each primitive is.
 """
 
 from __future__ import annotations

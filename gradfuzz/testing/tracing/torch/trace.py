@@ -2,7 +2,7 @@
 
 A function is run once by `make_fx` on fake tensors: no number is there to decide anything by, so what depends
 on one (an `if`, `item()`, a mask as an index) is noticed and never guessed. In-place ops become new values
-(functionalization), and what `trace_torch_ops` does not know is decomposed by Torch's own table. Of a
+(functionalization), and what `ops` has no handler for is decomposed by Torch's own table. Of a
 `torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is
 untraceable: the gradient that is meant is then not that of the values.
 """
