@@ -39,7 +39,6 @@ STDOUT = click.option(
     "form",
     type=click.Choice(NAMES[:-1]),
     default="terminal",
-    show_default=True,
     help="What stdout gets.",
 )
 
