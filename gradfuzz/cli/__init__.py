@@ -25,29 +25,18 @@ from gradfuzz.cli.show import show
 from gradfuzz.cli.sweep import sweep
 from gradfuzz.cli.targets import targets
 from gradfuzz.cli.write import write
+from gradfuzz.version import __version__
 
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 
 COMMANDS = (baseline, bisect, check, diff, probe, replay, report, selftest, show, sweep, targets, write)
 
 
-def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        from gradfuzz.version import __version__
-
-        click.echo(f"gradfuzz {__version__}")
-        ctx.exit()
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Show the version and exit.",
-)
+@click.group(cls=Commands, context_settings=_SETTINGS)
+@click.version_option(__version__, message="gradfuzz %(version)s")
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Find wrong gradients in automatic differentiation systems, and prove them.

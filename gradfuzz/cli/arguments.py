@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError
+
+PATH = click.Path(path_type=Path)
+"""The type of a flag that names a file or folder."""
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -19,9 +24,7 @@ def whole(text: str, flag: str) -> int:
         raise UsageError(f"{flag} {text!r} is not a whole number") from None
 
 
-SEED = click.option(
-    "--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs."
-)
+SEED = click.option("--seed", type=int, default=0, help="The same seed draws the same programs.")
 JOBS = click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
 SHOW_SCRIPTS = click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
 REQUIREMENTS = click.option(

@@ -17,7 +17,7 @@ from gradfuzz.errors import UsageError
 )
 @click.argument("id", required=False)
 @click.option("--reason", metavar="TEXT", help="Why the finding is accepted.")
-@click.option("--link", default="", metavar="URL", help="Where the finding is reported.")
+@click.option("--link", default="", show_default=False, metavar="URL", help="Where the finding is reported.")
 @click.option("--expires", metavar="DATE", help="The first day on which it counts again: 2027-03-01.")
 @STORE
 @BASELINE

@@ -42,7 +42,6 @@ from gradfuzz.errors import UsageError
     "--order",
     type=click.IntRange(0, 3),
     default=1,
-    show_default=True,
     help="The order of the derivative; 0 is the value.",
 )
 @click.option(
@@ -54,7 +53,6 @@ from gradfuzz.errors import UsageError
     "--dtype",
     type=click.Choice(["float32", "float64", "bfloat16", "float16"]),
     default="float64",
-    show_default=True,
     help="The working precision.",
 )
 @click.option(

@@ -17,7 +17,6 @@ FORMAT = click.option(
     "form",
     type=click.Choice(["terminal", "json"]),
     default="terminal",
-    show_default=True,
     help="What stdout gets: text for people, or exactly one JSON document.",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.arguments import names_in
+from gradfuzz.cli.arguments import PATH, names_in
 from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, answer
@@ -13,15 +13,9 @@ from gradfuzz.cli.shell import click
 
 @click.command(short_help="Print a report card of one target.")
 @click.argument("target")
-@click.option("--suite", default="loops", show_default=True, help="The canonical cases to ask about.")
+@click.option("--suite", default="loops", help="The canonical cases to ask about.")
 @click.option("--op", metavar="OP,...", help="Only the rows of a status table about these ops.")
-@click.option(
-    "--scripts",
-    "folder",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Write a script for each wrong cell.",
-)
+@click.option("--scripts", "folder", type=PATH, metavar="FOLDER", help="Write a script for each wrong cell.")
 @click.option(
     "--script",
     "number",

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING
 
 from gradfuzz.cli.output import print_page
 from gradfuzz.cli.shell import click
@@ -39,7 +39,6 @@ STDOUT = click.option(
     "form",
     type=click.Choice(NAMES[:-1]),
     default="terminal",
-    show_default=True,
     help="What stdout gets.",
 )
 
@@ -85,9 +84,6 @@ class Streams(AbstractContextManager["Streams", None]):
     def __init__(self, wanted: Iterable[Output]) -> None:
         self._paths = [output.path for output in wanted if output.path is not None]
         self._files: dict[Path, IO[str]] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

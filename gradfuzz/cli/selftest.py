@@ -15,7 +15,6 @@ from gradfuzz.errors import UsageError
     "--profile",
     type=click.Choice(["quick", "full"]),
     default="quick",
-    show_default=True,
     help="A sample of the systematic bugs in a minute, or all of them.",
 )
 @SEED
@@ -24,7 +23,6 @@ from gradfuzz.errors import UsageError
     "--max-examples",
     type=int,
     default=300,
-    show_default=True,
     metavar="N",
     help="Programs of each family that a bug may survive.",
 )

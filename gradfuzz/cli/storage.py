@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from gradfuzz.cli.arguments import PATH
 from gradfuzz.cli.shell import click
 
 STORE = click.option(
     "--store",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path(".gradfuzz") / "store.sqlite",
-    show_default=True,
     metavar="PATH",
     help="Where findings are kept.",
 )
@@ -21,7 +21,6 @@ BASELINE = click.option(
     "accepted",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("gradfuzz-baseline.json"),
-    show_default=True,
     metavar="PATH",
     help="The file of the findings that are accepted for now.",
 )

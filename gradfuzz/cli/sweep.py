@@ -26,23 +26,19 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Draw programs and judge what targets say.")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option("--family", default="loops", show_default=True, metavar="F,...", help="Kinds of programs.")
+@click.option("--family", default="loops", metavar="F,...", help="Kinds of programs.")
 @click.option(
     "--checks",
     default="value,vjp,jvp,twins",
-    show_default=True,
     metavar="C,...",
     help="What is asked; twins alone ask references only where two answers differ.",
 )
-@click.option(
-    "--dtypes", default="float64,float32", show_default=True, metavar="D,...", help="Working precisions."
-)
-@click.option("--orders", default="1,2,3", show_default=True, metavar="N,...", help="Orders of derivatives.")
+@click.option("--dtypes", default="float64,float32", metavar="D,...", help="Working precisions.")
+@click.option("--orders", default="1,2,3", metavar="N,...", help="Orders of derivatives.")
 @click.option(
     "--max-examples",
     type=int,
     default=96,
-    show_default=True,
     metavar="N",
     help="Programs per target and family.",
 )

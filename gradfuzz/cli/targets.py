@@ -14,6 +14,8 @@ from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import GradfuzzError, UsageError
 
+_LANG = click.Choice(list(LANGUAGES))
+
 
 @click.command(short_help="List targets and conventions; install a release; check an adapter.")
 @click.argument(
@@ -24,7 +26,7 @@ from gradfuzz.errors import GradfuzzError, UsageError
 )
 @click.argument("what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...")
 @click.option(
-    "--lang", default="python", type=click.Choice(list(LANGUAGES)), help="The language of a new adapter."
+    "--lang", default="python", show_default=False, type=_LANG, help="The language of a new adapter."
 )
 @REQUIREMENTS
 @click.option(

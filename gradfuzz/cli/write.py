@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gradfuzz.cli.arguments import PATH
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import StoreError, UsageError
 
@@ -19,13 +20,7 @@ from gradfuzz.errors import StoreError, UsageError
 @click.option(
     "--at", metavar="x=0.5,...", help="Arguments that the function accepts; found by trying if not given."
 )
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write a new file instead of stdout.",
-)
+@click.option("--output", "-o", type=PATH, metavar="FILE", help="Write a new file instead of stdout.")
 def write(source: str, grad: str | None, framework: str | None, at: str | None, output: Path | None) -> None:
     """Write a test that checks the gradient of a function: of JAX, Torch, HIPS autograd, or of NumPy with a
     hand-written gradient.

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.findings.prove import prove
-from gradfuzz.fuzzer.findings.representative import finding_point
+from gradfuzz.fuzzer.findings.representative import finding_at
 from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.findings.signature import signature
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.pytest_plugin.cells import Put
@@ -45,35 +44,11 @@ def kinds_of(wrong: Iterable[Judged]) -> list[list[Judged]]:
 def as_met(wrong: Judged, family: str, seen: int) -> Finding:
     """The finding at the suite's own question and point."""
     case, question, batched = wrong.case, wrong.case.question, wrong.oracle.traits.batched
-    assert case.kind is not None, "what is wrong has a class"
-    candidate, point = Candidate.of(question, wrong.place, together=batched), finding_point(case)
+    candidate = Candidate.of(question, wrong.place, together=batched)
     asked = f"From the suite {family}: {wrong.put.use}, {wrong.put.situation}; not shrunk."
-    finding = Finding(
-        id="",
-        target=wrong.oracle.name,
-        version=wrong.oracle.version,
-        check=check_name(question.modes),
-        kind=case.kind,
-        family=family,
-        precision=question.precision,
-        modes=question.modes,
-        wrt=question.wrt,
-        program=question.program,
-        original=question.program,
-        weights=question.weights,
-        directions=question.directions,
-        smallest=point,
-        clearest=point,
-        worst=point,
-        seen=seen,
-        references=case.references,
-        reproduced=(1, 1),
-        note=f"{case.message.strip()} {asked}".strip(),
-        script=reproducer(candidate, case, wrong.oracle),
-        others=candidate.others,
-        place=candidate.place,
-    )
-    return _named(finding)
+    finding = finding_at(candidate, case, wrong.oracle, family, question.program)
+    note, script = f"{case.message.strip()} {asked}".strip(), reproducer(candidate, case, wrong.oracle)
+    return _named(replace(finding, seen=seen, note=note, script=script))
 
 
 def shrunk(wrong: Judged, family: str, seen: int) -> tuple[Finding | None, str]:

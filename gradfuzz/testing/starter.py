@@ -200,11 +200,10 @@ def _example(place: int, shape: tuple[int, ...]) -> Array:
 
 def _refusal(subject: _Subject, values: Sequence[Array]) -> str:
     """The reason why the function does not accept these arguments; empty if it returns finite floats."""
-    f = subject.f.apply if _is_function_class(subject.f) else subject.f  # type: ignore[attr-defined]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            asked = subject_of(f, values, None, lambda *_: None, subject.framework)
+            asked = subject_of(subject.f, values, None, lambda *_: None, subject.framework)
             outputs = asked.values([i.value for i in asked.inputs])
     except Exception as error:  # noqa: BLE001 - a function may raise anything about arguments that it was not made for
         return f"{type(error).__name__}: {first_line(error)}"

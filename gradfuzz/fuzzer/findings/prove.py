@@ -9,7 +9,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.gather import gather
-from gradfuzz.fuzzer.findings.representative import clearest, finding_point, grid, worst
+from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
 from gradfuzz.fuzzer.findings.signature import Precedence, precedence, signature, skeleton
 from gradfuzz.fuzzer.findings.survey import asked, survey
@@ -97,31 +97,15 @@ def _finding(
         Witness(_met(raw), raw.case, drawn=True),
     ]
     modes = candidate.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
-    finding = Finding(
-        id="",
-        target=target.name,
-        version=target.version,
+    finding = replace(
+        finding_at(candidate, smallest, target, raw.family, raw.case.question.program),
         check=check_name(modes),
-        kind=smallest.kind,
-        family=raw.family,
-        precision=candidate.precision,
-        modes=candidate.modes,
-        wrt=candidate.wrt,
-        program=candidate.program,
-        original=raw.case.question.program,
-        weights=candidate.weights,
-        directions=candidate.directions,
-        smallest=finding_point(smallest),
         clearest=finding_point(clear),
         worst=finding_point(most),
-        seen=1,
-        references=smallest.references,
         reproduced=(repeated, _TIMES),
         note=" ".join(filter(None, (_what(smallest), _company(candidate), found.note))),
         cause=diagnose(witnesses, target),
         script=reproducer(candidate, clear, target),
-        others=candidate.others,
-        place=candidate.place,
     )
     finding = replace(finding, id=signature(finding))
     finding = replace(finding, ports=ports(candidate, clear, target, finding.script, finding.id))

@@ -1,4 +1,4 @@
-"""The three points of a finding: smallest, clearest, worst."""
+"""A finding at one point; its three points: smallest, clearest, worst."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from gradfuzz.fuzzer.questions.candidate import Candidate
-from gradfuzz.fuzzer.results.finding import CheckResult, FindingPoint
-from gradfuzz.oracles.base import Array, by_output, output_index
+from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.oracles.base import Array, Oracle, by_output, output_index
+from gradfuzz.programs.language.syntax import Program
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
 """Round numbers: what a person would try."""
@@ -97,6 +99,37 @@ def finding_point(case: CheckResult) -> FindingPoint:
         ratio=case.ratio,
         error_over_allowed=math.inf if case.error_over_allowed is None else case.error_over_allowed,
         allowed=case.allowed,
+    )
+
+
+def finding_at(candidate: Candidate, case: CheckResult, target: Oracle, family: str, met: Program) -> Finding:
+    """The finding of a disagreement at a candidate, whose inputs are all of its points: without an id, a note
+    and a script. `met` is the program before it was shrunk.
+    """
+    assert case.kind is not None, "a disagreement has a class"
+    point = finding_point(case)
+    return Finding(
+        id="",
+        target=target.name,
+        version=target.version,
+        check=check_name(candidate.modes),
+        kind=case.kind,
+        family=family,
+        precision=candidate.precision,
+        modes=candidate.modes,
+        wrt=candidate.wrt,
+        program=candidate.program,
+        original=met,
+        weights=candidate.weights,
+        directions=candidate.directions,
+        smallest=point,
+        clearest=point,
+        worst=point,
+        seen=1,
+        references=case.references,
+        reproduced=(1, 1),
+        others=candidate.others,
+        place=candidate.place,
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
+from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.fuzzer.results.evidence import Differences, Step
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, true_entry
@@ -86,9 +87,8 @@ def _heights(candidate: Candidate, points: Sequence[Mapping[str, Array]]) -> lis
 
 
 def _value(candidate: Candidate, inputs: Mapping[str, Array]) -> float:
-    plain = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
     try:
-        outputs = interpret(candidate.program, plain, NumpyNamespace("float64"))
+        outputs = interpret(candidate.program, plain_inputs(inputs), NumpyNamespace("float64"))
     except EvaluationError:
         return math.nan
     return float(sum(np.sum(w * y) for w, y in zip(candidate.weights, outputs, strict=True) if w is not None))

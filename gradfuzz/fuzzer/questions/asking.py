@@ -1,8 +1,9 @@
 """Reads what a person asks for: a program by its body, file or function, and points by their inputs.
 
-source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes one program per loop form at
-::= name=value, ...                           one point; an input that is not named takes a default value
-::= number | true | false | [value, ...]
+    source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes one program per loop form
+    at      ::= name=value, ...                           one point; an input that is not named takes a
+                                                          default
+    value   ::= number | true | false | [value, ...]
 
 Questions are about real inputs: a complex input z, as in --at z=0.5+0.25j, becomes the two inputs z_re and
 z_im (see `programs.evaluation.pairs`).

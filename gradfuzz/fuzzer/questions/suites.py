@@ -266,16 +266,12 @@ def _texts(title: str, texts: Mapping[str, str], xs: Sequence[float]) -> Canonic
 
 
 def _loops() -> tuple[CanonicalTable, ...]:
+    of_bodies = (
+        *(_loop_bodies, _near_zero, _sign_flips, _per_variable, _one_at_a_time, _second_order),
+        *(_vector_valued, _loop_forms, _dtypes),
+    )
     return (
-        _loop_bodies(),
-        _near_zero(),
-        _sign_flips(),
-        _per_variable(),
-        _one_at_a_time(),
-        _second_order(),
-        _vector_valued(),
-        _loop_forms(),
-        _dtypes(),
+        *(table() for table in of_bodies),
         _texts("Early exit", _EARLY_EXIT, (1.25, 1.5)),
         _texts("Nested and chained loops", _NESTED, (0.5, 1.7)),
     )

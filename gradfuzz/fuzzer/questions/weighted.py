@@ -21,7 +21,7 @@ from gradfuzz.strategies import GeneratedCase
 
 CHECKS = ("value", "vjp", "jvp", "twins")
 """What may be asked: the value alone, reverse steps, forward steps, and their metamorphic variants
-(`twins.py`). Every answer carries the value.
+(`verdict.metamorphic`). Every answer carries the value.
 """
 
 _STEPS: Mapping[Mode, str] = {"rev": "vjp", "fwd": "jvp"}

@@ -8,8 +8,7 @@
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
     dataclass                 an object with every one of its fields, by name or by `KEY` of its metadata;
-    without
-                              those that are `OPTIONAL` and None
+                              without those that are `OPTIONAL` and None
 
 Data is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T, encode(T,
 v))` is `v` bit for bit.

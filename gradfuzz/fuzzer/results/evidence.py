@@ -1,8 +1,10 @@
 """What a report shows beside a finding's three points, as data.
 
-Curve        the derivative as one input entry varies Variant      the same question with one thing changed:
-the loop's body or form, dtype, mode, order, batch, way Differences  central differences against their step:
-the error is not one of a step size Adjoints     the derivative by a loop's carry before each iteration
+Curve          the derivative as one input entry varies
+Variant        the same question with one thing changed: the loop's body or form, dtype, mode, order,
+               batch, way
+Differences    central differences against their step: the error is not one of a step size
+Adjoints       the derivative by a loop's carry before each iteration
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Verdicts and findings: the fuzzer's results as data.
 
-Case      one question to one target at one point, with its verdict Finding   disagreements of one kind of one
-target, shrunk, with three points Cause     the planted bug that a finding behaves like Cluster   findings
-that seem to have one root cause
+CheckResult    one question to one target at one point, with its verdict
+Finding        disagreements of one kind of one target, shrunk, with three points
+Cause          the planted bug that a finding behaves like
+Cluster        findings that seem to have one root cause
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def check_program(
 def check_question(
     question: Question, oracles: Sequence[Oracle], evaluator: Evaluator | None = None
 ) -> Check:
-    """The same for a given question. Questions with the same truth can share a `jury`, which caches it."""
+    """The same for a given question. Questions of one truth can share an `evaluator`, which caches it."""
     evaluator = evaluator or Evaluator(trip_limit=TRIP_LIMIT)
     by_oracle: list[list[CheckResult]] = []
     for way in oracles:

@@ -79,9 +79,9 @@ class Convention:
         return {**fields, "examples": [example.document() for example in self.examples]}
 
 
-def _row(
-    name: str, ops: str, why: str, *examples: Example, nan: bool = False, source: str = ""
-) -> Convention:
+def _row(heading: str, why: str, *examples: Example, nan: bool = False, source: str = "") -> Convention:
+    """A row; the heading is its name and its ops, as in "maximum-tie: maximum minimum"."""
+    name, _, ops = heading.partition(": ")
     return Convention(name, tuple(ops.split()), why, examples, nan, source)
 
 
@@ -116,13 +116,13 @@ _QUARTER = ((0.25, 0.0), _ZERO)
 _UPPER, _LOWER = ((1.0, 0.5), (0.5, 1.0)), ((0.0, -0.5), (-0.5, 0.0))
 _OFF_NAN, _OFF_INF = ((0.0, NAN), (NAN, 0.0)), ((NAN, INF), (INF, NAN))
 
+_BOUNDED = [f.name for f in FUNCTIONS.values() if not f.reserved and f.domain != (-INF, INF)]
 _PYTORCH = "PyTorch docs, notes/autograd, gradients for non-differentiable functions"
 
 CONVENTIONS: tuple[Convention, ...] = (
     # One selection: a kink
     _row(
-        "abs-at-0",
-        "abs vector_norm matrix_norm",
+        "abs-at-0: abs vector_norm matrix_norm",
         "the slopes of |x| at 0 are -1 and 1; norms of order 1 and inf are made of |x|",
         _example("abs(x)", {"x": 0.0}, 0.0, 1.0, 0.0, (-1.0, 1.0)),
         _example(
@@ -131,45 +131,39 @@ CONVENTIONS: tuple[Convention, ...] = (
         source="jax-ml/jax#37820",
     ),
     _row(
-        "modulus-at-0",
-        "abs",
+        "modulus-at-0: abs",
         "|z| is a cone at 0: its slope is 1 in every direction",
         _everybody("abs(complex(x, y))", {"x": 0.0, "y": 0.0}, 0.0, (-1.0, 1.0)),
         source="jax-ml/jax#10515",
     ),
     _row(
-        "maximum-tie",
-        "maximum minimum",
+        "maximum-tie: maximum minimum",
         "either argument may be the greater one; a rectifier maximum(x, 0) is the case with a constant",
         _everybody("maximum(x, 0.0)", {"x": 0.0}, 0.5, (0.0, 1.0)),
         _everybody("minimum(x, y)", {"x": 0.5, "y": 0.5}, 0.5, (1.0, 0.0)),
         source="jax-ml/jax#37821",
     ),
     _row(
-        "clip-at-its-edge",
-        "clip",
+        "clip-at-its-edge: clip",
         "at an edge the slopes are 0 and 1",
         _example("clip(x, 0.0, 1.0)", {"x": 0.0}, 0.5, 0.5, 1.0, (0.0, 1.0)),
         _example("clip(x, 0.0, 1.0)", {"x": 1.0}, 0.5, 0.5, 1.0, (1.0, 0.0)),
         _example("clip(0.5, x, 1.0)", {"x": 0.5}, 0.5, 0.5, 0.0, (0.0, 1.0)),
     ),
     _row(
-        "extreme-tie",
-        "amax amin",
+        "extreme-tie: amax amin",
         "each of the equal entries may be the extreme one; shares add up to 1",
         _everybody("amax(x)", {"x": (1.0, 1.0, 0.0)}, (0.5, 0.5, 0.0), ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0))),
         _everybody("amin(x)", {"x": (1.0,) * 4}, (0.25,) * 4, ((1.0,) * 4, (0.0,) * 4)),
         source=_PYTORCH,
     ),
     _row(
-        "sort-tie",
-        "sort",
+        "sort-tie: sort",
         "equal entries may stand in any order; all keep the one they came in",
         _everybody("sort(x)[0]", {"x": (2.0, 1.0, 1.0)}, (0.0, 1.0, 0.0), ((0.0, 1.0, 1.0), (0.0, 0.0, 0.0))),
     ),
     _row(
-        "cumulative-max-tie",
-        "cumulative_max",
+        "cumulative-max-tie: cumulative_max",
         "each of the equal entries may be the greatest so far; Torch takes the latest, JAX halves from pair"
         " to pair",
         _example(
@@ -181,8 +175,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     # Norms
     _row(
-        "norm-at-0",
-        "vector_norm matrix_norm",
+        "norm-at-0: vector_norm matrix_norm",
         "a norm is a cone at 0; JAX divides 0 by 0 and means it, Torch and the engine take the least"
         " subgradient",
         _example("vector_norm(x)", {"x": _ZERO}, _ZERO, _NANS, _ZERO, (_MINUS, _ONE)),
@@ -193,8 +186,7 @@ CONVENTIONS: tuple[Convention, ...] = (
         source="jax-ml/jax#21723, #3058; pytorch/pytorch#2421, #2775",
     ),
     _row(
-        "largest-of-a-norm",
-        "vector_norm matrix_norm",
+        "largest-of-a-norm: vector_norm matrix_norm",
         "several entries or lines have the largest size (norms of order inf, -inf, 1, -1)",
         _everybody('vector_norm(x, ord="inf")', {"x": (1.0, -1.0)}, (0.5, -0.5), ((0.0, -1.0), (1.0, 0.0))),
         _everybody(
@@ -202,57 +194,49 @@ CONVENTIONS: tuple[Convention, ...] = (
         ),
     ),
     _row(
-        "spectral-norm",
-        "matrix_norm",
+        "spectral-norm: matrix_norm",
         "a norm made of singular values has kinks where they are 0 or meet",
         _everybody('matrix_norm(x, ord="nuc")', {"x": _ZERO2}, _IDENTITY, (_MINUS2, _ONE2)),
         _example("matrix_norm(x, ord=2)", {"x": _ZERO2}, _HALF2, _QUARTER2, _HALF2, (_MINUS2, _ONE2)),
         _everybody("matrix_norm(x, ord=2)", {"x": _IDENTITY}, _HALF2, (_LOWER, _UPPER)),
     ),
     _row(
-        "count-of-nonzeros",
-        "vector_norm",
+        "count-of-nonzeros: vector_norm",
         "the norm of order 0 counts: it jumps where an entry is 0, and its derivative is 0 elsewhere",
         _everybody("vector_norm(x, ord=0)", {"x": (0.0, 1.0)}, _ZERO),
     ),
     # Jumps
     _row(
-        "threshold",
-        "if while where less less_equal greater greater_equal equal not_equal",
+        "threshold: if while where less less_equal greater greater_equal equal not_equal",
         "both sides of a comparison are equal: the derivative is that of the side taken",
         _everybody("where(x > 0.0, x, 0.0)", {"x": 0.0}, 0.0, (0.0, 1.0)),
         _everybody("where(x >= 0.0, x, 0.0)", {"x": 0.0}, 1.0, (0.0, 1.0)),
         source="jax-ml/jax#37821",
     ),
     _row(
-        "sign-at-0",
-        "sign",
+        "sign-at-0: sign",
         "the sign jumps at 0, and its derivative is 0 elsewhere",
         _everybody("sign(x)", {"x": 0.0}, 0.0),
     ),
     _row(
-        "index-tie",
-        "argmax argmin argsort",
+        "index-tie: argmax argmin argsort",
         "an index jumps where entries are equal",
         _everybody("argmax(x) * x[1]", {"x": _ONE}, _ZERO),
     ),
     _row(
-        "branch-cut",
-        "log sqrt pow",
+        "branch-cut: log sqrt pow",
         "complex logarithms, roots and powers jump across the negative real axis; the derivative is that of"
         " the side of the imaginary part's sign",
         _everybody("real(sqrt(complex(x, y)))", {"y": 0.0, "x": -1.0}, 0.5),
     ),
     _row(
-        "pivot-tie",
-        "lu",
+        "pivot-tie: lu",
         "two entries may be the pivot, and the factors jump from one to the other",
         _everybody("p, l, u = lu(x); u[1, 1]", {"x": ((1.0, 2.0), (1.0, 4.0))}, ((2.0, -1.0), (-2.0, 1.0))),
     ),
     # Ends of domains
     _row(
-        "sqrt-at-0",
-        "sqrt",
+        "sqrt-at-0: sqrt",
         "the slope is infinite, and a chain rule multiplies it by 0: sqrt(x * x) is |x|, and its"
         " derivative NaN",
         _everybody("sqrt(x)", {"x": 0.0}, INF),
@@ -260,22 +244,19 @@ CONVENTIONS: tuple[Convention, ...] = (
         source="jax-ml/jax#8893; pytorch/pytorch#6394",
     ),
     _row(
-        "log-at-0",
-        "log log1p",
+        "log-at-0: log log1p",
         "the value and the slope are infinite",
         _everybody("log(x)", {"x": 0.0}, INF),
         _everybody("log1p(x)", {"x": -1.0}, INF),
     ),
     _row(
-        "end-of-domain",
-        " ".join(row.name for row in FUNCTIONS.values() if not row.reserved and row.domain != (-INF, INF)),
+        f"end-of-domain: {' '.join(_BOUNDED)}",
         "the value or the slope is infinite, or there is no slope",
         _everybody("acos(x)", {"x": 1.0}, -INF),
         _everybody("log2(x)", {"x": 0.0}, INF),
     ),
     _row(
-        "beyond-the-domain",
-        "log log1p sqrt pow",
+        "beyond-the-domain: log log1p sqrt pow",
         "the value is NaN; the derivative may be a number all the same",
         _everybody("log(x)", {"x": -1.0}, -1.0),
         _everybody("sqrt(x)", {"x": -1.0}, NAN),
@@ -283,8 +264,7 @@ CONVENTIONS: tuple[Convention, ...] = (
         _everybody("x ** y", {"y": 2.0, "x": -1.0}, NAN),
     ),
     _row(
-        "pow-at-0",
-        "pow",
+        "pow-at-0: pow",
         "x**y is exp(y log x), defined for x > 0; at x = 0 it is continued, and the derivatives there are"
         " whatever a rule makes of log 0",
         _example("x ** 0.0", {"x": 0.0}, NAN, NAN, 0.0),
@@ -294,16 +274,14 @@ CONVENTIONS: tuple[Convention, ...] = (
         _example("x ** y", {"y": 0.0, "x": 0.0}, -INF, 0.0, 0.0),
     ),
     _row(
-        "division-by-0",
-        "divide integer_pow",
+        "division-by-0: divide integer_pow",
         "the value and the slope are infinite; the quotient of two zeros is NaN",
         _everybody("1.0 / x", {"x": 0.0}, -INF),
         _everybody("x / x", {"x": 0.0}, NAN),
         _everybody("x ** -2", {"x": 0.0}, -INF),
     ),
     _row(
-        "dead-branch",
-        "where",
+        "dead-branch: where",
         "`where` computes both sides, and 0 times the infinite slope of the unused one is NaN in reverse"
         " mode; here the program is undefined where one of its operations is",
         _everybody("where(x > 0.0, sqrt(x), 0.0)", {"x": -1.0}, NAN, engine=0.0, jax=0.0, torch=0.0),
@@ -313,8 +291,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     # Linear algebra
     _row(
-        "repeated-eigenvalue",
-        "eigh eigvalsh eig eigvals",
+        "repeated-eigenvalue: eigh eigvalsh eig eigvals",
         "the single values have kinks where they meet (their sum has none), and the vectors are any basis",
         _everybody("eigvalsh(x)[0]", {"x": _IDENTITY}, _CORNER, (_UPPER, _LOWER)),
         _everybody(
@@ -323,8 +300,7 @@ CONVENTIONS: tuple[Convention, ...] = (
         source="jax-ml/jax#669; PyTorch docs, torch.linalg.eigh",
     ),
     _row(
-        "repeated-singular-value",
-        "svd svdvals",
+        "repeated-singular-value: svd svdvals",
         "the single values have kinks where they meet or are 0, and the vectors are any basis",
         _everybody(
             "svdvals(x)[1]", {"x": _CORNER}, (_ZERO, (0.0, 1.0)), ((_ZERO, (0.0, -1.0)), (_ZERO, (0.0, 1.0)))
@@ -333,8 +309,7 @@ CONVENTIONS: tuple[Convention, ...] = (
         source="jax-ml/jax#2311; PyTorch docs, torch.linalg.svd",
     ),
     _row(
-        "singular-matrix",
-        "inv solve slogdet",
+        "singular-matrix: inv solve slogdet",
         "no inverse; log |det| is -inf, and its derivative an infinity of either sign",
         _example("inv(x)[0, 0]", {"x": _RANK1}, _NAN2, _NAN2, RAISES),
         Example(
@@ -345,30 +320,26 @@ CONVENTIONS: tuple[Convention, ...] = (
         ),
     ),
     _row(
-        "rank-deficient",
-        "pinv lstsq qr",
+        "rank-deficient: pinv lstsq qr",
         "pinv and lstsq jump where the rank does, and have the derivative along matrices of equal rank; qr"
         " divides by a diagonal entry that is 0",
         _everybody("q, r = qr(x); r[1, 1] * r[1, 1]", {"x": _CORNER}, _NAN2),
     ),
     _row(
-        "not-positive-definite",
-        "cholesky",
+        "not-positive-definite: cholesky",
         "no factor exists",
         _example("cholesky(x)[1, 1]", {"x": _ONE2}, _NAN2, _NAN2, RAISES),
     ),
     # How a library is asked
     _row(
-        "symmetric-part",
-        "cholesky eigh eigvalsh",
+        "symmetric-part: cholesky eigh eigvalsh",
         "JAX takes (a + a^T) / 2, Torch and NumPy read the lower triangle only; as ops of a program all are"
         " functions of (a + a^T) / 2",
         _everybody("cholesky(x)[0, 0]", {"x": ((4.0, 2.0), (0.0, 3.0))}, _QUARTER, (_QUARTER, _QUARTER)),
         _library("cholesky(a)[1, 0]", {"a": ((4.0, 9.0), (1.0, 3.0))}, NAN, 0.5),
     ),
     _row(
-        "conjugate",
-        "abs conj",
+        "conjugate: abs conj",
         "JAX's gradient by a complex z is the conjugate of Torch's; programs are asked about by real and"
         " imaginary parts, which leaves no choice",
         _everybody("z = complex(x, y); real(z * conj(z))", {"x": 1.0, "y": 2.0}, 2.0, (2.0, 2.0)),

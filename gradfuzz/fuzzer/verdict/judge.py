@@ -1,7 +1,7 @@
 """One answer against the truth: the verdict of a check.
 
-The order matters (DESIGN section 7): whether the question is well posed comes first, then the program's own
-value, then the derivative.
+The order matters (docs/judging.md says why): whether the question is well posed comes first, then the
+program's own value, then the derivative.
 
     the oracle cannot be asked                            unsupported
     no truth, or rounding may turn a decision             inconclusive, with the reason

@@ -225,9 +225,7 @@ def finding_document(finding: Finding) -> dict[str, Json]:
         "original": to_text(finding.original),
         "weights": [None if w is None else _array(w) for w in finding.weights],
         "directions": _arrays(finding.directions),
-        "smallest": _finding_point(finding.smallest),
-        "clearest": _finding_point(finding.clearest),
-        "worst": _finding_point(finding.worst),
+        **{name: _finding_point(getattr(finding, name)) for name in ("smallest", "clearest", "worst")},
         **_taken(finding, "references", "reproduced", "note"),
         "cause": encode(Cause | None, finding.cause),
         **_taken(finding, "script", "ports"),
@@ -238,9 +236,7 @@ def finding_document(finding: Finding) -> dict[str, Json]:
 
 def _review(review: Review) -> dict[str, Json]:
     return {
-        "known": [_accepted(entry) for entry in review.known],
-        "expired": [_accepted(entry) for entry in review.expired],
-        "stale": [_accepted(entry) for entry in review.stale],
+        **{name: list(map(_accepted, getattr(review, name))) for name in ("known", "expired", "stale")},
         "fixed": [_taken(finding, "id", "target", "version") for finding in review.fixed],
         "first_seen": dict(review.first_seen),
     }
@@ -269,16 +265,12 @@ def _entry(name: str, index: tuple[int, ...]) -> dict[str, Json]:
 
 
 def _finding_point(point: FindingPoint) -> dict[str, Json]:
-    name, index = point.entry
     return {
-        "inputs": _arrays(point.inputs),
-        "expected": _arrays(point.expected),
-        "got": _arrays(point.got),
+        **{name: _arrays(getattr(point, name)) for name in ("inputs", "expected", "got")},
         "ratio": _ratios(point.got, point.expected),
         "bound": _arrays(point.bound),
         "entry": {
-            "input": name,
-            "index": list(index),
+            **_entry(*point.entry),
             "expected": encode_float(point.entry_expected),
             "got": encode_float(point.entry_got),
             "ratio": None if point.ratio is None else encode_float(point.ratio),

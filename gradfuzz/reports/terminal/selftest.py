@@ -38,6 +38,9 @@ def selftest(score: Score) -> RenderableType:
     return Parts(*parts)
 
 
+_OF_A_MUTANT = ("name", "killed", "programs_to_kill", "group", "summary")
+
+
 def selftest_document(score: Score) -> dict[str, Any]:
     """{mutants: [{name, killed, programs_to_kill, ...}], killed, total, correct: [{oracle, ...}], ...}."""
     return {
@@ -47,11 +50,7 @@ def selftest_document(score: Score) -> dict[str, Any]:
         "seconds": round(score.seconds, 3),
         "mutants": [
             {
-                "name": m.name,
-                "killed": m.killed,
-                "programs_to_kill": m.programs_to_kill,
-                "group": m.group,
-                "summary": m.summary,
+                **{name: getattr(m, name) for name in _OF_A_MUTANT},
                 "by_seed": {str(seed): n for seed, n in m.programs.items()},
                 "reason": m.reason or None,
             }

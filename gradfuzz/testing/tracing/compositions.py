@@ -42,6 +42,11 @@ COMPARISONS = {
 """Comparisons as Python, JAX and Torch call them, and the ops."""
 
 
+def by_name(*handlers: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """A table of handlers that are called like what they handle: `_where` is of "where"."""
+    return {handler.__name__.removeprefix("_"): handler for handler in handlers}
+
+
 def check_room() -> None:
     """`UntraceableError` where the function that is being traced has become too long."""
     builder = active_builder()

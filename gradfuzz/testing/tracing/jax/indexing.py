@@ -148,6 +148,19 @@ class _Places:
     shared: tuple[tuple[int, int], ...]
     mode: str
 
+    @classmethod
+    def of(
+        cls, equation: Any, x: Operand, result: Shape, window: Shape, gone: Shape, mapped: Shape, batch: Shape
+    ) -> _Places:
+        """Those of an equation about `x`; no window runs along the axes `gone`. `batch` is of the indices."""
+        shape, own_batch = np.shape(x), equation.params["dimension_numbers"].operand_batching_dims
+        inner = tuple(a for a in range(len(shape)) if a not in (*gone, *own_batch))
+        sizes = {along: result[own] for own, along in zip(window, inner, strict=True)}
+        extents = tuple(sizes.get(a, 1) for a in range(len(shape)))
+        shared = tuple(zip(own_batch, batch, strict=True))
+        mode = str(equation.params["mode"]).rpartition(".")[2].upper()
+        return cls(shape, result, tuple(window), inner, tuple(mapped), extents, shared, mode)
+
     @property
     def outer(self) -> tuple[int, ...]:
         """The axes of the result that are those of the indices."""
@@ -199,33 +212,20 @@ def _along_axis(shape: Shape, axis: int) -> Any:
     return np.arange(shape[axis]).reshape([n if a == axis else 1 for a, n in enumerate(shape)])
 
 
-def _mode(equation: Any) -> str:
-    return str(equation.params["mode"]).rpartition(".")[2].upper()
-
-
 def _gather(equation: Any, x: Operand, indices: Operand) -> Any:
     p, numbers = equation.params, equation.params["dimension_numbers"]
-    shape, sizes = np.shape(x), tuple(p["slice_sizes"])
-    gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
-    places = _Places(
-        shape,
-        tuple(equation.outvars[0].aval.shape),
-        tuple(numbers.offset_dims),
-        tuple(a for a in range(len(shape)) if a not in gone),
-        tuple(numbers.start_index_map),
-        sizes,
-        tuple(zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)),
-        _mode(equation),
-    )
-    if 0 in places.result or 0 in shape:
+    shape, result = np.shape(x), tuple(equation.outvars[0].aval.shape)
+    if 0 in result or 0 in shape:
         raise UntraceableError("JAX's gather of no entries")
+    window, gone, mapped = numbers.offset_dims, numbers.collapsed_slice_dims, numbers.start_index_map
+    places = _Places.of(equation, x, result, window, gone, mapped, numbers.start_indices_batching_dims)
     starts = places.starts(indices)
     fill = p["fill_value"]
     ends = kind_of(x) in ("float", "complex") and (fill is None or np.isnan(fill))
-    one = not places.shared and places.mapped == tuple(numbers.collapsed_slice_dims) and len(starts) == 1
+    one = not places.shared and places.mapped == tuple(gone) and len(starts) == 1
     if ends and one:
         axis = places.mapped[0]
-        if all(n == m for a, (n, m) in enumerate(zip(shape, sizes, strict=True)) if a != axis):
+        if all(n == m for a, (n, m) in enumerate(zip(shape, places.sizes, strict=True)) if a != axis):
             return _in_order(apply("take", x, starts[0], axis=axis), places, axis, len(np.shape(starts[0])))
     verdict = places.inside(starts)
     found = at_positions(x, places.flat(starts, move=verdict is not None))
@@ -308,24 +308,12 @@ def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False, repeats:
         if equation.primitive.name == "scatter" and p["update_jaxpr"] is not None:
             raise UntraceableError("JAX's scatter with a function of its own")
         shape, given = np.shape(x), np.shape(updates)
-        gone = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
-        inner = tuple(a for a in range(len(shape)) if a not in gone)
-        window = tuple(numbers.update_window_dims)
-        sizes = [1] * len(shape)
-        for own, along in zip(window, inner, strict=True):
-            sizes[along] = given[own]
-        places = _Places(
-            shape,
-            given,
-            window,
-            inner,
-            tuple(numbers.scatter_dims_to_operand_dims),
-            tuple(sizes),
-            tuple(zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)),
-            _mode(equation),
-        )
         if 0 in given or 0 in shape:
             return x
+        window, gone = numbers.update_window_dims, numbers.inserted_window_dims
+        mapped, batch = numbers.scatter_dims_to_operand_dims, numbers.scatter_indices_batching_dims
+        places = _Places.of(equation, x, given, window, gone, mapped, batch)
+        sizes = places.sizes
         starts = places.starts(indices)
         wide = all(m == n or a in places.mapped for a, (m, n) in enumerate(zip(sizes, shape, strict=True)))
         if not places.outer and wide and all(sizes[a] == 1 for a in places.mapped):

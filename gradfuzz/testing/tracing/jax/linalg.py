@@ -108,15 +108,20 @@ def _column(x: Operand, j: int) -> Any:
     return apply("index", x, pattern=(*(("slice", 0, n) for n in np.shape(x)[:-1]), ("slice", j, j + 1)))
 
 
+_FLAGS = {
+    "lower": "lower",
+    "transposed": "transpose_a",
+    "unit_diagonal": "unit_diagonal",
+    "left": "left_side",
+}
+"""How a triangular matrix is meant: words of the engine, and of JAX."""
+
+
 def _triangular(equation: Any, a: Operand, b: Operand) -> Any:
     p = equation.params
     if p["conjugate_a"] and kind_of(a) == "complex":
         a = engine.conj(a)
-    flags = (bool(p[name]) for name in ("lower", "transpose_a", "unit_diagonal", "left_side"))
-    lower, transposed, unit, left = flags
-    return engine.linalg.triangular_solve(
-        a, b, lower=lower, transposed=transposed, unit_diagonal=unit, left=left
-    )
+    return engine.linalg.triangular_solve(a, b, **{name: bool(p[own]) for name, own in _FLAGS.items()})
 
 
 LINALG: dict[str, Rule] = {

@@ -5,14 +5,13 @@ differentiated is what the function computes: of a `custom_vjp` or `custom_jvp` 
 the rule. What only depends on constants is computed by JAX where the table of ops cannot say it, and for ints
 and bools.
 
-`trace_jax_ops`, `trace_jax_arrays`, `trace_jax_indexing`, `trace_jax_linalg` and `trace_jax_flow` hold what
-each primitive is.
+`ops`, `arrays`, `indexing`, `linalg` and `flow` hold what each primitive is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
@@ -327,14 +326,9 @@ def _working(args: Sequence[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     return dtype
 
 
-@contextmanager
-def _wide(dtype: np.dtype[Any]) -> Iterator[None]:
+def _wide(dtype: np.dtype[Any]) -> AbstractContextManager[Any]:
     """64-bit numbers in JAX where the arguments ask for them; otherwise as whoever calls has set it."""
-    if dtype.itemsize < 8:
-        yield
-        return
-    with jax.enable_x64(True):
-        yield
+    return jax.enable_x64(True) if dtype.itemsize >= 8 else nullcontext()
 
 
 def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:

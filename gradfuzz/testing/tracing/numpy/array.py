@@ -162,22 +162,6 @@ class RecordingArray:
     def flat(self) -> Iterator[Any]:
         return iter(self.ravel())
 
-    @property
-    def T(self) -> Any:  # noqa: N802 - NumPy's name
-        return np.transpose(self)
-
-    @property
-    def mT(self) -> Any:  # noqa: N802 - NumPy's name
-        return np.matrix_transpose(self)
-
-    @property
-    def real(self) -> Any:
-        return np.real(self)
-
-    @property
-    def imag(self) -> Any:
-        return np.imag(self)
-
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
@@ -311,6 +295,7 @@ def _ufuncs(names: str) -> dict[str, Any]:
     return {method: getattr(np, ufunc or method) for method, _, ufunc in pairs}
 
 
+_PROPERTIES: dict[str, Any] = {"T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag}
 _UNARY = _ufuncs("neg=negative pos=positive abs=absolute invert")
 _IN_PLACE = _ufuncs("add sub=subtract mul=multiply truediv=divide pow=power matmul")
 _REFLECTED = _IN_PLACE | _ufuncs("floordiv=floor_divide mod=remainder and=bitwise_and or=bitwise_or")
@@ -319,7 +304,7 @@ _COMPARISONS = {name: getattr(np, op) for name, op in COMPARISONS.items()}
 
 
 def _has_operators() -> None:
-    """Gives the array Python's operators, each of which is a ufunc."""
+    """Gives the array Python's operators, each of which is a ufunc, and properties that are functions."""
 
     def becoming(what: str) -> Any:
         def refuse(self: RecordingArray, *args: Any) -> Any:
@@ -332,7 +317,8 @@ def _has_operators() -> None:
 
         return refuse
 
-    methods: dict[str, Any] = {name: becoming(what) for name, what in _BECOMES.items()}
+    methods: dict[str, Any] = {name: property(function) for name, function in _PROPERTIES.items()}
+    methods |= {name: becoming(what) for name, what in _BECOMES.items()}
     for name, ufunc in _UNARY.items():
         methods[f"__{name}__"] = lambda x, ufunc=ufunc: ufunc(x)
     for name, ufunc in (_REFLECTED | _COMPARISONS).items():

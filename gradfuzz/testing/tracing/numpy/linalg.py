@@ -10,7 +10,7 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine import linalg
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import cross, norm
+from gradfuzz.testing.tracing.compositions import by_name, cross, norm
 from gradfuzz.testing.tracing.graph import need_symmetric
 from gradfuzz.testing.tracing.numpy.array import NumpyTrace
 
@@ -111,28 +111,18 @@ LINALG: dict[str, Handler] = {
     "solve": lambda trace, a, b: linalg.solve(trace.raw(a), trace.raw(b)),  # a vector is one, as since 2.0
     "det": lambda trace, a: linalg.det(trace.raw(a)),
     "slogdet": lambda trace, a: _named(np.linalg.slogdet, trace, linalg.slogdet(trace.raw(a))),
-    "cholesky": _cholesky,
-    "qr": _qr,
-    "eigh": _eigh,
+    **by_name(_cholesky, _qr, _eigh, _svd, _pinv, _norm, _vector_norm, _matrix_norm, _multi_dot, _lstsq),
+    **by_name(_cross, _vecdot),
     "eigvalsh": lambda trace, a, UPLO="L": linalg.eigvalsh(_symmetric(trace, a, "eigvalsh")),
     "eig": lambda trace, a: _named(np.linalg.eig, trace, linalg.eig(trace.raw(a))),
     "eigvals": lambda trace, a: linalg.eigvals(trace.raw(a)),
-    "svd": _svd,
     "svdvals": lambda trace, a, /: linalg.svdvals(trace.raw(a)),
-    "pinv": _pinv,
-    "norm": _norm,
-    "vector_norm": _vector_norm,
-    "matrix_norm": _matrix_norm,
     "matrix_power": lambda trace, a, n: linalg.matrix_power(trace.raw(a), n),
-    "multi_dot": _multi_dot,
-    "lstsq": _lstsq,
-    "cross": _cross,
     "trace": lambda trace, x, /, *, offset=0, dtype=None: linalg.trace(trace.raw(x), offset=offset),
     "diagonal": lambda trace, x, /, *, offset=0: linalg.diagonal(trace.raw(x), offset=offset),
     "outer": lambda trace, a, b, /: linalg.outer(trace.raw(a), trace.raw(b)),
     "matmul": lambda trace, a, b, /: engine.matmul(trace.raw(a), trace.raw(b)),
     "matrix_transpose": lambda trace, x, /: np.matrix_transpose(x),
     "tensordot": lambda trace, a, b, /, *, axes=2: np.tensordot(a, b, axes),
-    "vecdot": _vecdot,
 }
 """By the name of the function in numpy.linalg."""

@@ -9,7 +9,15 @@ import numpy as np
 
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import apply
-from gradfuzz.testing.tracing.compositions import as_kind, ascending, flat, kind_of, recorded, variance
+from gradfuzz.testing.tracing.compositions import (
+    as_kind,
+    ascending,
+    by_name,
+    flat,
+    kind_of,
+    recorded,
+    variance,
+)
 from gradfuzz.testing.tracing.numpy.array import NumpyTrace
 
 Axis = int | tuple[int, ...] | None
@@ -268,25 +276,12 @@ HANDLERS: dict[str, Handler] = {
     "min": _extreme("amin", "minimum", np.inf),
     **{name: _quantifier(name) for name in ("all", "any")},
     **{name: _arg(name) for name in ("argmax", "argmin")},
-    "var": _var,
-    "std": _std,
-    "ptp": _ptp,
-    "average": _average,
+    **by_name(_var, _std, _ptp, _average, _count_nonzero, _sort, _argsort, _median, _dot, _outer, _inner),
+    **by_name(_tensordot, _einsum, _trace, _kron),
     **dict.fromkeys(("cumsum", "cumulative_sum"), _scan("cumulative_sum")),
     **dict.fromkeys(("cumprod", "cumulative_prod"), _scan("cumulative_prod")),
-    "count_nonzero": _count_nonzero,
-    "sort": _sort,
-    "argsort": _argsort,
-    "median": _median,
-    "dot": _dot,
     "vdot": lambda trace, a, b: engine.matmul(engine.conj(flat(trace.raw(a))), flat(trace.raw(b))),
-    "outer": _outer,
-    "inner": _inner,
-    "tensordot": _tensordot,
-    "einsum": _einsum,
-    "trace": _trace,
     "tril": lambda trace, m, k=0: engine.linalg.tril(trace.raw(m), k=k),
     "triu": lambda trace, m, k=0: engine.linalg.triu(trace.raw(m), k=k),
-    "kron": _kron,
 }
 """By the name of the function in numpy."""

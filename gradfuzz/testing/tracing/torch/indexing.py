@@ -14,7 +14,7 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import flat, from_front, kind_of, replaced_at, spread
+from gradfuzz.testing.tracing.compositions import by_name, flat, from_front, kind_of, replaced_at, spread
 from gradfuzz.testing.tracing.torch.moves import moved, positions, scattered
 from gradfuzz.testing.tracing.torch.values import Handler, Out, operand
 
@@ -174,17 +174,11 @@ def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
 
 
 HANDLERS: dict[str, Handler] = {
-    "index_select": _index_select,
+    **by_name(_index_select, _gather, _scatter_add, _scatter, _scatter_reduce, _index_add, _index),
     "embedding": lambda out, weight, indices, *options: engine.take(
         operand(weight), operand(indices), axis=0
     ),
     "take": lambda out, x, index: engine.take(flat(operand(x)), operand(index), axis=0),
-    "gather": _gather,
-    "scatter_add": _scatter_add,
-    "scatter": _scatter,
-    "scatter_reduce": _scatter_reduce,
-    "index_add": _index_add,
-    "index": _index,
     **dict.fromkeys(("index_put", "_unsafe_index_put"), _index_put),
     **dict.fromkeys(("index_fill", "index_copy"), _index_copy),
 }

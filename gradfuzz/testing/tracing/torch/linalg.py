@@ -12,7 +12,7 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine import linalg
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, cross, spread
+from gradfuzz.testing.tracing.compositions import as_kind, by_name, cross, spread
 from gradfuzz.testing.tracing.graph import need_symmetric
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
 
@@ -36,19 +36,7 @@ def _solve(out: Out, a: Any, b: Any, *, left: bool = True, check_errors: bool = 
     return result, UNSAID, UNSAID, UNSAID
 
 
-def _det(out: Out, x: Any) -> Any:
-    return linalg.det(operand(x)), UNSAID, UNSAID
-
-
-def _slogdet(out: Out, x: Any) -> Any:
-    return *linalg.slogdet(operand(x)), UNSAID, UNSAID
-
-
-def _cholesky(out: Out, x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    return _old_cholesky(out, x, upper), UNSAID
-
-
-def _old_cholesky(out: Out, x: Any, upper: bool = False) -> Any:
+def _cholesky(out: Out, x: Any, upper: bool = False) -> Any:
     need_symmetric(operand(x), "cholesky")
     return linalg.cholesky(operand(x), upper=upper)
 
@@ -149,14 +137,11 @@ def _cdist(out: Out, x: Any, y: Any, p: float = 2.0, *options: Any) -> Any:
 HANDLERS: dict[str, Handler] = {
     "_linalg_solve_ex": _solve,
     "linalg_inv_ex": lambda out, x, **options: (linalg.inv(operand(x)), UNSAID),
-    "_linalg_det": _det,
-    "_linalg_slogdet": _slogdet,
-    "linalg_cholesky_ex": _cholesky,
-    "cholesky": _old_cholesky,
-    "cholesky_solve": _cholesky_solve,
-    "cholesky_inverse": _cholesky_inverse,
+    "_linalg_det": lambda out, x: (linalg.det(operand(x)), UNSAID, UNSAID),
+    "_linalg_slogdet": lambda out, x: (*linalg.slogdet(operand(x)), UNSAID, UNSAID),
+    "linalg_cholesky_ex": lambda out, x, *, upper=False, **options: (_cholesky(out, x, upper), UNSAID),
+    **by_name(_cholesky, _cholesky_solve, _cholesky_inverse, _triangular_solve, _diag_embed, _diag),
     "linalg_solve_triangular": _solve_triangular,
-    "triangular_solve": _triangular_solve,
     "linalg_qr": _qr,
     "_linalg_eigh": _eigh,
     "_linalg_svd": _svd,
@@ -168,8 +153,6 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("_linalg_eigvals", "linalg_eigvals"), lambda out, x: linalg.eigvals(operand(x))),
     "linalg_cross": _cross,
     "trace": lambda out, x: linalg.trace(operand(x)),
-    "diag_embed": _diag_embed,
-    "diag": _diag,
     "_cdist_forward": _cdist,
 }
 """By the name of an op without its overload."""

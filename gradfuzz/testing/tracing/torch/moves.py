@@ -16,7 +16,7 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, at_positions, replaced_at, spread
+from gradfuzz.testing.tracing.compositions import as_kind, at_positions, by_name, replaced_at, spread
 from gradfuzz.testing.tracing.torch import masks
 from gradfuzz.testing.tracing.torch.values import Handler, Masked, Out, operand
 
@@ -214,21 +214,11 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_LIKES, _like),
     **dict.fromkeys(_EMPTIES, _empty_like),
     "expand": _expanded,
-    "permute": _permute,
-    "transpose": _transpose,
-    "t": _t,
-    "select": _select,
-    "slice": _slice,
-    "select_scatter": _select_scatter,
-    "slice_scatter": _slice_scatter,
+    **by_name(_permute, _transpose, _t, _select, _slice, _select_scatter, _slice_scatter, _flip, _cat),
+    **by_name(_stack, _copy, _masked_fill),
     "diagonal_scatter": scattered(torch.ops.aten.diagonal.default),
     "as_strided_scatter": scattered(torch.ops.aten.as_strided.default),
-    "flip": _flip,
     **{name: _triangle(name) for name in ("tril", "triu")},
     "constant_pad_nd": _pad,
-    "cat": _cat,
-    "stack": _stack,
-    "copy": _copy,
-    "masked_fill": _masked_fill,
 }
 """By the name of an op without its overload."""

@@ -2,13 +2,14 @@
 
 A function is run once by `make_fx` on fake tensors: no number is there to decide anything by, so what depends
 on one (an `if`, `item()`, a mask as an index) is noticed and never guessed. In-place ops become new values
-(functionalization), and what `trace_torch_ops` does not know is decomposed by Torch's own table. Of a
+(functionalization), and what `ops` has no handler for is decomposed by Torch's own table. Of a
 `torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is
 untraceable: the gradient that is meant is then not that of the values.
 """
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -288,19 +289,20 @@ class _Walk:
             if node.op == "placeholder":
                 self.known[node] = next(rest)
             elif node.op == "get_attr":
-                self.known[node] = _attribute(self.module, node.target)
+                value = operator.attrgetter(node.target)(self.module)
+                self.known[node] = value.detach() if isinstance(value, torch.Tensor) else value
             elif node.op == "call_function":
                 check_room()
                 self.known[node] = self._call(node)
             elif node.op == "output":
                 leaves = pytree.tree_leaves(node.args[0], is_leaf=_is_node)
-                return tuple(_result(self.known[leaf] if isinstance(leaf, Node) else leaf) for leaf in leaves)
+                return tuple(_result(self._look_up(leaf)) for leaf in leaves)
         raise AssertionError("every graph has an output")
 
     def _call(self, node: Node) -> Any:
         args, kwargs = pytree.tree_map(self._look_up, (node.args, node.kwargs), is_leaf=_is_node)
         name = _name(node.target)
-        if _is_getitem(node):
+        if node.target is operator.getitem:
             return args[0][args[1]]
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             raise UntraceableError(_random(name))
@@ -372,23 +374,12 @@ def _equal(mine: tuple[int, ...], theirs: tuple[Any, ...]) -> bool:
     )
 
 
-def _attribute(module: GraphModule, path: str) -> torch.Tensor:
-    value: Any = module
-    for name in path.split("."):
-        value = getattr(value, name)
-    return value.detach() if isinstance(value, torch.Tensor) else value
-
-
 def _is_node(leaf: Any) -> bool:
     return isinstance(leaf, Node)
 
 
 def _random(name: str) -> str:
     return f"the Torch op {name} draws random numbers; pass them to the function as an argument"
-
-
-def _is_getitem(node: Node) -> bool:
-    return getattr(node.target, "__name__", "") == "getitem"
 
 
 def _result(value: Any) -> Any:
