@@ -169,7 +169,8 @@ class Way:
 _ELEMENTWISE = (
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p"
     " logaddexp sqrt cbrt rsqrt square reciprocal hypot erf erfc erfinv lgamma digamma expit xlogy xlog1py"
-    " sinc relu silu softplus gelu ndtr positive copysign floor ceil trunc round floor_divide fmod"
+    " i0 i1 i0e i1e sinc relu silu softplus gelu ndtr positive copysign floor ceil trunc round"
+    " floor_divide fmod"
 )
 """The functions that hello lists where a library has them; others may be asked by name."""
 

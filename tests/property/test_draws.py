@@ -9,7 +9,7 @@ import pytest
 from gradfuzz.strategies import FAMILIES, draw_many
 
 DRAWN = {
-    "loops": "2826adad9714c8fd",
+    "loops": "fea5d2ebd4b3349b",
     "linalg": "79ef8e6382bce36f",
     "tensor": "283440ee12a9d79c",
     "complex": "6781544d519b0043",
