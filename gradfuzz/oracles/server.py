@@ -50,7 +50,7 @@ class Server:
             first.version,
             f"Python {sys.version.split()[0]}",
             [_way(name, oracle) for name, oracle in self._oracles.items()],
-            ["base64", "several", "supports"],
+            ["base64", "several", "supports", "ways"],
         )
 
     def reply(self, line: bytes | bytearray) -> tuple[bytes, bool]:
@@ -114,7 +114,8 @@ class Server:
         zeros = {name: np.zeros(t.sizes, dtypes.get(t.dtype, t.dtype)) for name, t in types.items()}
         wrt, modes = tuple(request.wrt), cast("tuple[Mode, ...]", tuple(request.modes))
         question = Question(program, (Point(zeros),), request.dtype, wrt, modes, (), {})
-        found = {name: oracle.supports(question) for name, oracle in self._oracles.items()}
+        ways = request.ways if isinstance(request.ways, list) else self._oracles
+        found = {name: self._oracles[name].supports(question) for name in ways}
         return {name: reason for name, reason in found.items() if reason is not None}
 
 

@@ -121,9 +121,9 @@ def measure_gradient(
     and never what `f` raises.
 
     `method` is the source of the truth: "traced" (the function as a program, its derivative proved by
-    interval arithmetic and confirmed by differences in hundreds of bits), "reference" (given with the
-    function), "complex step" or "Richardson" (measured on the function itself in float64, with an error
-    estimate).
+    interval arithmetic, and by differences in hundreds of bits before anything is called wrong), "reference"
+    (given with the function), "complex step" or "Richardson" (measured on the function itself in float64,
+    with an error estimate).
     """
     return _measured(f, args, wrt, order, modes, grad, reference, framework)[0]
 

@@ -27,7 +27,6 @@ from functools import partialmethod
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from gradfuzz.errors import DomainError
 from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, of_exact, per_point
@@ -121,6 +120,8 @@ class LinalgLanes:
             index = (*place[:-1], slice(None), place[-1])
             one_to_one = len(set(order[index].tolist())) == w.shape[-2]
             if not one_to_one:  # those that are equal, or nearly so
+                from scipy.optimize import linear_sum_assignment  # a third of a second, and rarely needed
+
                 order[index] = linear_sum_assignment(distances[(*place[:-1], ..., place[-1])])[1]
         return order
 

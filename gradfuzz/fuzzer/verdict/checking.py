@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
@@ -61,15 +61,21 @@ def check_program(
 
 
 def check_question(
-    question: Question, oracles: Sequence[Oracle], evaluator: Evaluator | None = None
+    question: Question, oracles: Sequence[Oracle], evaluator: Evaluator | None = None, *, quick: bool = False
 ) -> Check:
-    """The same for a given question. Questions of one truth can share an `evaluator`, which caches it."""
+    """The same for a given question. Questions of one truth can share an `evaluator`, which caches it.
+
+    A `quick` check asks the second reference only where an answer is there and does not agree with the first.
+    """
     evaluator = evaluator or Evaluator(trip_limit=TRIP_LIMIT)
     by_oracle: list[list[CheckResult]] = []
     for way in oracles:
         refusal = way.supports(question)
         answers = way.answer(question) if refusal is None else refused(question, refusal)
-        by_oracle.append(evaluator.cases(way.name, question, answers, confirm=True, thorough=True))
+        found = evaluator.cases(way.name, question, answers, thorough=True) if quick else []
+        if not quick or any(case.verdict not in (Verdict.AGREE, Verdict.UNSUPPORTED) for case in found):
+            found = evaluator.cases(way.name, question, answers, confirm=True, thorough=True)
+        by_oracle.append(found)
     cases = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
     return Check(question, cases, {way.name: way.version for way in oracles})
 

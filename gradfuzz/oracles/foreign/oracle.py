@@ -136,8 +136,8 @@ class ForeignOracle(Oracle):
     def _refused(self, question: Question) -> str | None:
         """Why the adapter refuses questions like this; None where it cannot say before it is asked."""
         try:
-            asked = self._defined(question), question.precision, question.wrt, question.modes
-            return self.worker.refusals(*asked).get(self.way.name)
+            about = self._defined(question), question.precision, question.wrt, question.modes
+            return self.worker.refusal(self.way.name, *about)
         except (Refused, TargetProcessError):
             return None
 

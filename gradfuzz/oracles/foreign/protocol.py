@@ -108,7 +108,8 @@ class Several(Struct, tag="several", tag_field="do", forbid_unknown_fields=True)
 class Supports(Struct, tag="supports", tag_field="do", forbid_unknown_fields=True):
     """Which entry points can answer questions like this? Only sent where `hello` lists "supports".
 
-    It is for limits that the description of an entry point cannot express.
+    It is for limits that the description of an entry point cannot express. `ways` names the entry points that
+    are meant, and is only sent where `hello` lists "ways"; without it all are meant.
     """
 
     id: Size
@@ -116,6 +117,7 @@ class Supports(Struct, tag="supports", tag_field="do", forbid_unknown_fields=Tru
     dtype: FloatName
     wrt: list[str]
     modes: list[Mode]
+    ways: list[str] | UnsetType = UNSET
 
 
 class Emit(Asked, tag="emit", tag_field="do", forbid_unknown_fields=True):
@@ -189,7 +191,7 @@ class HelloOk(Struct, forbid_unknown_fields=True):
     version: str
     language: str
     ways: Annotated[list[Way], Meta(min_length=1)]
-    features: list[Literal["base64", "emit", "several", "supports"]] = []
+    features: list[Literal["base64", "emit", "several", "supports", "ways"]] = []
 
 
 class DefineOk(Struct, forbid_unknown_fields=True):

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from gradfuzz.errors import ProtocolError, TargetProcessError, UsageError
 from gradfuzz.oracles.base import Mode
@@ -145,18 +145,27 @@ class Worker:
                 request.program = defined.name
             return self.ask(protocol.Several(self._next(), list(requests)), protocol.SeveralOk, len(requests))
 
-    def refusals(
-        self, defined: Defined, dtype: protocol.FloatName, wrt: Sequence[str], modes: Sequence[Mode]
-    ) -> Mapping[str, str]:
-        """The reason for each entry point that cannot answer questions like this. Asked once."""
+    def refusal(
+        self, way: str, defined: Defined, dtype: protocol.FloatName, wrt: Sequence[str], modes: Sequence[Mode]
+    ) -> str | None:
+        """Why an entry point cannot answer questions like this; None where it can. Asked once, and about this
+        entry point alone where the adapter can be asked so: another one may have to compile to find out.
+        """
         with self._lock:
-            return self._refusals(defined, dtype, tuple(wrt), tuple(modes))
+            ways = (way,) if "ways" in self.hello.features else None
+            return self._refusals(ways, defined, dtype, tuple(wrt), tuple(modes)).get(way)
 
     def _asked_refusals(
-        self, defined: Defined, dtype: protocol.FloatName, wrt: tuple[str, ...], modes: tuple[Mode, ...]
+        self,
+        ways: tuple[str, ...] | None,
+        defined: Defined,
+        dtype: protocol.FloatName,
+        wrt: tuple[str, ...],
+        modes: tuple[Mode, ...],
     ) -> Mapping[str, str]:
         self.define(defined)
-        request = protocol.Supports(self._next(), defined.name, dtype, list(wrt), list(modes))
+        meant = UNSET if ways is None else list(ways)
+        request = protocol.Supports(self._next(), defined.name, dtype, list(wrt), list(modes), meant)
         return self.ask(request, protocol.SupportsOk).refusals
 
     def emit(self, defined: Defined, request: protocol.Emit) -> protocol.EmitOk:

@@ -1,7 +1,7 @@
 """How a function's derivative is measured: by its traced program, or by a measured or given truth.
 
-traced        both references on the program; the program counts if it computes what the function computes, at
-              the point and around it
+traced        ball arithmetic on the program, and both references before anything but agreement is said; the
+              program counts if it computes what the function computes, at the point and around it
 reference     the exact gradient attached to the function; an exact function is traced or measured instead of
               the function
 otherwise     `numeric`
@@ -128,7 +128,9 @@ class Inquiry:
             raise UntraceableError("the traced program has other outputs")
         points = [self._point(program, factor) for factor in (1.0, *FACTORS)]
         question = weighted_question(program, points, self.subject.precision, ())
-        for case in check_question(question, [FunctionOracle(self._exact)], self._evaluator).cases:
+        for case in check_question(
+            question, [FunctionOracle(self._exact)], self._evaluator, quick=True
+        ).cases:
             if case.verdict is Verdict.DISAGREE:
                 raise UntraceableError(f"the traced program computes something else: {case.message}")
 
@@ -160,7 +162,7 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor)
         question = self._question(self._program, modes, factor)
-        (case,) = check_question(question, [self.oracle], self._evaluator).cases
+        (case,) = check_question(question, [self.oracle], self._evaluator, quick=True).cases
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return self._second_opinion(case, modes, factor)
         if case.verdict is Verdict.DISAGREE and factor == 1.0:

@@ -4,16 +4,24 @@ same.
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 import pytest
 
 from gradfuzz.errors import TargetProcessError
-from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.oracles.base import Answer, Oracle, Question
+from gradfuzz.fuzzer.questions.weighted import plain_question, questions
+from gradfuzz.oracles.base import Answer, Oracle, Point, Question
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.foreign.process import ResourceLimits
-from gradfuzz.oracles.foreign.worker import Worker
+from gradfuzz.oracles.foreign.worker import Defined, Worker
 from gradfuzz.oracles.registry import IN_PROCESS, resolve
+from gradfuzz.oracles.server import Server
+from gradfuzz.programs import parse
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.strategies import FAMILIES, draw_many
 
 
@@ -50,6 +58,53 @@ def test_who_can_answer_is_known_beforehand(library: str, family: str, seed: int
         for name in ("name", "version", "traits"):
             assert getattr(there, name) == getattr(here, name), name
         assert [there.supports(q) for q in about] == [here.supports(q) for q in about]
+
+
+class _Counted(EngineOracle):
+    """Counts how often it is asked what it supports."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.asked = 0
+
+    def supports(self, question: Question) -> str | None:
+        self.asked += 1
+        return f"{self.name} refuses"
+
+
+@pytest.mark.parametrize(("meant", "counts"), [(["quick"], [1, 0]), (None, [1, 1])])
+def test_only_the_entry_points_that_are_meant_say_what_they_support(
+    meant: list[str] | None, counts: list[int]
+) -> None:
+    quick, slow = _Counted("engine:quick"), _Counted("engine:slow")
+    server = Server([quick, slow], "engine")
+    program = Defined.of(parse("def f(x):\n    return x * x\n"))
+    named = {} if meant is None else {"ways": meant}
+    about = {"do": "supports", "program": program.name, "dtype": "float64", "wrt": ["x"], "modes": ["rev"]}
+    server.reply(
+        protocol.encode_request(protocol.Define(1, program.name, dict(program.form), [], TRIP_LIMIT))
+    )
+    reply, _ = server.reply(json.dumps({"id": 2, **about, **named}).encode())
+    assert [quick.asked, slow.asked] == counts
+    refused = json.loads(reply)["ok"]["refusals"]
+    assert refused == {name: f"engine:{name} refuses" for name in meant or ("quick", "slow")}
+
+
+def test_an_entry_point_is_asked_about_alone_where_the_adapter_knows_the_word() -> None:
+    (eager,) = (way for way in resolve("torch", supervised=True) if way.name == "torch:eager")
+    assert isinstance(eager, ForeignOracle)
+    sent: list[protocol.Request] = []
+    ask = eager.worker.ask
+
+    def watched(request: protocol.Request, *more: Any) -> Any:
+        sent.append(request)
+        return ask(request, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(eager.worker, "ask", watched)
+        program = parse("def f(x):\n    return x * 0.8125\n")  # one that no other test asks about
+        eager.supports(plain_question(program, [Point({"x": np.asarray(0.5)})], "float64", ("x",), ("rev",)))
+    assert [r.ways for r in sent if isinstance(r, protocol.Supports)] == [["eager"]]
 
 
 @pytest.mark.parametrize("name", ["torch:eager", "torch:while_loop", "jax:scan:nojit", "jax:vmap:nojit"])

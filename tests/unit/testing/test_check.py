@@ -14,6 +14,8 @@ import pytest
 import gradfuzz
 from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.oracles.base import Question, Truth
+from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.testing import (
     GradientMismatch,
     InconclusiveError,
@@ -372,3 +374,23 @@ def test_a_torch_function_may_differentiate_by_its_arguments_itself() -> None:
     assert ("rev", "rev") in measured.asked
     assert ("fwd", "rev") in measured.asked
     assert list(measured.left_out) == [("fwd", "fwd")]
+
+
+@pytest.mark.parametrize(("slope", "asked"), [(3.0, 0), (3.0 + 1e-9, 3)])
+def test_the_second_reference_is_asked_where_the_first_does_not_agree(
+    slope: float, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3 x has the slope 3. Its values agree; a wrong slope is asked about at two points near by as well."""
+    questions = []
+    truth = MpmathReference.truth
+
+    def watched(self: MpmathReference, question: Question) -> list[Truth]:
+        questions.append(question.modes)
+        return truth(self, question)
+
+    monkeypatch.setattr(MpmathReference, "truth", watched)
+    measured = measure_gradient(lambda x: 3.0 * x, 0.5, grad=lambda x: slope)
+    assert measured.method == "traced"
+    assert measured.wrong is bool(asked)
+    assert questions == [("rev",)] * asked
+    assert measured.references == (("arb", "mpmath") if asked else ("arb",))
