@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from gradfuzz.oracles.base import Array, Mode, Point, Question
 from gradfuzz.programs.language.precision import Precision, is_float
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.typecheck import Typed, typecheck
-from gradfuzz.strategies import GeneratedCase
+
+if TYPE_CHECKING:  # with the strategies comes Hypothesis, which a check of one program does without
+    from gradfuzz.strategies.loop.case import GeneratedCase
 
 CHECKS = ("value", "vjp", "jvp", "twins")
 """What may be asked: the value alone, reverse steps, forward steps, and their metamorphic variants

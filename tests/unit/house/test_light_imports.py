@@ -38,3 +38,16 @@ def test_a_name_loads_its_own_room_and_no_library_of_a_target() -> None:
     loaded = printed("import sys, gradfuzz; gradfuzz.check_gradient; print(*sys.modules)").split()
     assert "gradfuzz.testing" in loaded
     assert not {"autograd", "jax", "torch"} & set(loaded)
+
+
+def test_checking_a_program_loads_neither_the_strategies_nor_a_library_that_is_not_asked() -> None:
+    code = (
+        "import sys\nfrom gradfuzz.cli import main\n"
+        "sys.argv = ['gradfuzz', 'check', 'acc*x', '--only', 'engine']\n"
+        "try:\n    main()\nexcept SystemExit as done:\n    assert not done.code, done.code\n"
+        "print('loaded:', *sys.modules)"
+    )
+    loaded = set(printed(code).partition("loaded:")[2].split())
+    assert "gradfuzz.fuzzer.verdict.evaluator" in loaded
+    heavy = {"autograd", "hypothesis", "jax", "scipy.optimize", "torch", "gradfuzz.strategies"}
+    assert not heavy & loaded
