@@ -84,8 +84,15 @@ class Truths:
         """
         return self._cache.get(("confirmed", *question_key(question)), lambda: self._confirmed(question))
 
+    def _first(self, question: Question) -> list[ReferenceValue]:
+        """What the first reference says alone; a quick answer and a confirmed one after it begin with it."""
+        return self._cache.get(
+            ("first", *question_key(question)),
+            lambda: [ReferenceValue(truth, (self._fast.name,)) for truth in self._fast.truth(question)],
+        )
+
     def _quick(self, question: Question) -> list[ReferenceValue]:
-        reference_values = [ReferenceValue(truth, (self._fast.name,)) for truth in self._fast.truth(question)]
+        reference_values = list(self._first(question))
         kinks = [k for k, reference_value in enumerate(reference_values) if reference_value.truth.kink]
         if kinks and _differences(question) <= _MOST_DIFFERENCES:
             asked = replace(question, points=tuple(question.points[k] for k in kinks))
@@ -105,8 +112,9 @@ class Truths:
     def _confirmed(self, question: Question) -> list[ReferenceValue]:
         names = self._fast.name, self._second.name
         reference_values = []
-        truths = zip(self._fast.truth(question), self._second.truth(question), strict=True)
-        for k, (a, b) in enumerate(truths):
+        truths = zip(self._first(question), self._second.truth(question), strict=True)
+        for k, (first, b) in enumerate(truths):
+            a = first.truth
             reference_value = _joined(a, b, names)
             if a.kink and (b.status == "ok" or b.left is not None):
                 (sides,) = self._fast.sides(replace(question, points=(question.points[k],)))

@@ -33,7 +33,7 @@ class Mutant:
     needs: Need = ""
     """What else an equation of these ops needs for the bug to show."""
     order: int = 1
-    """The least order of a derivative that applies the wrong rule."""
+    """The order of derivative that it takes for the bug to show, where first and second orders never do."""
 
     @property
     def modes(self) -> frozenset[Mode]:

@@ -103,3 +103,23 @@ def test_a_wrong_shape_needs_no_number() -> None:
     wrong = [Answer("ok", (np.asarray(9.0),), {"x": np.zeros(2)})]
     (case,) = Evaluator(Truths(second=_Silent())).cases("t", question("x * x", x=3.0), wrong, confirm=True)
     assert case.verdict is Verdict.DISAGREE
+
+
+class _Counting(ArbReference):
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def truth(self, question: Question) -> list[Truth]:
+        self.asked += 1
+        return super().truth(question)
+
+
+def test_confirming_a_quick_answer_asks_the_first_reference_no_second_time() -> None:
+    first = _Counting()
+    truths, asked = Truths(first), question("x * x", x=2.0)
+    assert truths.quick(asked)[0].references == ("arb",)
+    assert truths.confirmed(asked)[0].references == ("arb", "mpmath")
+    assert truths.confirmed(asked)[0].truth.gradient["x"] == 4.0
+    assert first.asked == 1
