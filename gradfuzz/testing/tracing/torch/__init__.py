@@ -1,6 +1,9 @@
-"""Programs from the ATen ops of a Torch function, as they are executed on tensors without data.
+"""Programs from the ATen ops that a Torch function executes.
 
-    trace     `trace(f, ...)`
+    trace     `traced(f, ...)`
+    steps     what a function executes, recorded while it runs
+    functional
+              functions that write in place, by Torch's own tracer
     values    what the handlers of ATen ops take and give
     ops, moves, reductions, indexing, linalg
               ATen ops as ops of gradfuzz

@@ -9,19 +9,12 @@ untraceable: the gradient that is meant is then not that of the values.
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch._decomp import decomposition_table
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
-from torch.func import functionalize
-from torch.fx import GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
@@ -36,6 +29,17 @@ from gradfuzz.testing.tracing.compositions import check_room, kind_of, too_long
 from gradfuzz.testing.tracing.graph import confirm, finished, float_dtype, inputs_of
 from gradfuzz.testing.tracing.torch.moves import SHAPE_ONLY
 from gradfuzz.testing.tracing.torch.ops import handler_of
+from gradfuzz.testing.tracing.torch.steps import (
+    Recorder,
+    Ref,
+    Step,
+    Steps,
+    decision,
+    drawn_at_random,
+    failure,
+    is_random,
+    name_of,
+)
 from gradfuzz.testing.tracing.torch.values import UNSAID, Masked, Out, array_of, operand
 
 _CONVERSIONS = (
@@ -44,20 +48,9 @@ _CONVERSIONS = (
 )
 """Functions that turn tensors into numbers of Python."""
 
-_DATA_DEPENDENT = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
-
-_CHECKS = (
-    *("_linalg_check_errors", "_assert_async", "_assert_scalar", "_assert_tensor_metadata"),
-    "sym_constrain_range_for_size",
-)
-"""Ops that only raise."""
-
 _HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
 
 _NOT_MEANT = "the gradient that is meant is not that of the values"
-
-_MOST_PASSES = 3
-"""A decomposition may write in place, and what is made of that may want to be decomposed."""
 
 _KINDS: dict[torch.dtype, DType] = {torch.bool: "bool", torch.int64: "int", torch.int32: "int"}
 
@@ -73,12 +66,10 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     tensors = [_tensor(a) for a in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        executed, followed = _executed(f, tensors)
-        module = _functional(executed, tensors)
-        _check_followed(module, followed)
+        steps = _executed(f, tensors)
 
         def run(*values: Value) -> tuple[Any, ...]:
-            return _Walk(module, dtype).results(values)
+            return _Walk(steps, dtype).results(values)
 
         run.__name__ = getattr(f, "__name__", "f")
         program = finished(run, *inputs_of(f, arrays), arrays)
@@ -111,6 +102,13 @@ class _Guard(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.refused: UntraceableError | None = None
+        self.recorder: Recorder | None = None
+        self.undecided: tuple[type[Exception], ...] = ()
+        """What tensors without data raise where a number decides."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Before the function is called (again)."""
         self.hiding = False
         self.calls = 0
         self.followed: list[bool] = []
@@ -133,13 +131,13 @@ class _Guard(TorchFunctionMode):
             self._check(func, name, args, kwargs)
         if torch.is_inference_mode_enabled():
             raise self.refuse("torch.inference_mode hides what it computes from autograd", detached=True)
+        if name in _CONVERSIONS and self.recorder is not None and self.recorder.depends((args, kwargs)):
+            raise self.refuse(decision(name))
         try:
             result = func(*args, **kwargs)
-        except _DATA_DEPENDENT as error:
-            raise self.refuse(_decision(name)) from error
         except Exception as error:
-            if name in _CONVERSIONS:
-                raise self.refuse(_decision(name)) from error
+            if name in _CONVERSIONS or isinstance(error, self.undecided):
+                raise self.refuse(decision(name)) from error
             raise
         hidden = self.hiding and not torch.is_grad_enabled() and differentiable
         if hidden and any(map(_is_float, pytree.tree_leaves(result))):
@@ -169,14 +167,6 @@ class _Guard(TorchFunctionMode):
             )
 
 
-def _decision(name: str) -> str:
-    return (
-        f"{name} of a tensor: what happens next depends on a number (an `if` or `while` on a tensor, item(),"
-        " numpy(), a mask as an index), and a program traced at one point is blind to the other side; use"
-        " torch.where, or ask about a function without it"
-    )
-
-
 def _is_followed(t: Any) -> bool:
     """Whether autograd follows it; what the transforms of torch.func wrap does not say so itself."""
     return _is_float(t) and (t.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(t))  # noqa: SLF001 - Torch has no other way to ask
@@ -186,8 +176,8 @@ def _is_float(t: Any) -> bool:
     return isinstance(t, torch.Tensor) and (t.is_floating_point() or t.is_complex())
 
 
-def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> tuple[GraphModule, list[bool]]:
-    """The ATen ops of `f`, as they are executed, and of each result whether autograd follows it."""
+def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
+    """What `f` executes on `tensors`; `UntraceableError` where that is no program."""
     guard = _Guard()
 
     def guarded(*args: Any) -> Any:
@@ -196,157 +186,117 @@ def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> tuple[G
         guard.followed = [_is_followed(leaf) for leaf in pytree.tree_leaves(result)]
         return result
 
+    guard.recorder = recorder = Recorder(tensors, guard.refuse)
     try:
-        module = make_fx(guarded, tracing_mode="fake", _allow_non_fake_inputs=True)(*tensors)
+        with recorder:
+            result = guarded(*tensors)
+        if recorder.writes:
+            from gradfuzz.testing.tracing.torch.functional import UNDECIDED, functional_steps
+
+            guard.reset()
+            guard.recorder, guard.undecided = None, UNDECIDED
+            steps = functional_steps(guarded, tensors)
+        else:
+            steps = recorder.steps(result)
     except UntraceableError as error:
         raise guard.refused or error from error
     except Exception as error:  # whatever f and Torch raise, there is no graph
-        raise guard.refused or _failure("trace the function", error) from error
+        raise guard.refused or failure("trace the function", error) from error
     if guard.refused is not None:
         raise guard.refused
-    module.graph.eliminate_dead_code()
-    return module, guard.followed
+    _check_followed(steps, guard.followed)
+    return steps
 
 
-def _failure(what: str, error: Exception) -> UntraceableError:
-    text = str(error).strip().partition("\n")[0][:300]
-    return UntraceableError(f"torch cannot {what}: {type(error).__name__}: {text}")
-
-
-def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphModule:
-    """The same without in-place ops, and with the ops that have no handler decomposed."""
-    calls = [n.target for n in module.graph.nodes if n.op == "call_function"]
-    for op in calls:
-        if _name(op) == "_local_scalar_dense":
-            raise UntraceableError(_decision("item"))
-        if torch.Tag.nondeterministic_seeded in getattr(op, "tags", ()):
-            raise UntraceableError(_random(_name(op)))
-    table = {op: rule for op, rule in decomposition_table.items() if handler_of(_name(op)) is None}
-    plain = [t.detach() for t in tensors]
-    for _ in range(_MOST_PASSES):
-        try:
-            pure = functionalize(module) if _mutates(module) else module
-            with torch.no_grad():
-                module = make_fx(pure, table, "fake", _allow_non_fake_inputs=True)(*plain)
-        except Exception as error:
-            raise _failure("make the function functional", error) from error
-        module.graph.eliminate_dead_code()
-        if not _mutates(module):
-            return module
-    raise UntraceableError(
-        "the function writes to its own arguments, or in another way that torch cannot make functional"
-    )
-
-
-def _mutates(module: GraphModule) -> bool:
-    return any(getattr(getattr(n.target, "_schema", None), "is_mutable", False) for n in module.graph.nodes)
-
-
-def _name(op: Any) -> str:
-    """The name of an op without its overload: "add" of aten.add.Tensor."""
-    schema = getattr(op, "_schema", None)
-    return schema.name.partition("::")[2] if schema is not None else str(op)
-
-
-def _check_followed(module: GraphModule, followed: Sequence[bool]) -> None:
+def _check_followed(steps: Steps, followed: Sequence[bool]) -> None:
     """`UntraceableError` where floats of the arguments go into a float result, and autograd has not seen it:
     somebody has hidden it.
     """
-    reached: set[Node] = set()
-    for node in module.graph.nodes:
-        if any(_is_float(t) for t in pytree.tree_leaves(node.meta.get("val"))) and (
-            node.op == "placeholder"
-            or (_name(node.target) not in SHAPE_ONLY and not reached.isdisjoint(node.all_input_nodes))
+    reached: set[int] = set()
+    for k, step in enumerate(steps.steps):
+        if any(_is_float(t) for t in pytree.tree_leaves(step.results)) and (
+            step.op is None
+            or (name_of(step.op) not in SHAPE_ONLY and any(ref.step in reached for ref in step.sources))
         ):
-            reached.add(node)
-        if node.op == "output":
-            leaves = pytree.tree_leaves(node.args[0], is_leaf=_is_node)
-            for k, (leaf, seen) in enumerate(zip(leaves, followed, strict=True)):
-                if isinstance(leaf, Node) and leaf in reached and not seen:
-                    raise UntraceableError(
-                        f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so"
-                        f" {_NOT_MEANT}",
-                        detached=True,
-                    )
+            reached.add(k)
+    for k, (leaf, seen) in enumerate(zip(steps.results, followed, strict=True)):
+        if isinstance(leaf, Ref) and leaf.step in reached and not seen:
+            raise UntraceableError(
+                f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so {_NOT_MEANT}",
+                detached=True,
+            )
 
 
 # From ATen to the engine ------------------------------------------------------------------------------------
 
 
 class _Walk:
-    """Computes the nodes of a graph: what depends on no argument by Torch itself, all else with the engine's
-    functions.
-    """
+    """Computes steps: what depends on no argument by Torch itself, all else with the engine's functions."""
 
-    def __init__(self, module: GraphModule, dtype: torch.dtype) -> None:
-        self.module = module
+    def __init__(self, steps: Steps, dtype: torch.dtype) -> None:
+        self.steps = steps
         self.dtype = dtype
-        self.known: dict[Node, Any] = {}
+        self.known: dict[int, Any] = {}
 
     def results(self, values: Sequence[Value]) -> tuple[Any, ...]:
-        rest = iter(values)
-        for node in self.module.graph.nodes:
-            if node.op == "placeholder":
-                self.known[node] = next(rest)
-            elif node.op == "get_attr":
-                value = operator.attrgetter(node.target)(self.module)
-                self.known[node] = value.detach() if isinstance(value, torch.Tensor) else value
-            elif node.op == "call_function":
+        rest, needed = iter(values), self.steps.needed()
+        for k, step in enumerate(self.steps.steps):
+            if step.op is None:
+                self.known[k] = next(rest)
+            elif k in needed:
                 check_room()
-                self.known[node] = self._call(node)
-            elif node.op == "output":
-                leaves = pytree.tree_leaves(node.args[0], is_leaf=_is_node)
-                return tuple(_result(self._look_up(leaf)) for leaf in leaves)
-        raise AssertionError("every graph has an output")
+                self.known[k] = self._call(step)
+        return tuple(_result(self._look_up(leaf)) for leaf in self.steps.results)
 
-    def _call(self, node: Node) -> Any:
-        args, kwargs = pytree.tree_map(self._look_up, (node.args, node.kwargs), is_leaf=_is_node)
-        name = _name(node.target)
-        if node.target is operator.getitem:
-            return args[0][args[1]]
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            raise UntraceableError(_random(name))
-        if name in _CHECKS:
-            return None
-        leaves = pytree.tree_leaves((args, kwargs))
+    def _call(self, step: Step) -> Any:
+        args, options = pytree.tree_map(self._look_up, (step.args, step.options))
+        op, name = step.op, name_of(step.op)
+        assert op is not None, "an argument is no call"
+        if is_random(op):
+            raise UntraceableError(drawn_at_random(name))
+        leaves = pytree.tree_leaves((args, options))
         if not any(isinstance(leaf, (Value, Masked)) or leaf is UNSAID for leaf in leaves):
             with torch.no_grad():
-                return node.target(*args, **kwargs)
+                return op(*args, **options)
         handler = handler_of(name)
         if handler is None:
             raise UntraceableError(f"the Torch op {name} has no counterpart among the ops of gradfuzz")
-        out = self._out(node)
+        out = self._out(step)
         try:
-            result = handler(out, *args, **kwargs)
+            result = handler(out, *args, **options)
         except UntraceableError as error:
             raise UntraceableError(f"{name}: {error.reason}", detached=error.detached) from error
         except Exception as error:  # an argument that the handler does not know
             raise UntraceableError(f"{name}: {type(error).__name__}: {error}") from error
-        return self._fitting(node, out, result)
+        return self._fitting(step, out, result)
 
     def _look_up(self, leaf: Any) -> Any:
-        return self.known[leaf] if isinstance(leaf, Node) else leaf
+        if not isinstance(leaf, Ref):
+            return leaf.detach() if isinstance(leaf, torch.Tensor) else leaf
+        value = self.known[leaf.step]
+        return value if leaf.part is None else value[leaf.part]
 
-    def _out(self, node: Node) -> Out:
+    def _out(self, step: Step) -> Out:
         """What Torch says that the results are; mixed precisions end here."""
         kinds: list[DType] = []
         shapes: list[tuple[int, ...]] = []
-        for t in pytree.tree_leaves(node.meta.get("val")):
+        for t in pytree.tree_leaves(step.results):
             kind = _KINDS.get(t.dtype) if isinstance(t, torch.Tensor) else None
             if isinstance(t, torch.Tensor) and t.dtype == self.dtype:
                 kind = "float"
             elif isinstance(t, torch.Tensor) and t.is_complex() and t.dtype == self.dtype.to_complex():
                 kind = "complex"
             if kind is None:
-                made = f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)}"
+                made = f"{name_of(step.op)} makes {getattr(t, 'dtype', type(t).__name__)}"
                 raise UntraceableError(
                     f"{made} where the arguments are {self.dtype}: a program has one precision"
                 )
             kinds.append(kind)
             shapes.append(tuple(t.shape))
-        return Out(node.target, tuple(kinds), tuple(shapes))
+        assert step.op is not None, "an argument is no call"
+        return Out(step.op, tuple(kinds), tuple(shapes))
 
-    def _fitting(self, node: Node, out: Out, result: Any) -> Any:
+    def _fitting(self, step: Step, out: Out, result: Any) -> Any:
         """`result`, which has the dtypes and shapes that Torch says; constants are Torch's tensors again."""
         several = isinstance(result, (tuple, list))
         parts: list[Any] = []
@@ -356,7 +306,7 @@ class _Walk:
                 kind, shape = kind_of(value), tuple(np.shape(value))
                 if kind != out.kinds[k] or not _equal(shape, out.shapes[k]):
                     raise UntraceableError(
-                        f"{_name(node.target)} is {out.kinds[k]}{list(out.shapes[k])} to Torch and"
+                        f"{name_of(step.op)} is {out.kinds[k]}{list(out.shapes[k])} to Torch and"
                         f" {kind}{list(shape)} to gradfuzz"
                     )
             if part is not UNSAID and not isinstance(part, (Value, Masked)):
@@ -372,14 +322,6 @@ def _equal(mine: tuple[int, ...], theirs: tuple[Any, ...]) -> bool:
     return len(mine) == len(theirs) and all(
         not isinstance(n, int) or m == n for m, n in zip(mine, theirs, strict=True)
     )
-
-
-def _is_node(leaf: Any) -> bool:
-    return isinstance(leaf, Node)
-
-
-def _random(name: str) -> str:
-    return f"the Torch op {name} draws random numbers; pass them to the function as an argument"
 
 
 def _result(value: Any) -> Any:

@@ -1,0 +1,147 @@
+"""What `check_gradient` costs beside `torch.autograd.gradcheck` and `jax.test_util.check_grads`.
+
+    python -m benchmarks.gradients              all tables
+    python -m benchmarks.gradients torch jax    some of: torch, second, jax, layer
+
+Each function is checked once by either, in one process that is warm, as in a test suite: nothing that was
+computed for one function serves another. What is measured is the CPU time of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.gradient_functions import Row, jax_rows, torch_rows
+from gradfuzz.testing import GradientMismatch, InconclusiveWarning, check_gradient
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """The seconds of CPU that both took for one function."""
+
+    name: str
+    entries: int
+    own: float
+    other: float
+
+    @property
+    def ratio(self) -> float:
+        return self.own / self.other
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    """The CPU time of the process during a call."""
+    gc.collect()
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def timed(row: Row, own: Callable[[], Any], other: Callable[[], Any]) -> Timed:
+    """Both once. The library's own check is first, so that what it loads is not counted against ours."""
+    theirs = seconds(other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconclusiveWarning)
+        ours = seconds(lambda: checked(row, own))
+    return Timed(row.name, sum(int(np.size(x)) for x in row.arguments), ours, theirs)
+
+
+def checked(row: Row, own: Callable[[], Any]) -> None:
+    """What is found is told, and costs what it costs."""
+    try:
+        own()
+    except GradientMismatch as mismatch:
+        print(f"    {row.name}: {str(mismatch).splitlines()[0]}")
+
+
+def table(title: str, rows: Sequence[Timed], worst: int) -> None:
+    """The sum, the median and the dearest functions."""
+    total = sum(r.own for r in rows) / sum(r.other for r in rows)
+    median = statistics.median(r.ratio for r in rows)
+    print(
+        f"{title}: {len(rows)} functions, {min(r.entries for r in rows)} to {max(r.entries for r in rows)}"
+        f" inputs; ratio {total:.2f} in the sum, {median:.2f} in the median"
+    )
+    for r in sorted(rows, key=lambda r: -r.own)[:worst]:
+        print(
+            f"    {r.name:32} {r.entries:4} inputs  {1e3 * r.own:8.1f} ms  {1e3 * r.other:8.1f} ms"
+            f"  {r.ratio:6.2f}"
+        )
+
+
+def of_torch(order: int) -> list[Timed]:
+    import torch
+
+    rows = torch_rows()
+    found = []
+    for row in rows[:2] + rows:
+
+        def tensors(row: Row = row) -> list[Any]:
+            return [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in row.arguments]
+
+        def other(row: Row = row) -> None:
+            if order == 1:
+                torch.autograd.gradcheck(row.f, tensors(), check_forward_ad=True)
+            else:
+                torch.autograd.gradgradcheck(row.f, tensors(), check_fwd_over_rev=True)
+
+        def own(row: Row = row) -> None:
+            check_gradient(row.f, *(x.detach() for x in tensors()), order=order)
+
+        found.append(timed(row, own, other))
+    return found[2:]
+
+
+def of_jax() -> list[Timed]:
+    import jax
+    from jax.test_util import check_grads
+
+    jax.config.update("jax_enable_x64", True)
+    rows = jax_rows()
+    found = []
+    for row in rows[:2] + rows:
+        arrays = [jax.numpy.asarray(x) for x in row.arguments]
+
+        def other(row: Row = row, arrays: list[Any] = arrays) -> None:
+            check_grads(row.f, arrays, order=1)
+
+        def own(row: Row = row, arrays: list[Any] = arrays) -> None:
+            check_gradient(row.f, *arrays)
+
+        found.append(timed(row, own, other))
+    return found[2:]
+
+
+TABLES = {
+    "torch": ("check_gradient / gradcheck with forward mode", lambda: of_torch(1)),
+    "second": ("second order: check_gradient / gradgradcheck with forward over reverse", lambda: of_torch(2)),
+    "jax": ("check_gradient / check_grads", of_jax),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("tables", nargs="*", default=list(TABLES), choices=list(TABLES))
+    parser.add_argument("--worst", type=int, default=5, help="how many of the dearest functions are listed")
+    options = parser.parse_args(arguments)
+    for name in options.tables:
+        title, measure = TABLES[name]
+        table(title, measure(), options.worst)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
