@@ -90,6 +90,21 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ProbedQuestion(Question):
+    """What a reference is asked where the gradient g has too many entries: only the products <g, probe>.
+
+    A probe has one float64 array per name in `wrt`, of its shape. The truth's `gradient`, `bounds` and slopes
+    have one array, under `ALONG`, with a number for each probe.
+    """
+
+    probes: tuple[Mapping[str, Array], ...] = ()
+
+
+ALONG = "along"
+"""The name of the products in the truth of a `ProbedQuestion`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """What an oracle says at one point.
 

@@ -44,11 +44,6 @@ def _lines(m: Measured) -> Iterator[str]:
     if None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED:
         yield from _numbers(m)
     yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
-    if m.along:
-        yield (
-            f"  entries   {m.along:,}, too many to be asked one by one: direction[j] is the j-th random"
-            " direction among them"
-        )
     if m.method is not None and m.expected:
         yield f"  truth     {_source(m)}"
     if m.nearby and m.worst is not None:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.verdict.along import (
+    FEW,
+    MANY,
+    Entry,
+    entries_of,
+    located,
+    of_entry,
+    probed,
+    suspicious,
+    told,
+)
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import Precision
@@ -61,23 +73,57 @@ def check_program(
 
 
 def check_question(
-    question: Question, oracles: Sequence[Oracle], evaluator: Evaluator | None = None, *, quick: bool = False
+    question: Question, oracles: Sequence[Oracle], evaluator: Evaluator | None = None
 ) -> Check:
-    """The same for a given question. Questions of one truth can share an `evaluator`, which caches it.
-
-    A `quick` check asks the second reference only where an answer is there and does not agree with the first.
-    """
+    """The same for a given question. Questions of one truth can share an `evaluator`, which caches it."""
     evaluator = evaluator or Evaluator(trip_limit=TRIP_LIMIT)
     by_oracle: list[list[CheckResult]] = []
     for way in oracles:
         refusal = way.supports(question)
         answers = way.answer(question) if refusal is None else refused(question, refusal)
-        found = evaluator.cases(way.name, question, answers, thorough=True) if quick else []
-        if not quick or any(case.verdict not in (Verdict.AGREE, Verdict.UNSUPPORTED) for case in found):
-            found = evaluator.cases(way.name, question, answers, confirm=True, thorough=True)
-        by_oracle.append(found)
+        by_oracle.append(evaluator.cases(way.name, question, answers, confirm=True, thorough=True))
     cases = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
     return Check(question, cases, {way.name: way.version for way in oracles})
+
+
+def check_answer(
+    oracle: str, question: Question, answer: Answer, evaluator: Evaluator, *, entries: bool = False
+) -> CheckResult:
+    """The verdict on what an oracle said to a question of one point, as cheaply as it can be had.
+
+    The second reference is asked only where an answer is there and does not agree with the first. A gradient
+    of more than a few entries is judged along directions first; with `entries` only one of more than `MANY`.
+    """
+    size = entries_of(question) if question.order else 0
+    if size > (MANY if entries else FEW):
+        tolerance = evaluator.tolerances(question)[0]
+
+        def judge(asked: ProbedQuestion, confirm: bool = False) -> CheckResult:
+            return evaluator.cases(oracle, asked, [answer], confirm=confirm, thorough=True)[0]
+
+        case = judge(probed(question, tolerance))
+        if not suspicious(case):
+            return told(case)
+        if size > MANY:
+            return located(case, judge, functools.partial(judge, confirm=True))
+    (case,) = evaluator.cases(oracle, question, [answer], thorough=True)
+    if case.verdict not in (Verdict.AGREE, Verdict.UNSUPPORTED):
+        (case,) = evaluator.cases(oracle, question, [answer], confirm=True, thorough=True)
+    return case
+
+
+def check_entry(
+    oracle: str, question: Question, answer: Answer, evaluator: Evaluator, entry: Entry
+) -> CheckResult:
+    """The verdict on one entry of an answer."""
+
+    def judge(asked: ProbedQuestion) -> CheckResult:
+        (case,) = evaluator.cases(oracle, asked, [answer], thorough=True)
+        if case.verdict not in (Verdict.AGREE, Verdict.UNSUPPORTED):
+            (case,) = evaluator.cases(oracle, asked, [answer], confirm=True, thorough=True)
+        return case
+
+    return of_entry(question, entry, judge)
 
 
 def refused(question: Question, why: str) -> list[Answer]:

@@ -22,11 +22,11 @@ class Evaluator:
 
     def tolerances(self, question: Question) -> list[Tolerance]:
         """One tolerance per point, cached across modes."""
-        key = question_key(question)
+        key = question_key(question, probes=False)
         return self._tolerances.get(key, lambda: tolerances(question, trip_limit=self._trip_limit))
 
     def _wide_tolerances(self, question: Question) -> list[Tolerance]:
-        key = (question.modes, *question_key(question))
+        key = (question.modes, *question_key(question, probes=False))
         return self._tolerances.get(key, lambda: wide_tolerances(question, trip_limit=self._trip_limit))
 
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:

@@ -35,6 +35,7 @@ import numpy as np
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.verdict.along import noise_of, products
 from gradfuzz.fuzzer.verdict.classify import (
     CLEAR,
     Comparison,
@@ -168,7 +169,7 @@ def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckR
         return unclear
     if _malformed(case) is not None or not _finite(truth.left) or not _finite(truth.right):
         return unclear
-    got = {name: np.asarray(a, np.float64) for name, a in answer.gradient.items()}
+    got, noise = products(question, answer.gradient), noise_of(question, tolerance)
     nearest: dict[str, Array] = {}
     allowed: dict[str, Array] = {}
     for name, left in truth.left.items():
@@ -176,7 +177,7 @@ def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckR
         low, high = np.minimum(left, right), np.maximum(left, right)
         nearest[name] = np.where(np.isnan(got[name]), low, np.clip(got[name], low, high))
         size = np.maximum(np.abs(low), np.abs(high))
-        allowed[name] = tolerance.allowed(size, tolerance.noise[name], truth.side_bounds[name])
+        allowed[name] = tolerance.allowed(size, noise[name], truth.side_bounds[name])
     comparison = compare(nearest, got, allowed)
     case = replace(case, allowed=allowed)
     if _legal_nan(case, nearest, got, allowed):
@@ -340,14 +341,14 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     if not case.question.order:
         comparison, allowed = _compare_values(case, truth, tolerance)
         return _with(comparison, case, verdict=Verdict.AGREE, allowed=allowed)
-    expected = {name: truth.gradient[name] for name in case.question.wrt}
-    got = {name: np.asarray(case.answer.gradient[name], np.float64) for name in expected}
+    got = products(case.question, case.answer.gradient)
+    expected = {name: truth.gradient[name] for name in got}
+    noise = noise_of(case.question, tolerance)
     allowed = {
-        name: tolerance.allowed(true, tolerance.noise[name], truth.bounds[name])
-        for name, true in expected.items()
+        name: tolerance.allowed(true, noise[name], truth.bounds[name]) for name, true in expected.items()
     }
     case = replace(case, allowed=allowed)
-    unsure = _unsure(case, truth, tolerance)
+    unsure = _unsure(case, truth, tolerance, noise)
     if unsure is not None:
         return replace(case, reason=Reason.REFERENCES, message=f"the reference's bound for {unsure} is wide")
     comparison = compare(expected, got, allowed)
@@ -370,16 +371,16 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     return _with(comparison, case, verdict=Verdict.AGREE)
 
 
-def _unsure(case: CheckResult, truth: Truth, tolerance: Tolerance) -> str | None:
+def _unsure(case: CheckResult, truth: Truth, tolerance: Tolerance, noise: Mapping[str, Array]) -> str | None:
     """The first input for which the truth's own bound is wider than what rounding is granted; None where
     there is none.
     """
     inputs = (case.point.inputs[name] for name in case.question.wrt)
     numbers = (*truth.values, *truth.gradient.values(), *inputs)
     largest = max((float(np.max(np.abs(a), initial=0.0)) for a in numbers), default=0.0)
-    for name in case.question.wrt:
+    for name in noise:
         true, bound = truth.gradient[name], truth.bounds[name]
-        granted = tolerance.allowed(true, tolerance.noise[name], np.zeros_like(true))
+        granted = tolerance.allowed(true, noise[name], np.zeros_like(true))
         if np.any(bound > np.maximum(granted, _NEGLIGIBLE * largest)):
             return name
     return None

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from gradfuzz.fuzzer.verdict.kinks import slopes_across
-from gradfuzz.oracles.base import Doubt, Question, Reference, Sides, Truth, output_key
+from gradfuzz.oracles.base import Doubt, ProbedQuestion, Question, Reference, Sides, Truth, output_key
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 
@@ -41,6 +41,8 @@ _BESIDE = 2.0**-50
 
 def _differences(question: Question) -> int:
     """About how many differences a point of a question takes."""
+    if isinstance(question, ProbedQuestion):
+        return int(len(question.probes) * 3**question.order)
     entries = sum(question.points[0].inputs[name].size for name in question.wrt)
     differences: int = entries * 3**question.order
     return differences
@@ -104,7 +106,12 @@ class Truths:
     def _across(self, question: Question, place: int, reference_value: ReferenceValue) -> ReferenceValue:
         """The reference value at a kink with slopes along more directions; any other unchanged."""
         truth = reference_value.truth
-        if not truth.kink or question.order != 1 or truth.left is None:
+        if (
+            not truth.kink
+            or question.order != 1
+            or truth.left is None
+            or isinstance(question, ProbedQuestion)
+        ):
             return reference_value
         across = slopes_across(question, question.points[place], self._second)
         return replace(reference_value, truth=replace(truth, across=across))
@@ -162,12 +169,16 @@ def _contradiction(a: Truth, b: Truth) -> str | None:
     return None
 
 
-def question_key(question: Question) -> tuple[object, ...]:
-    """Equal for questions with the same truth: of the modes only their number counts."""
+def question_key(question: Question, *, probes: bool = True) -> tuple[object, ...]:
+    """Equal for questions with the same truth: of the modes only their number counts. Without `probes`, for
+    those of the same gradient.
+    """
     along = [name for name in question.wrt if name in question.directions and question.order > 1]
+    asked = question.probes if probes and isinstance(question, ProbedQuestion) else ()
     return (
         *(question.program, question.precision, question.wrt, question.order),
         tuple(p.inputs[q.name].tobytes() for p in question.points for q in question.program.params),
         tuple(None if w is None else w.tobytes() for w in question.weights),
         tuple(question.directions[name].tobytes() for name in along),
+        tuple(array.tobytes() for probe in asked for array in probe.values()),
     )

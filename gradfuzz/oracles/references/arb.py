@@ -37,7 +37,7 @@ from gradfuzz.oracles.references.arb_numbers import (
     pair,
     parts,
 )
-from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive, lines
+from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
@@ -308,14 +308,14 @@ def _enclosures(
         total: Number = setting.total(outputs, arb)
         return arb(0) if isinstance(total, arb) else total[order]
 
-    def on_line(x: float, v: float, s: int) -> arb_series:
+    def on_line(x: float, v: float, s: float) -> arb_series:
         slope = arb(v) + s
         return arb_series([arb(x) + offset * slope, slope])
 
-    if not setting.among:
+    if not setting.probes:
         run(None, trace)
     steps = trace
-    for shares in lines(order, setting.among):
+    for shares in setting.lines():
         total = arb(0)
         for line in shares:
             total += arb(fmpq(line.weight.numerator, line.weight.denominator)) * run(line, steps)

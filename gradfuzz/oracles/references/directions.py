@@ -1,8 +1,9 @@
 """Derivatives of any order from derivatives along straight lines: what both references measure.
 
 A question of order k asks for the gradient g of D^{k-1}F[v, ..., v], so for each coordinate i it wants the
-mixed derivative g_i = D^kF[e_i, v, ..., v]. A reference that knows only p(d) = (d/dt)^k F(x + t d) at t = 0,
-the derivative along one line, has it by polarisation. With the symmetric multilinear form D^kF,
+mixed derivative g_i = D^kF[e_i, v, ..., v], or for a probe w in place of e_i the product <g, w>. A reference
+that knows only p(d) = (d/dt)^k F(x + t d) at t = 0, the derivative along one line, has it by polarisation.
+With the symmetric multilinear form D^kF,
 
     p(v + s e_i) = sum over j of binom(k, j) s^j D^kF[e_i (j times), v (k - j times)]
 
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError, TripLimitError
-from gradfuzz.oracles.base import Array, Doubt, Point, Question, Truth
+from gradfuzz.oracles.base import ALONG, Array, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 
 
@@ -36,31 +37,30 @@ class UnsettledError(EvaluationError):
     """Measurements that should agree do not: the derivative is too large or too rough for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinate:
-    """One entry of one differentiated input, and the direction's entry there."""
-
-    name: str
-    entry: int
-    direction: float
+Entry = tuple[str, int]
+"""An input, and the place of one of its entries in its raveled array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The line x + t d with d = `multiple` e_i, plus v where `along_direction`, and its share in g_i."""
+    """The line x + t d with d = `multiple` w, plus v where `along_direction`, and its share in <g, w>; w is
+    the probe numbered `probe`, which may be a coordinate direction e_i.
+    """
 
-    coordinate: int
+    probe: int
     multiple: int
     along_direction: bool
     weight: Fraction
 
 
-def lines(order: int, among: list[Coordinate]) -> Iterator[list[Line]]:
-    """For each coordinate the lines whose order-k derivatives, each times its weight, add up to g_i."""
+def lines(order: int, probes: int, single: float | None = None) -> Iterator[list[Line]]:
+    """For each probe w the lines whose order-k derivatives, each times its weight, add up to <g, w>. `single`
+    is the direction's entry where there is but one entry, and w is 1 there.
+    """
     nodes = range(1, (order + 1) // 2 + 1)
-    for i, coordinate in enumerate(among):
-        if order == 1 or len(among) == 1:
-            yield [Line(i, 1, False, Fraction(coordinate.direction) ** (order - 1))]
+    for i in range(probes):
+        if order == 1 or single is not None:
+            yield [Line(i, 1, False, Fraction(1.0 if single is None else single) ** (order - 1))]
             continue
         result = []
         for s in nodes:
@@ -78,8 +78,10 @@ class Setting:
 
     def __init__(self, question: Question, point: Point) -> None:
         self.question = question
-        self.among: list[Coordinate] = []
-        """The entries of the inputs in `wrt`, in order; none where the value alone is asked for."""
+        self.probes: list[dict[Entry, float]] = []
+        """The entries of each probe that are not 0: the coordinate directions of the inputs in `wrt`, in
+        order, unless others are asked for; none where the value alone is.
+        """
         self.sizes: list[float] = []
         """The absolute values of all float inputs' entries that are not 0."""
         self._fixed: dict[str, Any] = {}
@@ -92,11 +94,31 @@ class Setting:
                 self._add_floats(param.name, value.shape, _entries(value))
             else:
                 self._fixed[param.name] = value if value.shape else value.item()
+        self._direction: dict[Entry, float] = {}
         for name in question.wrt if question.order else ():
             shape = np.shape(point.inputs[name])
             self._shapes.append((name, shape))
-            v = _entries(question.directions[name]) if question.order > 1 else [0.0] * math.prod(shape)
-            self.among += [Coordinate(name, k, v[k]) for k in range(math.prod(shape))]
+            self.probes += [{(name, k): 1.0} for k in range(math.prod(shape))]
+            if question.order > 1:
+                self._direction.update(_moving(name, question.directions[name]))
+        if isinstance(question, ProbedQuestion):
+            self._shapes = [(ALONG, (len(question.probes),))]
+            self.probes = [
+                {entry: w for name, array in probe.items() for entry, w in _moving(name, array).items()}
+                for probe in question.probes
+            ]
+
+    def lines(self) -> Iterator[list[Line]]:
+        """For each probe the lines that make it."""
+        single = None
+        if (
+            len(self.probes) == 1
+            and self.question.order > 1
+            and not isinstance(self.question, ProbedQuestion)
+        ):
+            (entry,) = self.probes[0]
+            single = self._direction.get(entry, 0.0)
+        return lines(self.question.order, len(self.probes), single)
 
     def _add_floats(self, name: str, shape: tuple[int, ...], entries: list[float]) -> None:
         for x in entries:
@@ -106,20 +128,19 @@ class Setting:
         self.sizes += [abs(x) for x in entries if x]
 
     def inputs(
-        self, line: Line | None, number: Callable[[float], Any], on_line: Callable[[float, float, int], Any]
+        self, line: Line | None, number: Callable[[float], Any], on_line: Callable[[float, float, float], Any]
     ) -> dict[str, Any]:
         """The program's inputs on a line (None: at the point).
 
         `number(x)` makes a constant and `on_line(x, v, s)` the number x + t (v + s), both from exact floats;
-        a coordinate that the line leaves alone is a constant.
+        an entry that the line leaves alone is a constant.
         """
-        moves: dict[tuple[str, int], tuple[float, int]] = {}
+        moves: dict[Entry, tuple[float, float]] = {}
         if line is not None:
-            for i, c in enumerate(self.among):
-                along = c.direction if line.along_direction else 0.0
-                move = along, line.multiple if i == line.coordinate else 0
-                if move != (0.0, 0):
-                    moves[c.name, c.entry] = move
+            if line.along_direction:
+                moves = {entry: (v, 0.0) for entry, v in self._direction.items()}
+            for entry, w in self.probes[line.probe].items():
+                moves[entry] = moves.get(entry, (0.0, 0.0))[0], line.multiple * w
         inputs = dict(self._fixed)
         for name, shape, floats in self._floats:
             entries = [
@@ -146,7 +167,7 @@ class Setting:
         return total
 
     def gradient(self, entries: list[float]) -> Mapping[str, Array]:
-        """One float per coordinate as one float64 array per differentiated input."""
+        """One float per probe as one float64 array per differentiated input, or as the products."""
         result: dict[str, Array] = {}
         rest = iter(entries)
         for name, shape in self._shapes:
@@ -157,6 +178,11 @@ class Setting:
 def _entries(array: Array) -> list[float]:
     entries: list[float] = np.asarray(array, np.float64).ravel().tolist()
     return entries
+
+
+def _moving(name: str, array: Array) -> dict[Entry, float]:
+    """The entries of a direction that are not 0."""
+    return {(name, k): v for k, v in enumerate(_entries(array)) if v}
 
 
 def inconclusive(error: EvaluationError, trace: Sequence[int] = ()) -> Truth:

@@ -31,7 +31,7 @@ import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.oracles.base import Array, Doubt, Point, Question, Reference, Truth
-from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive, lines
+from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive
 from gradfuzz.oracles.references.mpmath_linalg import LinalgMpmath, bits_of
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import interpret
@@ -281,7 +281,7 @@ class _Stencils:
 
     def truth(self) -> Truth:
         values, value_bounds = self._values()
-        entries = [self._entry(shares) for shares in lines(self.order, self.setting.among)]
+        entries = [self._entry(shares) for shares in self.setting.lines()]
         smooth, jumps = all(e.smooth for e in entries), any(e.jumps for e in entries)
         gradient = [_rounded(e.value, e.bound) for e in entries] if smooth else []
         found: dict[str, Any] = {"values": values, "value_bounds": value_bounds, "trace": tuple(self.trace)}

@@ -23,9 +23,11 @@ from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
-from gradfuzz.fuzzer.verdict.checking import check_question
+from gradfuzz.fuzzer.verdict.along import FEW, Entry, at_entry, entries_of, located, of_entry, told
+from gradfuzz.fuzzer.verdict.checking import check_answer, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import is_float
@@ -39,6 +41,7 @@ from gradfuzz.testing.measuring.numeric import (
     judged_by_numbers,
     numeric_truth,
     own_noise,
+    probed_by_size,
     slope_by_entry,
     stand_in,
     unsettled,
@@ -51,6 +54,9 @@ FACTORS = (0.75, 1.25)
 """Factors of all inputs for points around a point: structure such as symmetry is kept, and so are signs. A
 loop that stops by value may not stop at other factors.
 """
+
+_MEASURED = 64
+"""More entries than these are not measured one by one: each takes about a hundred evaluations."""
 
 _SECOND_OPINION = (
     *(Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT),
@@ -79,8 +85,18 @@ class Inquiry:
     function at its arguments, and `UsageError`.
     """
 
-    def __init__(self, subject: Subject, exact: Subject | None = None, given: Exact | None = None) -> None:
-        """`exact` computes what `subject` should (None: `subject` itself)."""
+    def __init__(
+        self,
+        subject: Subject,
+        exact: Subject | None = None,
+        given: Exact | None = None,
+        *,
+        entries: bool = False,
+    ) -> None:
+        """`exact` computes what `subject` should (None: `subject` itself). With `entries` every entry of a
+        gradient is known, unless they are too many.
+        """
+        self._entries = entries
         self.subject = subject
         self.oracle = FunctionOracle(subject, exact)
         self.untraced = ""
@@ -93,7 +109,7 @@ class Inquiry:
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)
         self._program = self._traced(outputs)
-        self._known: dict[tuple[int, float], NumericTruth] = {}
+        self._known: dict[tuple[object, ...], NumericTruth] = {}
 
     # The program
 
@@ -128,11 +144,14 @@ class Inquiry:
             raise UntraceableError("the traced program has other outputs")
         points = [self._point(program, factor) for factor in (1.0, *FACTORS)]
         question = weighted_question(program, points, self.subject.precision, ())
-        for case in check_question(
-            question, [FunctionOracle(self._exact)], self._evaluator, quick=True
-        ).cases:
-            if case.verdict is Verdict.DISAGREE:
-                raise UntraceableError(f"the traced program computes something else: {case.message}")
+        oracle = FunctionOracle(self._exact)
+        answers = oracle.answer(question)
+        for confirm in (False, True):  # the second reference only where the first disagrees
+            cases = self._evaluator.cases(oracle.name, question, answers, confirm=confirm)
+            wrong = [case.message for case in cases if case.verdict is Verdict.DISAGREE]
+            if not wrong:
+                return
+        raise UntraceableError(f"the traced program computes something else: {wrong[0]}")
 
     # Questions
 
@@ -157,21 +176,30 @@ class Inquiry:
 
     # Asking
 
-    def ask(self, modes: Sequence[Mode], factor: float = 1.0) -> Asked:
-        """The verdict in these modes at the arguments times `factor`."""
+    def ask(self, modes: Sequence[Mode], factor: float = 1.0, entry: Entry | None = None) -> Asked:
+        """The verdict in these modes at the arguments times `factor`; on one entry, given by the place of its
+        input in `wrt` and its index, or on all.
+        """
         if self._program is None:
-            return self._by_numbers(modes, factor)
+            return self._by_numbers(modes, factor, entry)
         question = self._question(self._program, modes, factor)
-        (case,) = check_question(question, [self.oracle], self._evaluator, quick=True).cases
+        refusal = self.oracle.supports(question)
+        answer = (
+            self.oracle.answer(question)[0] if refusal is None else Answer("unsupported", message=refusal)
+        )
+        ask = self.oracle.name, question, answer, self._evaluator
+        case = check_answer(*ask, entries=self._entries) if entry is None else check_entry(*ask, entry)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
-            return self._second_opinion(case, modes, factor)
+            return self._second_opinion(case, modes, factor, entry)
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case, modes)
         return Asked(case, "traced")
 
-    def _second_opinion(self, case: CheckResult, modes: Sequence[Mode], factor: float) -> Asked:
+    def _second_opinion(
+        self, case: CheckResult, modes: Sequence[Mode], factor: float, entry: Entry | None
+    ) -> Asked:
         """What the function's own differences say where the program cannot be judged."""
-        asked = self._by_numbers(modes, factor)
+        asked = self._by_numbers(modes, factor, entry)
         other = asked.case
         # At a kink that smooths itself out, and near the end of the range, a right rule may return another
         # number, but no NaN.
@@ -213,15 +241,19 @@ class Inquiry:
         why = "the program that was traced and the function's own differences contradict each other"
         return Asked(unsettled(case, Reason.REFERENCES, f"references: {why}"), "traced")
 
-    def _numeric(self, order: int, factor: float) -> NumericTruth:
-        """The measured or given truth, cached."""
-        if (order, factor) not in self._known:
-            modes: list[Mode] = ["rev"] * order
-            question = self._question(self._blank, modes, factor)
-            given = self._gradient is not None
-            measured = self._given if given else self._by_differences
-            self._known[order, factor] = measured(question)
-        return self._known[order, factor]
+    def _numeric(self, question: Question) -> NumericTruth:
+        """The measured or given truth, cached. Raises nothing but gradfuzz's own errors."""
+        key = question_key(question)
+        if key not in self._known:
+            try:
+                given = self._gradient is not None
+                self._known[key] = self._given(question) if given else self._by_differences(question)
+            except GradfuzzError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
+                words = f"{type(error).__name__}: {first_line(error)}"
+                self._known[key] = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
+        return self._known[key]
 
     def _by_differences(self, question: Question) -> NumericTruth:
         return numeric_truth(self._exact, question, question.points[0])
@@ -248,22 +280,35 @@ class Inquiry:
         by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (there, bounds)]
         return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "reference")
 
-    def _by_numbers(self, modes: Sequence[Mode], factor: float) -> Asked:
+    def _by_numbers(self, modes: Sequence[Mode], factor: float, entry: Entry | None = None) -> Asked:
         question = self._question(self._blank, modes, factor)
         refused = self.oracle.supports(question)
         answer = Answer("unsupported", message=refused) if refused else self.oracle.answer(question)[0]
         if answer.status == "unsupported":
             about = (self.oracle.name, question, question.points[0], None, answer)
             return Asked(CheckResult(*about, Verdict.UNSUPPORTED, message=answer.message), "Richardson")
-        try:
-            found = self._numeric(len(modes), factor)
-        except GradfuzzError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
-            words = f"{type(error).__name__}: {first_line(error)}"
-            found = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
-        case = judged_by_numbers(self.oracle, question, answer, found)
+        case, found = self._judged_by_numbers(question, answer, entry)
         if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = unsettled(case, Reason.REFERENCES, f"{self.untraced}: {why}")
         return Asked(case, found.method)
+
+    def _judged_by_numbers(
+        self, question: Question, answer: Answer, entry: Entry | None
+    ) -> tuple[CheckResult, NumericTruth]:
+        """The verdict and the truth behind it; along directions first where the entries are many."""
+
+        def judge(asked: Question) -> CheckResult:
+            return judged_by_numbers(self.oracle, asked, answer, self._numeric(asked))
+
+        size, most = entries_of(question), _MEASURED if self._entries else FEW
+        if entry is not None and self._gradient is None:
+            return of_entry(question, entry, judge), self._numeric(at_entry(question, entry))
+        if size > most and self._gradient is None:
+            asked = probed_by_size(question, answer)
+            case = judge(asked)
+            if size > _MEASURED and case.verdict is Verdict.DISAGREE:
+                return located(case, judge, judge), self._numeric(asked)
+            if size > _MEASURED or case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED):
+                return told(case), self._numeric(asked)
+        return judge(question), self._numeric(question)

@@ -76,8 +76,6 @@ class Measured:
     """Combinations of modes that the function lacks, with the reason."""
     weighted: bool = False
     """Whether the function returns more than one scalar, so that a random cotangent weights its outputs."""
-    along: int = 0
-    """The number of entries if random directions replaced them, because they are too many; else 0."""
 
     @property
     def right(self) -> bool:

@@ -1,11 +1,12 @@
 """The truth about a function that cannot be traced: measured on the function itself, in float64 where it can
 be, with a bound that may be wide.
 
-Order one, entry by entry: the slope along each coordinate by Richardson's extrapolation (`differences`),
-which sees kinks as well. Where a function takes complex numbers and is analytic, the complex step Im F(x +
-ih)/h (Squire and Trapp 1998) has no cancellation and replaces it: it counts as analytic where two steps and
-the extrapolation all say the same. Order two is one such slope of the function's own first derivative, along
-the direction; this derivative is first seen to be right at the point and on either side of it. Beyond that
+Order one: the slope along each coordinate, or along a few random directions where there are many, by
+Richardson's extrapolation (`differences`), which sees kinks as well. Where a function takes complex numbers
+and is analytic, the complex step Im F(x + ih)/h (Squire and Trapp 1998) has no cancellation and replaces it:
+it counts as analytic where two steps and the extrapolation all say the same. Order two is one such slope of
+the function's own first derivative, along the direction; this derivative is first seen to be right at the
+point and on either side of it. Beyond that
 nothing is said.
 
 What rounding may do to an answer is measured as well: by asking again at inputs that differ in their last
@@ -15,7 +16,7 @@ bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,8 +24,9 @@ import numpy as np
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
+from gradfuzz.fuzzer.verdict.along import along, noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
-from gradfuzz.oracles.base import Answer, Array, Doubt, Point, Question, Truth
+from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.language.precision import Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
@@ -33,8 +35,11 @@ from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
 
-MOST_ENTRIES = 200
-"""A function of more differentiated entries is not measured: each takes about a hundred evaluations."""
+_BANDS = 4
+"""At most so many directions for entries of different weight in the answer ..."""
+
+_BAND = 2.0**12
+"""... each for those that are within this factor of one another."""
 
 _LANES = 6
 """So many times an answer is asked again at inputs that differ in their last bits."""
@@ -108,25 +113,26 @@ class _Measured:
         total = [x for term in self.weighted(values) for x in term.ravel().tolist()]
         return math.fsum(total) if all(map(math.isfinite, total)) else math.nan
 
-    def moved(self, k: int, index: tuple[int, ...], t: float) -> float:
-        """The sum where one entry of one input is moved by t."""
+    def moved(self, direction: Direction, t: float) -> float:
+        """The sum at t along a direction."""
         inputs = list(self.inputs)
-        inputs[k] = np.array(inputs[k], np.float64 if self.precision == "float64" else None)
-        inputs[k][index] += t
+        for k, d in direction.items():
+            inputs[k] = np.asarray(inputs[k], np.float64 if self.precision == "float64" else None) + t * d
+            inputs[k] = inputs[k].astype(self.inputs[k].dtype if self.precision != "float64" else np.float64)
         return self.at(inputs)
 
-    def slope(self, k: int, index: tuple[int, ...]) -> Slope | None:
-        return slope(lambda t: self.moved(k, index, t), _size(self.inputs[k], index), self.roundoff)
+    def slope(self, direction: Direction, size: float) -> Slope | None:
+        return slope(lambda t: self.moved(direction, t), size, self.roundoff)
 
-    def complex_slope(self, k: int, index: tuple[int, ...]) -> tuple[float, float] | None:
+    def complex_slope(self, direction: Direction, size: float) -> tuple[float, float] | None:
         """The slope by the complex step and its bound, from two steps; None where the function takes no
         complex numbers.
         """
-        size = _size(self.inputs[k], index)
         found = []
         for step in (size * h for h in _IMAGINARY):
             inputs = [np.array(x, np.complex128) if x.dtype.kind == "f" else x for x in self.inputs]
-            inputs[k][index] += 1j * step
+            for k, d in direction.items():
+                inputs[k] = inputs[k] + 1j * step * d
             values = self.subject.complex_values(inputs)
             if values is None or len(values) != len(self.weights):
                 return None
@@ -136,10 +142,80 @@ class _Measured:
             return None
         return found[0], SAFETY * (abs(found[0] - found[1]) + 4.0 * self.roundoff * abs(found[0]))
 
-    def scale(self, k: int, index: tuple[int, ...]) -> float:
+    def scale(self, size: float) -> float:
         """The slope that would be natural: the size of the values over that of the entry."""
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
-        return sum(sizes) / _size(self.inputs[k], index)
+        return sum(sizes) / size
+
+
+Direction = Mapping[int, Array]
+"""By the number of an input, how it moves."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """One number of a truth: where it stands, along which direction it is the slope, and the direction's
+    scale.
+    """
+
+    name: str
+    index: tuple[int, ...]
+    direction: Direction
+    size: float
+
+
+def _all_asked(measured: _Measured, question: Question, wrt: Sequence[int]) -> Iterator[_Asked]:
+    if isinstance(question, ProbedQuestion):
+        for j, probe in enumerate(question.probes):
+            yield _Asked(ALONG, (j,), {k: probe[n] for k, n in zip(wrt, question.wrt, strict=True)}, 1.0)
+        return
+    for name, k in zip(question.wrt, wrt, strict=True):
+        for index in np.ndindex(np.shape(measured.inputs[k])):
+            yield _Asked(name, index, {k: _unit(measured.inputs[k], index)}, _size(measured.inputs[k], index))
+
+
+def _unit(x: Array, index: tuple[int, ...]) -> Array:
+    found = np.zeros(np.shape(x))
+    found[index] = 1.0
+    return found
+
+
+def _blank(question: Question) -> dict[str, Array]:
+    """Zeros in the form of a gradient, or of its products."""
+    if isinstance(question, ProbedQuestion):
+        return {ALONG: np.zeros(len(question.probes))}
+    return {name: np.zeros(np.shape(question.points[0].inputs[name])) for name in question.wrt}
+
+
+def probed_by_size(question: Question, answer: Answer) -> ProbedQuestion:
+    """The question along directions in which every input moves by its own size. Entries of very different
+    weight in the answer have directions of their own.
+    """
+    sizes = {n: _sizes(np.asarray(question.points[0].inputs[n], np.float64)) for n in question.wrt}
+    shares = {n: np.zeros(s.shape) for n, s in sizes.items()}
+    for n, g in answer.gradient.items():
+        if n in sizes and np.shape(g) == sizes[n].shape:
+            shares[n] = np.abs(np.asarray(g, np.float64)) * sizes[n]
+    largest = max((float(np.max(s[np.isfinite(s)], initial=0.0)) for s in shares.values()), default=0.0)
+    rng = np.random.default_rng(0)
+    weights = {n: signs(np.shape(sizes[n]), rng) * sizes[n] for n in question.wrt}
+    probes: list[dict[str, Array]] = []
+    for band in range(_BANDS):
+        high, low = largest * _BAND**-band, largest * _BAND ** -(band + 1)
+        inside = {
+            n: ~(s <= low) & (~(s > high) | (band == 0)) if band + 1 < _BANDS else ~(s > high) & ~(s == 0.0)
+            for n, s in shares.items()
+        }
+        probes.append({n: weights[n] * inside[n] for n in question.wrt})
+    probes.append({n: weights[n] * (shares[n] == 0.0) for n in question.wrt})
+    return along(question, [p for p in probes if any(np.any(w) for w in p.values())])
+
+
+def _sizes(x: Array) -> Array:
+    """The scale of every entry (see `_size`), rounded to a power of two."""
+    largest = float(np.max(np.abs(x), initial=0.0))
+    sizes = np.maximum(np.abs(x), largest / 16.0) if largest else np.ones(np.shape(x))
+    return np.asarray(np.exp2(np.floor(np.log2(sizes))))
 
 
 def _size(x: Array, index: tuple[int, ...]) -> float:
@@ -152,7 +228,9 @@ def slope_by_entry(
     subject: Subject, question: Question, point: Point, position: int, index: tuple[int, ...]
 ) -> Slope | None:
     """The slope by one entry of the input numbered `position`; None where it cannot be told."""
-    found = _Measured(subject, question, point).slope(position, index)
+    measured = _Measured(subject, question, point)
+    x = measured.inputs[position]
+    found = measured.slope({position: _unit(x, index)}, _size(x, index))
     return None if found is None or found.flat else found
 
 
@@ -162,9 +240,6 @@ def numeric_truth(subject: Subject, question: Question, point: Point) -> Numeric
     """
     names = [p.name for p in question.program.params]
     wrt = [names.index(name) for name in question.wrt]
-    entries = sum(np.size(point.inputs[name]) for name in question.wrt)
-    if entries > MOST_ENTRIES:
-        return _unknown(f"{entries} entries are too many to be measured one by one; choose fewer by wrt=")
     if question.order == 1:
         return _first(_Measured(subject, question, point), question, wrt)
     if question.order == 2:
@@ -177,47 +252,43 @@ def _unknown(why: str) -> NumericTruth:
 
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
-    shapes = [np.shape(measured.inputs[k]) for k in wrt]
-    value, bound, left, right, scales = ([np.zeros(shape) for shape in shapes] for _ in range(5))
+    value, bound, left, right, scales = (_blank(question) for _ in range(5))
     exact = True
     flat: set[tuple[str, tuple[int, ...]]] = set()
-    for j, k in enumerate(wrt):
-        for index in np.ndindex(shapes[j]):
-            found = measured.slope(k, index)
-            if found is None:
-                return _unknown(f"no difference in {question.wrt[j]}{list(index) or ''} is finite")
-            number, error = found.value, found.bound
-            if not found.kink:
-                better = _analytic(measured, k, index, number, error)
-                if found.flat and better is None:
-                    flat.add((question.wrt[j], index))
-                exact = exact and better is not None
-                number, error = better or (number, error)
-            scales[j][index] = measured.scale(k, index)
-            value[j][index], bound[j][index] = number, error
-            left[j][index], right[j][index] = (found.left, found.right) if found.kink else (number, number)
+    for asked in _all_asked(measured, question, wrt):
+        name, index = asked.name, asked.index
+        found = measured.slope(asked.direction, asked.size)
+        if found is None:
+            return _unknown(f"no difference in {name}{list(index) or ''} is finite")
+        number, error = found.value, found.bound
+        if not found.kink:
+            better = _analytic(measured, asked, number, error)
+            if found.flat and better is None:
+                flat.add((name, index))
+            exact = exact and better is not None
+            number, error = better or (number, error)
+        scales[name][index] = measured.scale(asked.size)
+        value[name][index], bound[name][index] = number, error
+        left[name][index], right[name][index] = (found.left, found.right) if found.kink else (number, number)
     method: Method = "complex step" if exact else "Richardson"
-    by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (value, bound, left, right)]
-    if any(np.any(np.isnan(v)) for v in value):
+    if any(np.any(np.isnan(v)) for v in value.values()):
         why = "the slopes to either side stay apart as the step shrinks"
-        sides = {"left": by_name[2], "right": by_name[3], "side_bounds": by_name[1]}
+        sides = {"left": left, "right": right, "side_bounds": bound}
         return NumericTruth(Truth.unknown(Doubt.KINK, why, **sides, kink=True), method)
-    for v, b, s in zip(value, bound, scales, strict=True):
+    for name, v in value.items():
         largest = float(np.max(np.abs(v), initial=0.0))
-        if np.any(b > np.maximum(_TRUSTED * largest, _NATURAL * s)):
+        if np.any(bound[name] > np.maximum(_TRUSTED * largest, _NATURAL * scales[name])):
             return _unknown("the differences of the function are too noisy to tell its derivative")
-    return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), method, frozenset(flat))
+    return NumericTruth(Truth("ok", gradient=value, bounds=bound), method, frozenset(flat))
 
 
-def _analytic(
-    measured: _Measured, k: int, index: tuple[int, ...], value: float, bound: float
-) -> tuple[float, float] | None:
+def _analytic(measured: _Measured, asked: _Asked, value: float, bound: float) -> tuple[float, float] | None:
     """The complex step and its bound, where the extrapolation knows the slope well and says the same; what it
     is apart from that is in the bound.
     """
-    if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(k, index)):
+    if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(asked.size)):
         return None
-    found = measured.complex_slope(k, index)
+    found = measured.complex_slope(asked.direction, asked.size)
     if found is None or abs(found[0] - value) > found[1] + bound:
         return None
     return found[0], found[1] + abs(found[0] - value)
@@ -228,6 +299,7 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
     first = replace(question, modes=("rev",), directions={})
     measured = _Measured(subject, first, point)
     directions = [np.asarray(question.directions[name], np.float64) for name in question.wrt]
+    known: dict[float, dict[str, Array]] = {}
 
     def shifted(t: float) -> list[Array]:
         inputs = list(measured.inputs)
@@ -235,9 +307,11 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             inputs[k] = np.asarray(inputs[k], np.float64 if measured.precision == "float64" else None) + t * v
         return inputs
 
-    def gradient(t: float) -> list[Array]:
-        found = subject.derivative(shifted(t), question.weights, [], ("rev",), measured.precision)[1]
-        return [np.asarray(g, np.float64) for g in found]
+    def gradient(t: float) -> dict[str, Array]:
+        if t not in known:
+            found = subject.derivative(shifted(t), question.weights, [], ("rev",), measured.precision)[1]
+            known[t] = products(question, dict(zip(question.wrt, found, strict=True)))
+        return known[t]
 
     xs = [measured.inputs[k] for k in wrt]
     sizes = [_size(x, index) for x in xs for index in np.ndindex(np.shape(x))]
@@ -247,21 +321,24 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
         inputs = dict(zip([p.name for p in question.program.params], shifted(t), strict=True))
         there = replace(first, precision=measured.precision, points=(Point(inputs),))
         here = numeric_truth(subject, there, there.points[0]).truth
-        for name, g in zip(question.wrt, gradient(t), strict=True):
+        for name, g in gradient(t).items():
             if here.status != "ok" or np.any(np.abs(g - here.gradient[name]) > 4.0 * here.bounds[name]):
                 return _unknown(
                     "the first derivative could not be shown to be right around the point, and the second is"
                     " measured on it"
                 )
-    values, bounds = ([np.zeros(np.shape(x)) for x in xs] for _ in range(2))
-    for j, x in enumerate(xs):
-        for index in np.ndindex(np.shape(x)):
-            found = slope(lambda t, j=j, index=index: float(gradient(t)[j][index]), size, measured.roundoff)  # type: ignore[misc]
+    values, bounds = _blank(question), _blank(question)
+    for name, numbers in values.items():
+        for index in np.ndindex(np.shape(numbers)):
+
+            def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
+                return float(gradient(t)[name][index])
+
+            found = slope(entry, size, measured.roundoff)
             if found is None or found.kink:
                 return _unknown("the first derivative has a kink here")
-            values[j][index], bounds[j][index] = found.value, found.bound
-    by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (values, bounds)]
-    return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "Richardson")
+            values[name][index], bounds[name][index] = found.value, found.bound
+    return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson")
 
 
 def judged_by_numbers(
@@ -279,8 +356,13 @@ def judged_by_numbers(
     )
     if answer.status != "ok":
         return judge(oracle.name, question, 0, answer, truth, Tolerance(question.precision, noise={}))
-    noise = own_noise(oracle, question, answer)
-    tolerance = Tolerance(question.precision, value_noise=_zeros(answer.values), noise=_widened(noise, truth))
+    own = Tolerance(
+        question.precision,
+        value_noise=_zeros(answer.values),
+        gradient={name: np.asarray(g, np.float64) for name, g in answer.gradient.items()},
+        noise=own_noise(oracle, question, answer),
+    )
+    tolerance = replace(own, noise=_widened(noise_of(question, own), truth))
     case = judge(oracle.name, question, 0, answer, truth, tolerance)
     if case.verdict is Verdict.DISAGREE and case.worst in found.flat:
         why = "the function does not change with this entry, truly or because rounding hides it"
@@ -319,7 +401,7 @@ def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dic
     return noise
 
 
-def _widened(noise: dict[str, Array], truth: Truth) -> dict[str, Array]:
+def _widened(noise: Mapping[str, Array], truth: Truth) -> dict[str, Array]:
     """The noise, at least as wide as the truth's bound, which is narrow enough to judge by or there would be
     no truth.
     """

@@ -15,7 +15,7 @@ import pytest
 
 from gradfuzz.oracles.base import Point, Question, Reference, Truth
 from gradfuzz.oracles.references.arb import ArbReference
-from gradfuzz.oracles.references.directions import Coordinate, lines
+from gradfuzz.oracles.references.directions import lines
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.text.parse import parse
 
@@ -438,12 +438,11 @@ def test_both_references_agree_on_every_op(expression: str, order: int) -> None:
 def test_polarisation_is_exact(order: int) -> None:
     """On the form D(a, b, ...) = prod of (m . a), p(d) = (m . d)^k is known and so is D(e_i, v, ..., v)."""
     m, v = (Fraction(3), Fraction(-2)), (Fraction(1, 2), Fraction(5))
-    among = [Coordinate("x", k, float(v[k])) for k in range(2)]
-    for i, shares in enumerate(lines(order, among)):
+    for i, shares in enumerate(lines(order, 2)):
         total = Fraction(0)
         for line in shares:
             d = [
-                (v[j] if line.along_direction else 0) + (line.multiple if j == line.coordinate else 0)
+                (v[j] if line.along_direction else 0) + (line.multiple if j == line.probe else 0)
                 for j in range(2)
             ]
             total += line.weight * (m[0] * d[0] + m[1] * d[1]) ** order

@@ -1,0 +1,201 @@
+"""Gradients of many entries, judged along a few random directions: the dot-product test.
+
+The truth of <g, w> costs one derivative along a line, whatever the number of entries. The weights w are
+random and in inverse proportion to what rounding may do to each entry, so that no entry hides behind another:
+all may err by the same share of the sum. Entries that rounding cannot change have a direction of their own.
+
+Right answers err to either side, and the sum of n errors is about sqrt(n) of one. Where it is more, a closer
+look is taken: entry by entry, or, above `MANY` entries, by bisection. docs/tolerance.md says what is still
+seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
+from gradfuzz.oracles.base import ALONG, Array, ProbedQuestion, Question, Truth
+
+FEW = 6
+"""Up to this many entries are judged one by one at once."""
+
+MANY = 400
+"""More entries than these are never judged one by one."""
+
+_PROBES = 2
+"""An error that is missed by a direction has to be missed by two."""
+
+_STRAY = 2.0
+"""The errors of n right entries add up to less than this many times sqrt(n) of what one is allowed."""
+
+_SPREAD = 900
+"""No weight is 2^-900 of another, so that their products are numbers."""
+
+Probe = Mapping[str, Array]
+
+Entry = tuple[int, tuple[int, ...]]
+"""The place of an input in `wrt`, and an index."""
+
+
+def entries_of(question: Question) -> int:
+    """How many numbers a gradient has."""
+    return sum(np.size(question.points[0].inputs[name]) for name in question.wrt) if question.points else 0
+
+
+def signs(shape: Sequence[int], rng: np.random.Generator) -> Array:
+    """Random numbers of either sign between 1/2 and 1, of 20 bits."""
+    sizes = rng.integers(2**19, 2**20, shape) / 2.0**20
+    return np.asarray(sizes * rng.choice([-1.0, 1.0], shape))
+
+
+def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
+    """The question along directions that suit `tolerance`; the same in every run."""
+    shapes = {name: np.shape(question.points[0].inputs[name]) for name in question.wrt}
+    allowed = {name: np.ones(shape) for name, shape in shapes.items()}
+    if tolerance.reason is None:
+        unit = unit_roundoff(question.precision)
+        allowed = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient[n]) for n in shapes}
+    least = min((float(a[a > 0].min()) for a in allowed.values() if np.any(a > 0)), default=1.0)
+    scales = {name: _shares(a, least) for name, a in allowed.items()}
+    rng = np.random.default_rng(0)
+    probes = [{n: signs(shapes[n], rng) * s for n, s in scales.items()} for _ in range(_PROBES)]
+    probes += [{n: signs(shapes[n], rng) * (s == 0.0) for n, s in scales.items()}]
+    return along(question, [p for p in probes if any(np.any(w) for w in p.values())])
+
+
+def _shares(allowed: Array, least: float) -> Array:
+    """1 for the least, in inverse proportion for the others; 0 where nothing is allowed."""
+    with np.errstate(divide="ignore", over="ignore"):
+        ratios = np.where(allowed > 0, allowed / least, 1.0)
+    exponents = np.minimum(np.round(np.log2(ratios)), _SPREAD).astype(np.int64)
+    return np.asarray(np.where(allowed > 0, np.ldexp(1.0, -exponents), 0.0))
+
+
+def along(question: Question, probes: Sequence[Probe]) -> ProbedQuestion:
+    fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
+    return ProbedQuestion(**fields, probes=tuple(probes))
+
+
+def suspicious(case: CheckResult) -> bool:
+    """Whether an answer that seems right along directions is worth a closer look."""
+    if case.verdict is not Verdict.AGREE:
+        return case.verdict is not Verdict.UNSUPPORTED
+    entries = max(entries_of(case.question), 1)
+    return (case.error_over_allowed or 0.0) > _STRAY / math.sqrt(entries)
+
+
+Judge = Callable[[ProbedQuestion], CheckResult]
+"""The verdict on the same answer along other directions."""
+
+
+def located(case: CheckResult, judge: Judge, confirm: Judge) -> CheckResult:
+    """Where a suspicion lies: the verdict on one entry, found by bisection, as a case about the question
+    itself.
+
+    `case` comes from a `ProbedQuestion`. `judge` is asked about halves of the direction that errs most,
+    `confirm` about the entry.
+    """
+    question = case.question
+    assert isinstance(question, ProbedQuestion), "judged along directions"
+    if case.worst is None or case.worst[0] != ALONG:  # not the derivative
+        return told(confirm(question) if case.verdict is Verdict.DISAGREE else case)
+    (_, (number,)) = case.worst
+    probe = question.probes[number]
+    places = [(n, k) for n, w in probe.items() for k in np.flatnonzero(w).tolist()]
+    while len(places) > 1:
+        half = places[: len(places) // 2]
+        there = judge(along(question, [_only(probe, half)]))
+        excess = (there.error_over_allowed or 0.0) * math.sqrt(len(half))
+        places = half if excess > _STRAY or there.verdict is Verdict.DISAGREE else places[len(half) :]
+    ((name, place),) = places
+    index = np.unravel_index(place, np.shape(probe[name]))
+    return of_entry(question, (question.wrt.index(name), tuple(map(int, index))), confirm)
+
+
+def at_entry(question: Question, entry: Entry) -> ProbedQuestion:
+    """The question along the coordinate direction of one entry."""
+    number, index = entry
+    unit = {name: np.zeros(np.shape(question.points[0].inputs[name])) for name in question.wrt}
+    unit[question.wrt[number]][index] = 1.0
+    return along(question, [unit])
+
+
+def _only(probe: Probe, places: Sequence[tuple[str, int]]) -> Probe:
+    found = {name: np.zeros(np.shape(w)) for name, w in probe.items()}
+    for name, place in places:
+        found[name].flat[place] = probe[name].flat[place]
+    return found
+
+
+def of_entry(question: Question, entry: Entry, judge: Judge) -> CheckResult:
+    """The verdict on one entry; the others are not known: NaN."""
+    case = judge(at_entry(question, entry))
+    number, index = entry
+    shapes = {n: np.shape(case.point.inputs[n]) for n in question.wrt}
+    name = question.wrt[number]
+
+    def alone(arrays: Mapping[str, Array]) -> dict[str, Array]:
+        found = {n: np.full(shape, np.nan) for n, shape in shapes.items()}
+        if ALONG in arrays:
+            found[name][index] = float(arrays[ALONG][0])
+        return found
+
+    plain, truth = told(case), case.truth
+    if truth is not None and plain.truth is not None and truth.status == "ok":
+        known = replace(plain.truth, gradient=alone(truth.gradient), bounds=alone(truth.bounds))
+        plain = replace(plain, truth=known, allowed=alone(case.allowed))
+    along_it = case.worst is not None and case.worst[0] == ALONG
+    return replace(plain, worst=(name, index) if along_it else case.worst)
+
+
+def told(case: CheckResult) -> CheckResult:
+    """A case along directions as one about the question itself, without the numbers along them."""
+    question = case.question
+    plain = Question(**{name: getattr(question, name) for name in Question.__dataclass_fields__})
+    truth = case.truth
+    if truth is not None:
+        truth = Truth(
+            *(truth.status, truth.values, truth.value_bounds),
+            trace=truth.trace,
+            message=truth.message,
+            doubt=truth.doubt,
+            kink=truth.kink,
+        )
+    worst = None if case.worst is not None and case.worst[0] == ALONG else case.worst
+    return replace(case, question=plain, truth=truth, worst=worst, allowed={})
+
+
+# Projection -------------------------------------------------------------------------------------------------
+
+
+def products(question: Question, gradient: Mapping[str, Array]) -> dict[str, Array]:
+    """A gradient as the truth of the question has it: by input, or its products with the probes."""
+    if not isinstance(question, ProbedQuestion):
+        return {name: np.asarray(gradient[name], np.float64) for name in question.wrt}
+    return {ALONG: np.array([_total(w, gradient, question.wrt) for w in question.probes])}
+
+
+def _total(probe: Probe, gradient: Mapping[str, Array], wrt: Sequence[str]) -> float:
+    terms: list[float] = []
+    for name in wrt:
+        there = probe[name] != 0.0
+        terms += (probe[name][there] * np.asarray(gradient[name], np.float64)[there]).tolist()
+    return math.fsum(terms) if all(map(math.isfinite, terms)) else math.nan
+
+
+def noise_of(question: Question, tolerance: Tolerance) -> Mapping[str, Array]:
+    """What rounding does to a gradient in that form: the sum of what it does to the entries."""
+    if not isinstance(question, ProbedQuestion):
+        return tolerance.noise
+    if ALONG in tolerance.noise:
+        return {ALONG: tolerance.noise[ALONG]}
+    unit = unit_roundoff(question.precision)
+    single = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient.get(n, 0.0)) for n in question.wrt}
+    sums = [sum(float(np.sum(np.abs(w[n]) * single[n])) for n in question.wrt) for w in question.probes]
+    return {ALONG: np.array(sums)}
