@@ -92,17 +92,17 @@ def tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance
     return _by_modes(question, _only("rev", question.order), trip_limit)
 
 
-def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
+def wide_tolerances(question: Question, *, trip_limit: int = TRIPS, forward: bool = True) -> list[Tolerance]:
     """One tolerance per point, the widest of those of all modes: reverse, forward, and the question's.
 
     The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y
     in one and (1 - y)(1 + y) in the other, and the second derivative of the latter cancels near zero. A
     disagreement must exceed what each of them loses, and what the forms of `alternatives` lose where they can
-    be computed.
+    be computed. Forward modes, which build a gradient entry by entry, count unless `forward` is False.
     """
     order = question.order
     reverse = _only("rev", order)
-    modes = dict.fromkeys([reverse, _only("fwd", order), question.modes])
+    modes = dict.fromkeys([reverse, *([_only("fwd", order), question.modes] if forward else [])])
     by_modes = [_by_modes(question, m, trip_limit) for m in modes]
     found = [_widest(same_point) for same_point in zip(*by_modes, strict=True)]
     further = [_by_modes(question, reverse, trip_limit, regrouped=True)]

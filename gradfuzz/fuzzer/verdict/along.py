@@ -18,9 +18,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
-from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, wide_tolerances
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
+from gradfuzz.fuzzer.verdict.kinks import on_a_line
 from gradfuzz.oracles.base import ALONG, Array, ProbedQuestion, Question, Truth
+from gradfuzz.programs.language.precision import FORMATS, Precision
 
 FEW = 6
 """Up to this many entries are judged one by one at once."""
@@ -34,8 +36,11 @@ _PROBES = 2
 _STRAY = 2.0
 """The errors of n right entries add up to less than this many times sqrt(n) of what one is allowed."""
 
-_SPREAD = 900
-"""No weight is 2^-900 of another, so that their products are numbers."""
+_SPREAD = 64
+"""No weight is less than 2^-64 of another, so that they are numbers of float32 ..."""
+
+_BITS = 20
+"""... and have so many bits, or those of a half precision, where all weights are near one another."""
 
 Probe = Mapping[str, Array]
 
@@ -48,9 +53,10 @@ def entries_of(question: Question) -> int:
     return sum(np.size(question.points[0].inputs[name]) for name in question.wrt) if question.points else 0
 
 
-def signs(shape: Sequence[int], rng: np.random.Generator) -> Array:
-    """Random numbers of either sign between 1/2 and 1, of 20 bits."""
-    sizes = rng.integers(2**19, 2**20, shape) / 2.0**20
+def signs(shape: Sequence[int], rng: np.random.Generator, precision: Precision) -> Array:
+    """Random numbers of either sign between 1/2 and 1, exact in a precision."""
+    bits = min(_BITS, round(-math.log2(FORMATS[precision].roundoff)) - 1)
+    sizes = rng.integers(2 ** (bits - 1), 2**bits, shape) / 2.0**bits
     return np.asarray(sizes * rng.choice([-1.0, 1.0], shape))
 
 
@@ -62,18 +68,23 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
         unit = unit_roundoff(question.precision)
         allowed = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient[n]) for n in shapes}
     least = min((float(a[a > 0].min()) for a in allowed.values() if np.any(a > 0)), default=1.0)
-    scales = {name: _shares(a, least) for name, a in allowed.items()}
+    half = FORMATS[question.precision].roundoff > FORMATS["float32"].roundoff
+    scales = {name: _shares(a, least, 0 if half else _SPREAD) for name, a in allowed.items()}
     rng = np.random.default_rng(0)
-    probes = [{n: signs(shapes[n], rng) * s for n, s in scales.items()} for _ in range(_PROBES)]
-    probes += [{n: signs(shapes[n], rng) * (s == 0.0) for n, s in scales.items()}]
+
+    def drawn(weights: Mapping[str, Array]) -> Probe:
+        return {n: signs(shapes[n], rng, question.precision) * w for n, w in weights.items()}
+
+    probes = [drawn(scales) for _ in range(_PROBES)]
+    probes.append(drawn({n: s == 0.0 for n, s in scales.items()}))
     return along(question, [p for p in probes if any(np.any(w) for w in p.values())])
 
 
-def _shares(allowed: Array, least: float) -> Array:
+def _shares(allowed: Array, least: float, spread: int) -> Array:
     """1 for the least, in inverse proportion for the others; 0 where nothing is allowed."""
     with np.errstate(divide="ignore", over="ignore"):
         ratios = np.where(allowed > 0, allowed / least, 1.0)
-    exponents = np.minimum(np.round(np.log2(ratios)), _SPREAD).astype(np.int64)
+    exponents = np.minimum(np.round(np.log2(ratios)), spread).astype(np.int64)
     return np.asarray(np.where(allowed > 0, np.ldexp(1.0, -exponents), 0.0))
 
 
@@ -147,6 +158,8 @@ def of_entry(question: Question, entry: Entry, judge: Judge) -> CheckResult:
         return found
 
     plain, truth = told(case), case.truth
+    if ALONG in case.answer.gradient:
+        plain = replace(plain, answer=replace(case.answer, gradient=alone(case.answer.gradient)))
     if truth is not None and plain.truth is not None and truth.status == "ok":
         known = replace(plain.truth, gradient=alone(truth.gradient), bounds=alone(truth.bounds))
         plain = replace(plain, truth=known, allowed=alone(case.allowed))
@@ -171,6 +184,25 @@ def told(case: CheckResult) -> CheckResult:
     return replace(case, question=plain, truth=truth, worst=worst, allowed={})
 
 
+def wide_along(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
+    """The widest tolerance where the entries are many: that of reverse mode for each of them, and that of all
+    modes for the function on each line.
+    """
+    assert isinstance(question, ProbedQuestion), "judged along directions"
+    (point,) = question.points
+    (widest,) = wide_tolerances(question, trip_limit=trip_limit, forward=False)
+    if widest.reason is not None:
+        return [widest]
+    noise = noise_of(question, widest)[ALONG]
+    for k, probe in enumerate(question.probes):
+        line = on_a_line(question, point, probe)
+        (found,) = wide_tolerances(line, trip_limit=trip_limit)
+        if found.reason is not None:
+            return [found]
+        noise[k] = max(noise[k], float(found.noise[line.wrt[0]]))
+    return [replace(widest, noise={**widest.noise, ALONG: noise})]
+
+
 # Projection -------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +210,8 @@ def products(question: Question, gradient: Mapping[str, Array]) -> dict[str, Arr
     """A gradient as the truth of the question has it: by input, or its products with the probes."""
     if not isinstance(question, ProbedQuestion):
         return {name: np.asarray(gradient[name], np.float64) for name in question.wrt}
+    if ALONG in gradient:
+        return {ALONG: np.asarray(gradient[ALONG], np.float64)}
     return {ALONG: np.array([_total(w, gradient, question.wrt) for w in question.probes])}
 
 

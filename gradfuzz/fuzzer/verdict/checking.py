@@ -20,7 +20,8 @@ from gradfuzz.fuzzer.verdict.along import (
     told,
 )
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
+from gradfuzz.fuzzer.verdict.truth import question_key
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import Precision
@@ -86,44 +87,65 @@ def check_question(
     return Check(question, cases, {way.name: way.version for way in oracles})
 
 
-def check_answer(
-    oracle: str, question: Question, answer: Answer, evaluator: Evaluator, *, entries: bool = False
-) -> CheckResult:
-    """The verdict on what an oracle said to a question of one point, as cheaply as it can be had.
+class Answers:
+    """What an oracle says to a question of one point and to its `ProbedQuestion`s, asked when it is needed.
+
+    In reverse mode the gradient itself serves all directions. In forward mode the oracle is asked along them.
+    """
+
+    def __init__(self, oracle: Oracle, question: Question) -> None:
+        self.oracle = oracle
+        self.question = question
+        self._refusal = oracle.supports(question)
+        self._known: dict[object, Answer] = {}
+
+    def to(self, asked: Question) -> Answer:
+        """The answer to the question, or to it along directions."""
+        if self._refusal is not None:
+            return Answer("unsupported", message=self._refusal)
+        if self.question.modes[-1:] != ("fwd",):
+            asked = self.question
+        key = question_key(asked)
+        if key not in self._known:
+            (self._known[key],) = self.oracle.answer(asked)
+        return self._known[key]
+
+
+def check_answers(answers: Answers, evaluator: Evaluator, *, entries: bool = False) -> CheckResult:
+    """The verdict on an oracle's answer, as cheaply as it can be had.
 
     The second reference is asked only where an answer is there and does not agree with the first. A gradient
     of more than a few entries is judged along directions first; with `entries` only one of more than `MANY`.
     """
+    question = answers.question
+
+    def judge(asked: Question, confirm: bool = False) -> CheckResult:
+        return _judged(answers, asked, evaluator, confirm)
+
     size = entries_of(question) if question.order else 0
     if size > (MANY if entries else FEW):
-        tolerance = evaluator.tolerances(question)[0]
-
-        def judge(asked: ProbedQuestion, confirm: bool = False) -> CheckResult:
-            return evaluator.cases(oracle, asked, [answer], confirm=confirm, thorough=True)[0]
-
-        case = judge(probed(question, tolerance))
+        case = judge(probed(question, evaluator.tolerances(question)[0]))
         if not suspicious(case):
             return told(case)
         if size > MANY:
             return located(case, judge, functools.partial(judge, confirm=True))
-    (case,) = evaluator.cases(oracle, question, [answer], thorough=True)
-    if case.verdict not in (Verdict.AGREE, Verdict.UNSUPPORTED):
-        (case,) = evaluator.cases(oracle, question, [answer], confirm=True, thorough=True)
-    return case
+    return _as_needed(answers, question, evaluator)
 
 
-def check_entry(
-    oracle: str, question: Question, answer: Answer, evaluator: Evaluator, entry: Entry
-) -> CheckResult:
+def check_entry(answers: Answers, evaluator: Evaluator, entry: Entry) -> CheckResult:
     """The verdict on one entry of an answer."""
+    return of_entry(answers.question, entry, lambda asked: _as_needed(answers, asked, evaluator))
 
-    def judge(asked: ProbedQuestion) -> CheckResult:
-        (case,) = evaluator.cases(oracle, asked, [answer], thorough=True)
-        if case.verdict not in (Verdict.AGREE, Verdict.UNSUPPORTED):
-            (case,) = evaluator.cases(oracle, asked, [answer], confirm=True, thorough=True)
-        return case
 
-    return of_entry(question, entry, judge)
+def _judged(answers: Answers, asked: Question, evaluator: Evaluator, confirm: bool) -> CheckResult:
+    answer = [answers.to(asked)]
+    return evaluator.cases(answers.oracle.name, asked, answer, confirm=confirm, thorough=True)[0]
+
+
+def _as_needed(answers: Answers, asked: Question, evaluator: Evaluator) -> CheckResult:
+    case = _judged(answers, asked, evaluator, confirm=False)
+    right = case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED)
+    return case if right else _judged(answers, asked, evaluator, confirm=True)
 
 
 def refused(question: Question, why: str) -> list[Answer]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
+from gradfuzz.fuzzer.verdict.along import MANY, entries_of, wide_along
 from gradfuzz.fuzzer.verdict.judge import judge, plainly_right
 from gradfuzz.fuzzer.verdict.truth import Latest, ReferenceValue, Truths, question_key
-from gradfuzz.oracles.base import Answer, Question
+from gradfuzz.oracles.base import Answer, ProbedQuestion, Question
 
 
 class Evaluator:
@@ -26,8 +27,10 @@ class Evaluator:
         return self._tolerances.get(key, lambda: tolerances(question, trip_limit=self._trip_limit))
 
     def _wide_tolerances(self, question: Question) -> list[Tolerance]:
-        key = (question.modes, *question_key(question, probes=False))
-        return self._tolerances.get(key, lambda: wide_tolerances(question, trip_limit=self._trip_limit))
+        many = isinstance(question, ProbedQuestion) and entries_of(question) > MANY
+        key = (question.modes, *question_key(question, probes=many))
+        wide = wide_along if many else wide_tolerances
+        return self._tolerances.get(key, lambda: wide(question, trip_limit=self._trip_limit))
 
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""

@@ -46,7 +46,19 @@ from gradfuzz.fuzzer.verdict.classify import (
 )
 from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL, explaining
 from gradfuzz.fuzzer.verdict.ties import Ties, ties
-from gradfuzz.oracles.base import Answer, Array, Doubt, Point, Question, Slopes, Truth, by_output, output_key
+from gradfuzz.oracles.base import (
+    ALONG,
+    Answer,
+    Array,
+    Doubt,
+    Point,
+    ProbedQuestion,
+    Question,
+    Slopes,
+    Truth,
+    by_output,
+    output_key,
+)
 
 _DROWNED = 0.5
 """An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
@@ -278,10 +290,12 @@ def _malformed(case: CheckResult) -> CheckResult | None:
     pairs = enumerate(zip(answer.values, question.weights, strict=True))
     expected = [(output_key(k), y, w) for k, (y, w) in pairs]
     if question.order:
-        missing = [name for name in question.wrt if name not in answer.gradient]
+        along = isinstance(question, ProbedQuestion) and ALONG in answer.gradient
+        missing = [name for name in question.wrt if name not in answer.gradient and not along]
         if missing:
             return _disagrees(case, Class.WRONG_SHAPE, f"no gradient for {', '.join(missing)}")
-        expected += [(name, answer.gradient[name], case.point.inputs[name]) for name in question.wrt]
+        if not along:
+            expected += [(name, answer.gradient[name], case.point.inputs[name]) for name in question.wrt]
     for name, array, like in expected:
         if like is None:
             continue

@@ -48,16 +48,34 @@ def directions_across(question: Question) -> Iterator[Mapping[str, Array]]:
 
 
 def on_a_line(question: Question, point: Point, direction: Mapping[str, Array]) -> Question:
-    """The same F as a function of one number t at t = 0: every input in `wrt` is x + t d."""
+    """The same F as a function of one number t at t = 0: every input in `wrt` is x + t d. From order two on
+    it has another one, s, along the question's own directions, by which all but the last derivatives are
+    taken.
+    """
     program = question.program
     taken = {p.name for p in program.params} | {n.id for n in walk(program) if isinstance(n, Name)}
     taken |= {n.target for n in walk(program) if isinstance(n, Assign)}
-    t = next(name for name in ("t" + "_" * k for k in range(len(taken) + 1)) if name not in taken)
-    moving = (name for name in question.wrt if direction[name].size)
-    moves = tuple(Assign(name, _moved(name, t, direction[name])) for name in moving)
-    moved = Program(program.name, (*program.params, Param(t, Type("float"))), (*moves, *program.body))
-    start = Point({**point.inputs, t: np.zeros((), question.precision)})
-    return replace(question, program=moved, points=(start,), wrt=(t,), directions={t: np.ones(())})
+    free = (name for name in ("t" + "_" * k for k in range(len(taken) + 2)) if name not in taken)
+    lines = {next(free): direction}
+    if question.order > 1:
+        lines[next(free)] = question.directions
+    moves = tuple(
+        Assign(name, _moved(name, t, line[name]))
+        for t, line in lines.items()
+        for name in question.wrt
+        if np.size(line[name])
+    )
+    params = (*program.params, *(Param(t, Type("float")) for t in lines))
+    start = Point({**point.inputs, **{t: np.zeros((), question.precision) for t in lines}})
+    along = {t: np.asarray(float(k == len(lines) - 1)) for k, t in enumerate(lines)}
+    fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
+    return replace(
+        Question(**fields),
+        program=Program(program.name, params, (*moves, *program.body)),
+        points=(start,),
+        wrt=tuple(lines),
+        directions=along,
+    )
 
 
 def _moved(name: str, t: str, direction: Array) -> Expr:

@@ -22,13 +22,23 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
-from gradfuzz.fuzzer.tolerance.allowed import SAFETY
-from gradfuzz.fuzzer.verdict.along import FEW, Entry, at_entry, entries_of, located, of_entry, told
-from gradfuzz.fuzzer.verdict.checking import check_answer, check_entry
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
+from gradfuzz.fuzzer.verdict.along import (
+    FEW,
+    MANY,
+    Entry,
+    at_entry,
+    entries_of,
+    located,
+    noise_of,
+    of_entry,
+    told,
+)
+from gradfuzz.fuzzer.verdict.checking import Answers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.truth import question_key
-from gradfuzz.oracles.base import Answer, Array, Doubt, Mode, Point, Question, Truth
+from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import Program
@@ -63,6 +73,14 @@ _SECOND_OPINION = (
     Reason.RANGE,
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
+
+
+class _UnsupportedModeError(Exception):
+    """The function has no derivative in the modes asked for: it is not measured."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.message)
+        self.answer = answer
 
 
 def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
@@ -183,12 +201,11 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor, entry)
         question = self._question(self._program, modes, factor)
-        refusal = self.oracle.supports(question)
-        answer = (
-            self.oracle.answer(question)[0] if refusal is None else Answer("unsupported", message=refusal)
-        )
-        ask = self.oracle.name, question, answer, self._evaluator
-        case = check_answer(*ask, entries=self._entries) if entry is None else check_entry(*ask, entry)
+        answers = Answers(self.oracle, question)
+        if entry is None:
+            case = check_answers(answers, self._evaluator, entries=self._entries)
+        else:
+            case = check_entry(answers, self._evaluator, entry)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return self._second_opinion(case, modes, factor, entry)
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
@@ -217,7 +234,7 @@ class Inquiry:
         if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
             return Asked(case, "traced")
         name, index = worst
-        stray = float(own_noise(self.oracle, case.question, case.answer)[name][index])
+        stray = self._stray(case, (case.question.wrt.index(name), index))
         error = None if case.got is None or case.expected is None else abs(case.got - case.expected)
         if error is not None and error <= CLEAR * SAFETY * stray:
             message = (
@@ -240,6 +257,15 @@ class Inquiry:
             return asked
         why = "the program that was traced and the function's own differences contradict each other"
         return Asked(unsettled(case, Reason.REFERENCES, f"references: {why}"), "traced")
+
+    def _stray(self, case: CheckResult, entry: Entry) -> float:
+        """How far an entry strays where the inputs differ in their last bits."""
+        (number, index), question = entry, case.question
+        if entries_of(question) <= MANY:
+            return float(own_noise(self.oracle, question, case.answer)[question.wrt[number]][index])
+        asked = at_entry(question, entry)
+        noise = own_noise(self.oracle, asked, Answers(self.oracle, question).to(asked))
+        return float(noise_of(asked, Tolerance(question.precision, noise=noise))[ALONG][0])
 
     def _numeric(self, question: Question) -> NumericTruth:
         """The measured or given truth, cached. Raises nothing but gradfuzz's own errors."""
@@ -282,30 +308,33 @@ class Inquiry:
 
     def _by_numbers(self, modes: Sequence[Mode], factor: float, entry: Entry | None = None) -> Asked:
         question = self._question(self._blank, modes, factor)
-        refused = self.oracle.supports(question)
-        answer = Answer("unsupported", message=refused) if refused else self.oracle.answer(question)[0]
-        if answer.status == "unsupported":
-            about = (self.oracle.name, question, question.points[0], None, answer)
-            return Asked(CheckResult(*about, Verdict.UNSUPPORTED, message=answer.message), "Richardson")
-        case, found = self._judged_by_numbers(question, answer, entry)
+        try:
+            case, found = self._judged_by_numbers(Answers(self.oracle, question), entry)
+        except _UnsupportedModeError as error:
+            about = (self.oracle.name, question, question.points[0], None, error.answer)
+            case = CheckResult(*about, Verdict.UNSUPPORTED, message=error.answer.message)
+            return Asked(case, "Richardson")
         if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = unsettled(case, Reason.REFERENCES, f"{self.untraced}: {why}")
         return Asked(case, found.method)
 
-    def _judged_by_numbers(
-        self, question: Question, answer: Answer, entry: Entry | None
-    ) -> tuple[CheckResult, NumericTruth]:
+    def _judged_by_numbers(self, answers: Answers, entry: Entry | None) -> tuple[CheckResult, NumericTruth]:
         """The verdict and the truth behind it; along directions first where the entries are many."""
+        question = answers.question
 
         def judge(asked: Question) -> CheckResult:
+            answer = answers.to(asked)
+            if answer.status == "unsupported":
+                raise _UnsupportedModeError(answer)
             return judged_by_numbers(self.oracle, asked, answer, self._numeric(asked))
 
         size, most = entries_of(question), _MEASURED if self._entries else FEW
-        if entry is not None and self._gradient is None:
+        if self._gradient is None and entry is not None:
             return of_entry(question, entry, judge), self._numeric(at_entry(question, entry))
-        if size > most and self._gradient is None:
-            asked = probed_by_size(question, answer)
+        if self._gradient is None and size > most:
+            in_full = question.modes[-1] == "rev" or size <= MANY
+            asked = probed_by_size(question, answers.to(question) if in_full else None)
             case = judge(asked)
             if size > _MEASURED and case.verdict is Verdict.DISAGREE:
                 return located(case, judge, judge), self._numeric(asked)

@@ -187,18 +187,18 @@ def _blank(question: Question) -> dict[str, Array]:
     return {name: np.zeros(np.shape(question.points[0].inputs[name])) for name in question.wrt}
 
 
-def probed_by_size(question: Question, answer: Answer) -> ProbedQuestion:
+def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
     """The question along directions in which every input moves by its own size. Entries of very different
-    weight in the answer have directions of their own.
+    weight in an answer, if it is known, have directions of their own.
     """
     sizes = {n: _sizes(np.asarray(question.points[0].inputs[n], np.float64)) for n in question.wrt}
     shares = {n: np.zeros(s.shape) for n, s in sizes.items()}
-    for n, g in answer.gradient.items():
+    for n, g in ({} if answer is None else answer.gradient).items():
         if n in sizes and np.shape(g) == sizes[n].shape:
             shares[n] = np.abs(np.asarray(g, np.float64)) * sizes[n]
     largest = max((float(np.max(s[np.isfinite(s)], initial=0.0)) for s in shares.values()), default=0.0)
     rng = np.random.default_rng(0)
-    weights = {n: signs(np.shape(sizes[n]), rng) * sizes[n] for n in question.wrt}
+    weights = {n: signs(np.shape(sizes[n]), rng, question.precision) * sizes[n] for n in question.wrt}
     probes: list[dict[str, Array]] = []
     for band in range(_BANDS):
         high, low = largest * _BAND**-band, largest * _BAND ** -(band + 1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.errors import UsageError
-from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.subject import Subject
@@ -42,14 +42,21 @@ class FunctionOracle(Oracle):
         try:
             if not question.modes:
                 return Answer("ok", self._values(self._subject.values(inputs)))
+            if isinstance(question, ProbedQuestion) and question.modes[-1] == "fwd":
+                probes = [[np.asarray(probe[name]) for name in question.wrt] for probe in question.probes]
+                ask = inputs, question.weights, directions, question.modes, probes
+                values, slopes = self._subject.products(*ask)
+                return Answer("ok", self._values(self._value_of(values, inputs)), {ALONG: slopes})
             values, gradient = self._subject.derivative(inputs, question.weights, directions, question.modes)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a function or its derivative raises is its answer
             return self._refused(error, question.modes)
-        if self._exact is not None:
-            values = self._exact.values(inputs)
+        values = self._value_of(values, inputs)
         return Answer("ok", self._values(values), dict(zip(question.wrt, gradient, strict=True)))
+
+    def _value_of(self, values: list[Array], inputs: Sequence[Array]) -> list[Array]:
+        return values if self._exact is None else self._exact.values(inputs)
 
     def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
         refusal = self._subject.framework.refusal(error) if modes else None

@@ -130,6 +130,36 @@ class Subject:
                 )
             return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
 
+    def products(
+        self,
+        values: Sequence[Array],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+        probes: Sequence[Sequence[Array]],
+        precision: Precision | None = None,
+    ) -> tuple[list[Array], Array]:
+        """The outputs, and the derivative along each of `probes`: that of f(x + sum of t probe + s direction)
+        by t.
+        """
+        dtype = FORMATS[precision or self.precision].dtype
+        lines = [*probes, *([directions] if len(modes) > 1 else [])]
+        with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
+            arrays = self.arrays(values, precision)
+
+            def f(*ts: Any) -> tuple[Any, ...]:
+                arguments = list(arrays)
+                for t, line in zip(ts, lines, strict=True):
+                    for k, part in zip(self.wrt, line, strict=True):
+                        arguments[k] = arguments[k] + t * self.framework.like(part, arrays[k])
+                return self.call(*arguments)
+
+            ts = [self.framework.array(np.zeros((), dtype), arrays[self.wrt[0]]) for _ in lines]
+            along = [np.asarray(float(k >= len(probes))) for k in range(len(lines))]
+            outputs, slopes = self.framework.derivative(f, ts, weights, along, modes)
+            found = [self.framework.numpy(slope) for slope in slopes[: len(probes)]]
+            return [self.framework.numpy(y) for y in outputs], np.array(found, dtype)
+
     def _by_differentiated(self, arrays: Sequence[Any]) -> Call:
         """The function of the inputs in `wrt`; the others are fixed at `arrays`."""
 
