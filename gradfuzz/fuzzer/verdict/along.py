@@ -105,17 +105,24 @@ Judge = Callable[[ProbedQuestion], CheckResult]
 """The verdict on the same answer along other directions."""
 
 
-def located(case: CheckResult, judge: Judge, confirm: Judge) -> CheckResult:
-    """Where a suspicion lies: the verdict on one entry, found by bisection, as a case about the question
-    itself.
+def located(
+    case: CheckResult, judge: Judge, confirm: Judge, tolerance: Tolerance | None = None
+) -> CheckResult:
+    """Where a suspicion lies: the verdict on one entry, as a case about the question itself.
 
-    `case` comes from a `ProbedQuestion`. `judge` is asked about halves of the direction that errs most,
-    `confirm` about the entry.
+    `case` comes from a `ProbedQuestion`. `confirm` is asked about the entry in which the answer differs most
+    from the gradient of `tolerance`, if there is one. Where that entry is right, the entry is found by
+    bisection: `judge` is asked about halves of the direction that errs most.
     """
     question = case.question
     assert isinstance(question, ProbedQuestion), "judged along directions"
     if case.worst is None or case.worst[0] != ALONG:  # not the derivative
         return told(confirm(question) if case.verdict is Verdict.DISAGREE else case)
+    guess = None if tolerance is None else _farthest(case, tolerance)
+    if guess is not None:
+        found = of_entry(question, guess, confirm)
+        if found.verdict is Verdict.DISAGREE:
+            return found
     (_, (number,)) = case.worst
     probe = question.probes[number]
     places = [(n, k) for n, w in probe.items() for k in np.flatnonzero(w).tolist()]
@@ -127,6 +134,25 @@ def located(case: CheckResult, judge: Judge, confirm: Judge) -> CheckResult:
     ((name, place),) = places
     index = np.unravel_index(place, np.shape(probe[name]))
     return of_entry(question, (question.wrt.index(name), tuple(map(int, index))), confirm)
+
+
+def _farthest(case: CheckResult, tolerance: Tolerance) -> Entry | None:
+    """The entry that is farthest from what the engine computes, in units of what is allowed; None where the
+    answer has no entries, or they are not numbers.
+    """
+    best, farthest = 0.0, None
+    if tolerance.reason is not None or ALONG in case.answer.gradient:
+        return None
+    for number, name in enumerate(case.question.wrt):
+        right, got = tolerance.gradient[name], np.asarray(case.answer.gradient[name], np.float64)
+        allowed = tolerance.allowed(right, tolerance.noise[name], np.zeros(np.shape(right)))
+        with np.errstate(all="ignore"):
+            ratios = np.where(got == right, 0.0, np.abs(got - right) / allowed)
+        if np.size(ratios) and np.nanmax(ratios) > best:
+            best = float(np.nanmax(ratios))
+            place = np.unravel_index(int(np.nanargmax(ratios)), np.shape(ratios))
+            farthest = number, tuple(map(int, place))
+    return farthest
 
 
 def at_entry(question: Question, entry: Entry) -> ProbedQuestion:
@@ -185,8 +211,8 @@ def told(case: CheckResult) -> CheckResult:
 
 
 def wide_along(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
-    """The widest tolerance where the entries are many: that of reverse mode for each of them, and that of all
-    modes for the function on each line.
+    """The widest tolerance where the entries are many: that of reverse mode for each of them, and, where
+    forward mode is asked, that of all modes for the function on each line.
     """
     assert isinstance(question, ProbedQuestion), "judged along directions"
     (point,) = question.points
@@ -194,7 +220,7 @@ def wide_along(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance
     if widest.reason is not None:
         return [widest]
     noise = noise_of(question, widest)[ALONG]
-    for k, probe in enumerate(question.probes):
+    for k, probe in enumerate(question.probes if "fwd" in question.modes else ()):
         line = on_a_line(question, point, probe)
         (found,) = wide_tolerances(line, trip_limit=trip_limit)
         if found.reason is not None:

@@ -119,31 +119,35 @@ def check_answers(answers: Answers, evaluator: Evaluator, *, entries: bool = Fal
     """
     question = answers.question
 
-    def judge(asked: Question, confirm: bool = False) -> CheckResult:
-        return _judged(answers, asked, evaluator, confirm)
+    def guess(asked: Question) -> CheckResult:
+        return _judged(answers, asked, evaluator, widen=False)
 
     size = entries_of(question) if question.order else 0
     if size > (MANY if entries else FEW):
-        case = judge(probed(question, evaluator.tolerances(question)[0]))
-        if not suspicious(case):
+        (tolerance,) = evaluator.tolerances(question)
+        case = guess(probed(question, tolerance))
+        if not suspicious(case) or case.verdict is Verdict.CRASHED:
             return told(case)
         if size > MANY:
-            return located(case, judge, functools.partial(judge, confirm=True))
+            confirm = functools.partial(_judged, answers, evaluator=evaluator, confirm=True)
+            return located(case, guess, confirm, tolerance)
     return _as_needed(answers, question, evaluator)
 
 
 def check_entry(answers: Answers, evaluator: Evaluator, entry: Entry) -> CheckResult:
-    """The verdict on one entry of an answer."""
-    return of_entry(answers.question, entry, lambda asked: _as_needed(answers, asked, evaluator))
+    """The verdict on one entry of an answer, by the first reference."""
+    return of_entry(answers.question, entry, lambda asked: _judged(answers, asked, evaluator))
 
 
-def _judged(answers: Answers, asked: Question, evaluator: Evaluator, confirm: bool) -> CheckResult:
-    answer = [answers.to(asked)]
-    return evaluator.cases(answers.oracle.name, asked, answer, confirm=confirm, thorough=True)[0]
+def _judged(
+    answers: Answers, asked: Question, evaluator: Evaluator, *, confirm: bool = False, widen: bool = True
+) -> CheckResult:
+    about = answers.oracle.name, asked, [answers.to(asked)]
+    return evaluator.cases(*about, confirm=confirm, thorough=True, widen=widen)[0]
 
 
 def _as_needed(answers: Answers, asked: Question, evaluator: Evaluator) -> CheckResult:
-    case = _judged(answers, asked, evaluator, confirm=False)
+    case = _judged(answers, asked, evaluator)
     right = case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED)
     return case if right else _judged(answers, asked, evaluator, confirm=True)
 

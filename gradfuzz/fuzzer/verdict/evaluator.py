@@ -51,12 +51,13 @@ class Evaluator:
         at: Sequence[int] | None = None,
         confirm: bool = False,
         thorough: bool = False,
+        widen: bool = True,
     ) -> list[CheckResult]:
         """The verdicts on one oracle's answers to `question`, one per point, or only for points `at`.
 
         `confirm` asks both references, which must agree about what is called wrong. An answer that is right
         to the last bits is not measured further unless `thorough`; one that seems wrong is measured again
-        with the widest tolerance.
+        with the widest tolerance, unless `widen` is False.
         """
         reference_values = self.reference_values(question, confirm=confirm)
         found = []
@@ -66,7 +67,7 @@ class Evaluator:
             if case is None:
                 case = judge(oracle, question, k, answer, truth, self.tolerances(question)[k])
                 near_miss = case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
-                if near_miss or case.verdict is Verdict.DISAGREE:
+                if widen and (near_miss or case.verdict is Verdict.DISAGREE):
                     case = judge(oracle, question, k, answer, truth, self._wide_tolerances(question)[k])
             case = replace(case, references=reference_values[k].references)
             found.append(_supported(case) if confirm else case)

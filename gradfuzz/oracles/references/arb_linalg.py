@@ -37,6 +37,9 @@ _MINORS = 6
 polynomial.
 """
 
+_LARGE = 64
+"""A product of more multiplications is left to FLINT."""
+
 Coefficients = list[Any]
 """The ball matrices A0, A1, ... of a matrix of series; A0 alone where nothing moves."""
 
@@ -195,6 +198,23 @@ class LinalgArb(LinalgObjects):
             for k in range(count)
         ]
 
+    def products(self, left: Array, right: Array) -> Array:
+        """Large ones by their coefficients; what a matrix of zeros and ones selects stays exact."""
+        if _is_small(left, right) or _selects(left) or _selects(right):
+            return super().products(left, right)
+        return self._over("matmul", self._multiplied, left, right)
+
+    def _multiplied(self, a: Array, b: Array) -> Array:
+        left, right = self._coefficients(a), self._coefficients(b)
+        product = _product(left, right, max(len(left), len(right)))
+        result = _lifted(product)
+        still = [i for i, row in enumerate(a) if len(product) > 1 and not _moves(row)]
+        if still:
+            for j in (j for j, column in enumerate(b.T) if not _moves(column)):
+                for i in still:
+                    result[i, j] = product[0][i, j]
+        return result
+
     def solve_of(self, a: Array, b: Array) -> Array:
         """X_k = A0^-1 (B_k - sum over 1 <= j <= k of A_j X_{k-j})."""
         return _lifted(_solved(self._coefficients(a), self._coefficients(b), "solve"))
@@ -296,6 +316,23 @@ def _enclosed(a: Any, hermitian: bool) -> list[tuple[arb | acb, Any]]:
         value = values[index].real if hermitian else values[index]
         pairs.append((value, matrix(n, 1, [x / norm for x in ratios])))
     return pairs
+
+
+def _is_small(a: Array, b: Array) -> bool:
+    """Whether a product takes few multiplications, or is none of numbers."""
+    if a.dtype != object or b.dtype != object or not a.size or not b.size:
+        return True
+    return bool(a.size * b.shape[-1] < _LARGE)
+
+
+def _selects(a: Array) -> bool:
+    """Whether all entries are constants 0, 1 or -1."""
+    return all(isinstance(x, arb) and (x == 0 or x == 1 or x == -1) for x in a.flat)
+
+
+def _moves(a: Array) -> bool:
+    """Whether an entry depends on the line."""
+    return any(isinstance(x, (arb_series, acb_series)) for x in a)
 
 
 def _kind(a: Coefficients, b: Coefficients) -> Any:

@@ -85,6 +85,8 @@ class Setting:
         self.sizes: list[float] = []
         """The absolute values of all float inputs' entries that are not 0."""
         self._fixed: dict[str, Any] = {}
+        self._constants: dict[str, Any] = {}
+        """The float inputs as numbers of the reference, made once: one setting serves one kind of number."""
         self._floats: list[tuple[str, tuple[int, ...], list[float]]] = []
         self._shapes: list[tuple[str, tuple[int, ...]]] = []
         self._weights = [None if w is None else _entries(w) for w in question.weights]
@@ -135,24 +137,21 @@ class Setting:
         `number(x)` makes a constant and `on_line(x, v, s)` the number x + t (v + s), both from exact floats;
         an entry that the line leaves alone is a constant.
         """
-        moves: dict[Entry, tuple[float, float]] = {}
+        moves: dict[str, dict[int, tuple[float, float]]] = {name: {} for name, _, _ in self._floats}
         if line is not None:
             if line.along_direction:
-                moves = {entry: (v, 0.0) for entry, v in self._direction.items()}
-            for entry, w in self.probes[line.probe].items():
-                moves[entry] = moves.get(entry, (0.0, 0.0))[0], line.multiple * w
+                for (name, k), v in self._direction.items():
+                    moves[name][k] = v, 0.0
+            for (name, k), w in self.probes[line.probe].items():
+                moves[name][k] = moves[name].get(k, (0.0, 0.0))[0], line.multiple * w
+        if not self._constants:
+            self._constants = {name: _numbers(floats, number) for name, _, floats in self._floats}
         inputs = dict(self._fixed)
         for name, shape, floats in self._floats:
-            entries = [
-                on_line(x, *moves[name, k]) if (name, k) in moves else number(x) for k, x in enumerate(floats)
-            ]
-            if shape:
-                array = np.empty(len(entries), object)
-                for k, entry in enumerate(entries):
-                    array[k] = entry
-                inputs[name] = array.reshape(shape)
-            else:
-                (inputs[name],) = entries
+            array = self._constants[name].copy()
+            for k, (v, s) in moves[name].items():
+                array[k] = on_line(floats[k], v, s)
+            inputs[name] = array.reshape(shape) if shape else array[0]
         return inputs
 
     def total(self, outputs: tuple[Any, ...], number: Callable[[float], Any]) -> Any:
@@ -178,6 +177,13 @@ class Setting:
 def _entries(array: Array) -> list[float]:
     entries: list[float] = np.asarray(array, np.float64).ravel().tolist()
     return entries
+
+
+def _numbers(floats: Sequence[float], number: Callable[[float], Any]) -> Any:
+    array = np.empty(len(floats), object)
+    for k, x in enumerate(floats):
+        array[k] = number(x)
+    return array
 
 
 def _moving(name: str, array: Array) -> dict[Entry, float]:

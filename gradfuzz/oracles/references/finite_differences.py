@@ -143,6 +143,20 @@ class MpmathNamespace(LinalgMpmath):
             _positive(a, "pow")
         return self.function("exp", b * self.mp.ln(a))
 
+    def products(self, left: Any, right: Any) -> Any:
+        if left.dtype != object or right.dtype != object or not left.size or not right.size:
+            return super().products(left, right)
+        return self._over("matmul", self._multiplied, left, right)
+
+    def _multiplied(self, a: Any, b: Any) -> Any:
+        """Each entry is rounded once."""
+        rows, columns = a.tolist(), b.T.tolist()
+        result = np.empty((len(rows), len(columns)), object)
+        for i, row in enumerate(rows):
+            for j, column in enumerate(columns):
+                result[i, j] = self.mp.fdot(row, column)
+        return result
+
     def function(self, name: str, *args: Number, **params: int) -> Number:
         row, x = FUNCTIONS[name], args[-1]
         self._defined(row, x)

@@ -284,13 +284,17 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
     def matmul(self, a: Any, b: Any) -> Any:
         left = a[np.newaxis, :] if a.ndim == 1 else a
         right = b[:, np.newaxis] if b.ndim == 1 else b
-        products = self.multiply(left[..., :, :, np.newaxis], right[..., np.newaxis, :, :])
-        result = self.as_array(self.sum(products, axis=products.ndim - 2, keepdims=False))
+        result = self.products(left, right)
         if b.ndim == 1:
             result = result[..., 0]
         if a.ndim == 1:
             result = result[..., 0] if b.ndim == 1 else result[..., 0, :]
         return result[()] if _is_array(result) else result
+
+    def products(self, left: Any, right: Any) -> Any:
+        """All inner products of the rows of `left` and the columns of `right`, in stacks of matrices."""
+        terms = self.multiply(left[..., :, :, np.newaxis], right[..., np.newaxis, :, :])
+        return self.as_array(self.sum(terms, axis=terms.ndim - 2, keepdims=False))
 
     def astype(self, x: Any, *, dtype: ParamValue) -> Any:
         if dtype == "complex":

@@ -147,12 +147,12 @@ def _at_others(x: Value) -> list[Array]:
             if is_float(a.dtype):
                 factor = 1.0 + size * rng.uniform(-1, 1, a.shape)
                 a = a.astype(np.float64) * factor + size * size * rng.uniform(-1, 1, a.shape)
-            moved.append(_entered(a))
+            moved.append(entered(a))
         found.append(np.asarray(evaluate(graph, moved, NumpyNamespace("float64"))[0]))
     return found
 
 
-def _entered(a: Any) -> Any:
+def entered(a: Any) -> Any:
     """An array as interpreters take it: scalar ints and bools are Python's."""
     return a[()] if np.ndim(a) or is_float(a.dtype) else a.item()
 
@@ -164,7 +164,7 @@ def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], d
     Half of the digits must be the same: the program may round otherwise.
     """
     precision = precision_of(dtype)
-    inputs = {p.name: _entered(a) for p, a in zip(program.params, arrays, strict=True)}
+    inputs = {p.name: entered(a) for p, a in zip(program.params, arrays, strict=True)}
     try:
         values = interpret(program, inputs, NumpyNamespace(precision))
     except PrecisionError:

@@ -151,10 +151,12 @@ def test_many_entries_are_asked_along_directions() -> None:
         slopes[137] += wrong
         return slopes
 
-    assert measure_gradient(lambda x: np.sum(np.sin(x)), x, grad=gradient).along == 300
     check_gradient(lambda x: np.sum(np.sin(x)), x, grad=gradient)
-    with pytest.raises(GradientMismatch, match="300, too many to be asked one by one"):
+    with pytest.raises(GradientMismatch, match=r"by x\[137\]") as caught:
         check_gradient(lambda x: np.sum(np.sin(x)), x, grad=lambda x: gradient(x, 1e-6))
+    measured = caught.value.measured
+    assert measured.worst == ("x", (137,))
+    assert measured.worst_got - measured.worst_expected == pytest.approx(1e-6, rel=1e-6)
 
 
 # What is not right ------------------------------------------------------------------------------------------
@@ -376,11 +378,11 @@ def test_a_torch_function_may_differentiate_by_its_arguments_itself() -> None:
     assert list(measured.left_out) == [("fwd", "fwd")]
 
 
-@pytest.mark.parametrize(("slope", "asked"), [(3.0, 0), (3.0 + 1e-9, 3)])
+@pytest.mark.parametrize(("slope", "asked"), [(3.0, 0), (3.0 + 1e-9, 1)])
 def test_the_second_reference_is_asked_where_the_first_does_not_agree(
     slope: float, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """3 x has the slope 3. Its values agree; a wrong slope is asked about at two points near by as well."""
+    """3 x has the slope 3. Its values agree; at points near by the first reference tells enough."""
     questions = []
     truth = MpmathReference.truth
 
