@@ -12,7 +12,9 @@ from benchmarks.figures import COLOURS, axes, save
 from benchmarks.tolerance import ORDERS, POINTS, SOURCES, Tallies, Tally, Wrong, known
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, FUNCTION_UNITS, LANES
+from gradfuzz.fuzzer.verdict.along import FEW, MANY, STRAY
 from gradfuzz.fuzzer.verdict.classify import CLEAR
+from gradfuzz.programs.language.precision import FORMATS
 
 __all__ = ["plot", "text"]
 
@@ -67,6 +69,25 @@ large one and its negative may have a small one between them.
 
 K = {safety:g} is a choice. It covers that {lanes} lanes see only a part of the spread of rounding errors, and that libraries write the same derivative in other ways than the engine does.
 
+## Along directions
+`check_gradient` judges a gradient of more than {few} entries along two random directions w first. Each weight is
+in inverse proportion to what its entry is allowed, so no entry hides behind another, whatever their sizes.
+What is allowed along w is the sum of what is allowed to the entries. Rounding errors go either way, so their
+sum is about sqrt(n) of one: from {stray:g}/sqrt(n) of the allowed sum on, a closer look is taken, and every
+verdict but "right" comes from that look. A single wrong entry is seen where its error is 4 sqrt(n) times what
+it is allowed alone:
+
+| entries | float64: share of the entry | float32 |
+|---|---|---|
+{rows}
+
+The table is for entries that rounding changes by one u, the least there is. Entries that rounding cannot
+change, such as structural zeros, have a direction of their own, and any error in them is seen. Up to {many}
+entries the closer look is taken at each; above, at the one that differs most from the engine's gradient, and
+if that is right, by bisection. Where the truth is measured on the function itself, the bound of the
+differences takes the place of rounding; entries whose share in the sum differs by more than 4,096 have
+directions of their own.
+
 ## What is not covered
 - Errors are taken for random, or for all of one sign. An order of operations that makes them add up in another way may lose more.
 - A library that computes a derivative by a formula that loses more than those of the engine, and than the alternatives named above, exceeds what it is granted although each of its operations is right. That
@@ -90,9 +111,19 @@ def text(tallies: Tallies, programs: int, seed: int, versions: Mapping[str, str]
         "points": POINTS,
         "eps": math.log2(EPS["float64"]),
         "fine": math.log2(FINE_EPS["float64"]),
+        "few": FEW,
+        "many": MANY,
+        "stray": STRAY,
+        "rows": "\n".join(_seen(n) for n in (25, 400, 10_000)),
     }
     parts += [_left_out(tallies), METHOD.format(**fields)]
     return "\n".join(parts)
+
+
+def _seen(entries: int) -> str:
+    """The least errors that are seen along directions."""
+    units = [4.0 * math.sqrt(entries) * SAFETY * 2.0 * FORMATS[p].roundoff for p in ("float64", "float32")]
+    return _row([f"{entries:,}", *(f"{share:.0e}" for share in units)])
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
     truth                              asked of the references, never of a target
     judge, classify                    the verdict of a check; what kind of wrong it is
+    along                              gradients of many entries, by their products with a few directions
     kinks, ties, ties_linalg           kinks seen along more directions; which choices of a program are exact
                                        ties
     conventions                        what systems answer where there is no derivative, and why

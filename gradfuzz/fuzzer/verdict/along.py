@@ -33,14 +33,17 @@ MANY = 400
 _PROBES = 2
 """An error that is missed by a direction has to be missed by two."""
 
-_STRAY = 2.0
+STRAY = 2.0
 """The errors of n right entries add up to less than this many times sqrt(n) of what one is allowed."""
 
 _SPREAD = 64
-"""No weight is less than 2^-64 of another, so that they are numbers of float32 ..."""
+_SPREAD_OF_HALF = 4
+"""No weight of a direction is less than two to minus this power of another, so that all are numbers of the
+dtype. Entries that are farther apart have directions of their own.
+"""
 
 _BITS = 20
-"""... and have so many bits, or those of a half precision, where all weights are near one another."""
+"""The weights have so many bits, or those of the dtype."""
 
 Probe = Mapping[str, Array]
 
@@ -67,25 +70,23 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
     if tolerance.reason is None:
         unit = unit_roundoff(question.precision)
         allowed = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient[n]) for n in shapes}
-    least = min((float(a[a > 0].min()) for a in allowed.values() if np.any(a > 0)), default=1.0)
+    exponents = {n: np.frexp(a)[1] for n, a in allowed.items()}
     half = FORMATS[question.precision].roundoff > FORMATS["float32"].roundoff
-    scales = {name: _shares(a, least, 0 if half else _SPREAD) for name, a in allowed.items()}
+    spread = _SPREAD_OF_HALF if half else _SPREAD
     rng = np.random.default_rng(0)
 
     def drawn(weights: Mapping[str, Array]) -> Probe:
         return {n: signs(shapes[n], rng, question.precision) * w for n, w in weights.items()}
 
-    probes = [drawn(scales) for _ in range(_PROBES)]
-    probes.append(drawn({n: s == 0.0 for n, s in scales.items()}))
+    probes = [drawn({n: a == 0.0 for n, a in allowed.items()})]
+    bands = {n: np.where(a > 0.0, exponents[n] // spread, np.iinfo(np.int64).max) for n, a in allowed.items()}
+    several = sorted({int(b) for n, a in allowed.items() for b in np.unique(bands[n][a > 0.0])})
+    for band in several:
+        weights = {
+            n: np.where(bands[n] == band, np.ldexp(1.0, band * spread - exponents[n]), 0.0) for n in shapes
+        }
+        probes += [drawn(weights) for _ in range(_PROBES)]
     return along(question, [p for p in probes if any(np.any(w) for w in p.values())])
-
-
-def _shares(allowed: Array, least: float, spread: int) -> Array:
-    """1 for the least, in inverse proportion for the others; 0 where nothing is allowed."""
-    with np.errstate(divide="ignore", over="ignore"):
-        ratios = np.where(allowed > 0, allowed / least, 1.0)
-    exponents = np.minimum(np.round(np.log2(ratios)), spread).astype(np.int64)
-    return np.asarray(np.where(allowed > 0, np.ldexp(1.0, -exponents), 0.0))
 
 
 def along(question: Question, probes: Sequence[Probe]) -> ProbedQuestion:
@@ -98,7 +99,7 @@ def suspicious(case: CheckResult) -> bool:
     if case.verdict is not Verdict.AGREE:
         return case.verdict is not Verdict.UNSUPPORTED
     entries = max(entries_of(case.question), 1)
-    return (case.error_over_allowed or 0.0) > _STRAY / math.sqrt(entries)
+    return (case.error_over_allowed or 0.0) > STRAY / math.sqrt(entries)
 
 
 Judge = Callable[[ProbedQuestion], CheckResult]
@@ -130,7 +131,7 @@ def located(
         half = places[: len(places) // 2]
         there = judge(along(question, [_only(probe, half)]))
         excess = (there.error_over_allowed or 0.0) * math.sqrt(len(half))
-        places = half if excess > _STRAY or there.verdict is Verdict.DISAGREE else places[len(half) :]
+        places = half if excess > STRAY or there.verdict is Verdict.DISAGREE else places[len(half) :]
     ((name, place),) = places
     index = np.unravel_index(place, np.shape(probe[name]))
     return of_entry(question, (question.wrt.index(name), tuple(map(int, index))), confirm)

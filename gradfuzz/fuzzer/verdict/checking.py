@@ -114,8 +114,9 @@ class Answers:
 def check_answers(answers: Answers, evaluator: Evaluator, *, entries: bool = False) -> CheckResult:
     """The verdict on an oracle's answer, as cheaply as it can be had.
 
-    The second reference is asked only where an answer is there and does not agree with the first. A gradient
-    of more than a few entries is judged along directions first; with `entries` only one of more than `MANY`.
+    The second reference is asked only where an answer is there and does not agree with the first, and if
+    possible only about the worst entry. A gradient of more than a few entries is judged along directions
+    first; with `entries` only one of more than `MANY`.
     """
     question = answers.question
 
@@ -148,8 +149,15 @@ def _judged(
 
 def _as_needed(answers: Answers, asked: Question, evaluator: Evaluator) -> CheckResult:
     case = _judged(answers, asked, evaluator)
-    right = case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED)
-    return case if right else _judged(answers, asked, evaluator, confirm=True)
+    if case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED):
+        return case
+    confirm = functools.partial(_judged, answers, evaluator=evaluator, confirm=True)
+    if case.verdict is Verdict.DISAGREE and case.worst is not None and case.worst[0] in asked.wrt:
+        name, index = case.worst
+        worst = of_entry(asked, (asked.wrt.index(name), index), confirm)
+        if worst.verdict is Verdict.DISAGREE:
+            return replace(case, references=worst.references)
+    return confirm(asked)
 
 
 def refused(question: Question, why: str) -> list[Answer]:

@@ -5,7 +5,6 @@
     oracle                  the function answers questions about its program
     units                   cotangents and directions that divide out
     numeric, differences    the truth of a function that cannot be traced, measured on the function itself
-    lines                   a function of many entries, asked along a few random directions
 
 - A function's derivative is judged as a target's is (`fuzzer.verdict.checking`), on the traced program. The
   program is believed where it computes what the function computes, at the arguments and around them.
