@@ -16,6 +16,10 @@ class Counts:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     reasons: Counter[Reason] = field(default_factory=Counter)
     worst_agreeing: float = 0.0
+    programs: int = 0
+    """Programs about which it was asked something."""
+    refused: int = 0
+    """Programs whose turn came, and of which it supports nothing."""
 
     def add(self, other: Counts) -> None:
         """Adds `other` to this."""
@@ -23,6 +27,8 @@ class Counts:
         self.verdicts.update(other.verdicts)
         self.reasons.update(other.reasons)
         self.worst_agreeing = max(self.worst_agreeing, other.worst_agreeing)
+        self.programs += other.programs
+        self.refused += other.refused
 
     def count(self, case: CheckResult) -> None:
         """Counts one more verdict. A question that the oracle does not support is no check."""

@@ -27,6 +27,10 @@ class TargetSummary:
     crashed: int = 0
     worst_agreeing: float = 0.0
     """The largest error in units of the allowed one, among the checks that agree."""
+    programs: int = 0
+    """Programs about which it was asked something."""
+    refused: int = 0
+    """Programs whose turn came, and of which it supports nothing. The others were not its turn."""
 
 
 @dataclass(frozen=True, slots=True)

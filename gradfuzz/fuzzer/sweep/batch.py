@@ -52,6 +52,8 @@ class WorkItem:
     precisions: tuple[Precision, ...] = ("float64", "float32")
     orders: tuple[int, ...] = (1, 2, 3)
     checks: tuple[str, ...] = CHECKS
+    named: tuple[str, ...] = ()
+    """The oracles that somebody asked for by their own names, and not by their library's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,8 +106,9 @@ def run(item: WorkItem) -> Batch:
     explained: Counter[tuple[str, Class]] = Counter()
     for name in item.oracles:
         target = oracle(name)
-        judged = _ask(target, asked, item, stride_of(target, item.family))
-        counts[name] = Counts()
+        judged = _ask(target, asked, item, stride_of(target, item))
+        able = {k for k, case in judged if case.verdict is not Verdict.UNSUPPORTED}
+        counts[name] = Counts(programs=len(able), refused=len({k for k, _ in judged} - able))
         for _, case in judged:
             counts[name].count(case)
             conventions.update(case.conventions)
@@ -125,13 +128,15 @@ def run(item: WorkItem) -> Batch:
     return Batch(item.number, len(found), counts, tuple(raws), explained, latest, *seen)
 
 
-def stride_of(target: Oracle, family: str) -> int:
-    """A sweep asks a target about one in this many programs of a family.
+def stride_of(target: Oracle, item: WorkItem) -> int:
+    """A sweep asks a target about one in this many programs of a family; about every one if it was named.
 
     In families with many shapes, targets that recompile for each shape are asked less often. In families
     about batches, targets that answer all points together are asked more often, the others less.
     """
-    row = FAMILIES[family]
+    if target.name in item.named:
+        return 1
+    row = FAMILIES[item.family]
     stride = target.traits.sampling_stride
     if target.traits.recompiles_per_shape and row.shapes:
         stride *= _BY_SHAPE

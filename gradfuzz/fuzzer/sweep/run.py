@@ -212,7 +212,12 @@ class _Sweep:
 
     def _items(self) -> Iterator[WorkItem]:
         config, oracles = self._config, tuple(name for name, _ in self._oracles)
-        asked = config.precisions, config.orders, config.checks
+        asked = (
+            config.precisions,
+            config.orders,
+            config.checks,
+            tuple(n for n in oracles if n in config.targets),
+        )
         for family in config.families:
             first = 0
             for number in itertools.count():

@@ -35,7 +35,15 @@ def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSu
     verdicts = {v.value: counts.verdicts[v] for v in Verdict if v is not Verdict.INCONCLUSIVE}
     worst = counts.worst_agreeing
     return TargetSummary(
-        name, version, family, counts.checks, inconclusive=reasons, worst_agreeing=worst, **verdicts
+        name,
+        version,
+        family,
+        counts.checks,
+        inconclusive=reasons,
+        worst_agreeing=worst,
+        programs=counts.programs,
+        refused=counts.refused,
+        **verdicts,
     )
 
 

@@ -30,6 +30,24 @@ def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
     return [(n, reason) for reason, n in totals.most_common()]
 
 
+def asked(finished: SweepFinished) -> list[str]:
+    """How many programs each way was asked about, where it was not all, and why not the others."""
+    families = list(dict.fromkeys(s.family for s in finished.summaries))
+    programs = finished.programs // max(len(families), 1)
+    lines: list[str] = []
+    if not any(s.programs for s in finished.summaries):  # from a run that did not count them
+        return lines
+    for s in finished.summaries:
+        if s.programs >= programs:
+            continue
+        waited = programs - s.programs - s.refused
+        why = [f"{s.refused:,} it does not support"] if s.refused else []
+        why += [f"{waited:,} were not its turn"] if waited > 0 else []
+        family = f", {s.family}" if len(families) > 1 else ""
+        lines.append(f"{s.name}{family}: {s.programs:,} of {programs:,} programs ({', '.join(why)})")
+    return lines
+
+
 def coverage(finished: SweepFinished) -> str:
     """How many triggers were drawn; empty where none is counted."""
     counts = finished.coverage

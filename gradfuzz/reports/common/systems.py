@@ -41,4 +41,6 @@ def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
         **{name: getattr(a, name) + getattr(b, name) for name in counts},
         inconclusive=dict(Counter(a.inconclusive) + Counter(b.inconclusive)),
         worst_agreeing=max(a.worst_agreeing, b.worst_agreeing),
+        programs=max(a.programs, b.programs),
+        refused=min(a.refused, b.refused),
     )

@@ -56,6 +56,7 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         flaky=list(filter(words.flaky, finished.findings)),
         unsupported=[s for s in finished.summaries if s.unsupported],
         reasons=account.inconclusive(finished),
+        asked=account.asked(finished),
         columns=page.COUNTS,
         counts=page.counts,
         tested=page.tested(finished.tested),

@@ -117,6 +117,7 @@ def _account(finished: SweepFinished) -> list[str]:
     told = [f"{markdown(what)}: {markdown(counts)}" for what, counts in account.tested(finished)]
     if covered := account.coverage(finished):
         told.append(f"coverage: {markdown(covered)}")
+    told += [markdown(line) for line in account.asked(finished)]
     if told:
         parts += ["## What was tested", sections.bullets(told)]
     if reasons := account.inconclusive(finished):

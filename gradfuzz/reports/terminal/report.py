@@ -123,7 +123,8 @@ def _reasons(finished: SweepFinished) -> list[RenderableType]:
 
 
 def _tested(finished: SweepFinished) -> list[RenderableType]:
-    told = [("Coverage", account.coverage(finished))]
+    told = [("Asked about some programs only", "; ".join(account.asked(finished)))]
+    told += [("Coverage", account.coverage(finished))]
     told += [(f"Tested by {what}", counts) for what, counts in account.tested(finished)]
     told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]
     return [Text(f"{what}: {text}", overflow="fold") for what, text in told if text]
