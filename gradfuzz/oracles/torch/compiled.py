@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
-from torch._dynamo.exc import BackendCompilerFailed, Unsupported
 
 from gradfuzz.oracles.base import Answer, Oracle, Point, Question, Traits
 from gradfuzz.oracles.torch.derivatives import Function
@@ -37,8 +36,6 @@ _STRIDES: dict[Backend, int] = {"eager": 16, "aot_eager": 16, "inductor": 64}
 class Compiled(TorchOracle):
     """One backend."""
 
-    limits = (NotImplementedError, Unsupported, BackendCompilerFailed)
-    """A failed compilation may be due to a missing header or no space, and nothing was differentiated."""
     traits = Traits()
     differentiate = staticmethod(by_either)
 
@@ -46,6 +43,12 @@ class Compiled(TorchOracle):
         self.name = f"torch:compile:{backend}"
         self.backend = backend
         self.traits = Traits(recompiles_per_shape=True, secondary=True, sampling_stride=_STRIDES[backend])
+
+    def limits(self) -> tuple[type[BaseException], ...]:
+        """A failed compilation may be due to a missing header or no space, and nothing was differentiated."""
+        from torch._dynamo.exc import BackendCompilerFailed, Unsupported
+
+        return (NotImplementedError, Unsupported, BackendCompilerFailed)
 
     def supports(self, question: Question) -> str | None:
         if "fwd" in question.modes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 import logging
 import re
 import warnings
@@ -18,8 +19,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import torch
-from torch._dynamo import config as dynamo_config
-from torch._dynamo.exc import TorchDynamoException
 from torch.autograd import forward_ad
 
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Traits
@@ -39,7 +38,6 @@ _SCAN_COUNTS = "torch's scan runs a number of trips known before it starts"
 class Structured(TorchOracle):
     """One construct, through torch.autograd."""
 
-    limits = (NotImplementedError, AssertionError, TorchDynamoException)
     refusals = re.compile(TorchOracle.refusals.pattern + "|scan dimension > 0", re.IGNORECASE)
     """The last alternative is scan's message for zero iterations."""
 
@@ -51,11 +49,18 @@ class Structured(TorchOracle):
         self.name = f"torch:{style}"
         self.style = style
 
+    def limits(self) -> tuple[type[BaseException], ...]:
+        from torch._dynamo.exc import TorchDynamoException
+
+        return (NotImplementedError, AssertionError, TorchDynamoException)
+
     def supports(self, question: Question) -> str | None:
         """Tries whether torch has the modes at all, which takes about a second the first time."""
         missing = super().supports(question)
         if missing is not None:
             return missing
+        if _constructs(self.style) is None:
+            return f"this release of torch has no {self.style}"
         graph = lower(question.program)
         loops = [node for node in graph.walk() if isinstance(node, Loop)]
         if not loops:
@@ -90,7 +95,12 @@ class Structured(TorchOracle):
 def structured_ways() -> list[Oracle]:
     """The entry points whose construct the installed version has."""
     styles: tuple[Style, ...] = ("while_loop", "scan")
-    return [Structured(style) for style in styles if _constructs(style) is not None]
+    return [Structured(style) for style in styles if importlib.util.find_spec(_module(style)) is not None]
+
+
+def _module(name: str) -> str:
+    """The module of a construct: Dynamo comes with it, so it is imported when a question is asked."""
+    return IMPORTS[name].removeprefix("from ").partition(" import ")[0]
 
 
 @functools.cache
@@ -99,8 +109,7 @@ def _constructs(style: str) -> Mapping[str, Any] | None:
     names: dict[str, Any] = {}
     try:
         for name in (style, "cond"):
-            module, _, attribute = IMPORTS[name].removeprefix("from ").partition(" import ")
-            names[name] = getattr(importlib.import_module(module), attribute)
+            names[name] = getattr(importlib.import_module(_module(name)), name)
     except (ImportError, AttributeError):
         return None
     return names
@@ -139,6 +148,8 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """No warnings, no log lines, and no limit on how often the constructs are traced."""
+    from torch._dynamo import config as dynamo_config
+
     loggers = [name for name in logging.root.manager.loggerDict if name.startswith("torch")]
     handlers = [handler for name in loggers for handler in logging.getLogger(name).handlers]
     limits = {name: 1 << 20 for name in _TRACE_LIMITS if hasattr(dynamo_config, name)}

@@ -41,8 +41,6 @@ class TorchOracle(Oracle):
     """The common part of torch's oracles: tensors in, arrays out, and the meaning of exceptions."""
 
     version = str(torch.__version__).split("+")[0]
-    limits: tuple[type[BaseException], ...] = (NotImplementedError,)
-    """Exceptions that mean that torch cannot do this, not that it failed."""
     refusals = re.compile(
         r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|n't"
         r" supported|unsupported|is not differentiable when",
@@ -50,6 +48,10 @@ class TorchOracle(Oracle):
     )
     """Messages of other exceptions that mean the same."""
     differentiate: Derivative
+
+    def limits(self) -> tuple[type[BaseException], ...]:
+        """Exceptions that mean that torch cannot do this, not that it failed."""
+        return (NotImplementedError,)
 
     def supports(self, question: Question) -> str | None:
         missing = missing_op(question.program, "torch") or refused_op(question.program, question.precision)
@@ -82,7 +84,7 @@ class TorchOracle(Oracle):
         except GradfuzzError as error:
             return Answer("error", message=f"{type(error).__name__}: {error}")
         except Exception as error:  # noqa: BLE001 - whatever the library raises is its answer
-            limited = isinstance(error, self.limits) or self.refusals.search(str(error)) is not None
+            limited = isinstance(error, self.limits()) or self.refusals.search(str(error)) is not None
             return Answer("unsupported" if limited else "error", message=summary(error))
 
 
