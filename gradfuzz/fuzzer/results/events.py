@@ -27,9 +27,9 @@ class TargetSummary:
     crashed: int = 0
     worst_agreeing: float = 0.0
     """The largest error in units of the allowed one, among the checks that agree."""
-    programs: int = 0
+    programs: int = field(default=0, metadata={"gradfuzz optional": True})
     """Programs about which it was asked something."""
-    refused: int = 0
+    refused: int = field(default=0, metadata={"gradfuzz optional": True})
     """Programs whose turn came, and of which it supports nothing. The others were not its turn."""
 
 
@@ -58,6 +58,8 @@ class Progress:
     """A few words: "judging torch:eager on programs 17-32"."""
     latest_program: str = ""
     summaries: tuple[TargetSummary, ...] = ()
+    met: str = field(default="", metadata={"gradfuzz optional": True})
+    """The first disagreement of a kind, in words, when it is met. A finding follows if it holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,15 @@ from gradfuzz.fuzzer.findings.prove import Proof, prove
 from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
 from gradfuzz.fuzzer.sweep.memo import Memo, Result, Work
-from gradfuzz.fuzzer.sweep.shrink_queues import Queue, ShrinkQueues
+from gradfuzz.fuzzer.sweep.shrink_queues import Queue, ShrinkQueues, bucket_of
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
+from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
@@ -47,6 +49,9 @@ from gradfuzz.strategies import FAMILIES
 _BATCH = 16
 """Programs in a batch: enough for oracles that answer many at once, few enough for steady progress."""
 
+_BATCH_OF_SLOW = 4
+"""The same where a slow way is asked about every program."""
+
 _FIRST = 4
 """Programs in the first batch, which waits for the libraries to load. The second has the rest of `_BATCH`."""
 
@@ -55,6 +60,9 @@ _HEARTBEAT = 1.0
 
 _TRIES = 2
 """How often work is handed out again after a worker process died: other work may have caused it."""
+
+_GRACE = 3.0
+"""Seconds after the time limit until what is under way is given up."""
 
 _CHEAP = ("engine", "mutant")
 """Libraries that are asked without worker processes."""
@@ -71,7 +79,7 @@ class SweepConfig:
     max_examples: int = 96
     """Programs per family; every target is asked about each."""
     max_time: float | None = None
-    """Seconds after which no new batch begins."""
+    """Seconds after which no new batch begins. What still runs a little later is given up."""
     precisions: tuple[Precision, ...] = ("float64", "float32")
     orders: tuple[int, ...] = (1, 2, 3)
     checks: tuple[str, ...] = CHECKS
@@ -89,10 +97,11 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     after Ctrl-C, with the findings until then. Raises `UsageError`, `UnknownTargetError` and
     `MissingExtraError` before the first event.
     """
+    started = time.monotonic()
     oracles = _oracles(config)
     for oracle in oracles:
         oracle.close()  # workers open their own
-    return _Sweep(config, oracles, memo).events()
+    return _Sweep(config, oracles, memo, started).events()
 
 
 def _oracles(config: SweepConfig) -> list[Oracle]:
@@ -166,17 +175,23 @@ class _Interrupts:
 
 
 class _Sweep:
-    def __init__(self, config: SweepConfig, oracles: list[Oracle], memo: Memo | None) -> None:
+    def __init__(
+        self, config: SweepConfig, oracles: list[Oracle], memo: Memo | None, started: float | None = None
+    ) -> None:
         self._config = config
         self._memo = memo
         self._oracles = [(o.name, o.version) for o in oracles]
         self._totals = Totals(self._oracles, config.families)
-        self._shrink_queues = ShrinkQueues({o.name for o in oracles if is_slow(o)})
+        slow = {o.name for o in oracles if is_slow(o)}
+        self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else _BATCH
+        self._shrink_queues = ShrinkQueues(slow)
+        self._met: set[tuple[str, str, Class]] = set()
         self._environment = environment(datetime.datetime.now(datetime.UTC))
-        self._started = time.monotonic()
+        self._started = time.monotonic() if started is None else started
         self._beat = self._started
         self._latest = ""
         self._cut_short = False
+        self._given_up = False
         self._interrupts = _Interrupts()
         self._workers = self._begin()
         self._tries: Counter[tuple[object, ...]] = Counter()
@@ -199,7 +214,7 @@ class _Sweep:
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                self._workers.close(at_once=not ended)
+                self._workers.close(at_once=not ended or self._given_up)
             yield self._finished(interrupted)
 
     def _begin(self) -> Workers:
@@ -221,7 +236,9 @@ class _Sweep:
         for family in config.families:
             first = 0
             for number in itertools.count():
-                count = min((_FIRST, _BATCH - _FIRST, _BATCH)[min(number, 2)], config.max_examples - first)
+                second = self._batch - _FIRST or self._batch
+                size = (_FIRST, second, self._batch)[min(number, 2)]
+                count = min(size, config.max_examples - first)
                 if count <= 0:
                     break
                 yield WorkItem(number, first, count, family, config.seed, oracles, *asked)
@@ -237,7 +254,7 @@ class _Sweep:
         self._latest = to_text(drawn(next(self._items()))[-1].program)
         yield self._progress("drawing programs" if size == 1 else f"starting {size} worker processes")
         while True:
-            while not exhausted and len(batches) < at_once:
+            while not exhausted and len(batches) < (size + 1 if proofs else at_once):
                 item = None if self._late() else next(items, None)
                 exhausted = item is None
                 if item is not None:
@@ -251,6 +268,10 @@ class _Sweep:
             self._totals.count(queues.skipped)
             queues.skipped.clear()
             if not batches and not proofs:
+                return
+            if self._late(_GRACE):
+                self._given_up = True
+                self._totals.count([raw for raw, _ in proofs.values()])
                 return
             busy: list[Future[Any]] = [future for _, future in proofs.values()]
             busy += [future for _, future in batches]
@@ -290,6 +311,10 @@ class _Sweep:
                 self._shrink_queues.add(raw)
             first = item.first + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
+            for raw in batch.raws:
+                if (bucket := bucket_of(raw)) not in self._met:
+                    self._met.add(bucket)
+                    yield self._progress(f"shrinking it, program {raw.index + 1}", met=_in_words(raw))
         for queue in [q for q, (_, future) in self._proofs.items() if future.done()]:
             proof = self._proofs[queue][1].result()
             raw, _ = self._proofs.pop(queue)
@@ -334,8 +359,9 @@ class _Sweep:
         self._tries[work] += 1
         return self._tries[work] <= _TRIES
 
-    def _late(self) -> bool:
-        late = self._config.max_time is not None and time.monotonic() - self._started >= self._config.max_time
+    def _late(self, grace: float = 0.0) -> bool:
+        most = self._config.max_time
+        late = most is not None and time.monotonic() - self._started >= most + grace
         self._cut_short = self._cut_short or late
         return late
 
@@ -347,11 +373,11 @@ class _Sweep:
 
     # Events
 
-    def _progress(self, doing: str) -> Progress:
+    def _progress(self, doing: str, met: str = "") -> Progress:
         self._beat = time.monotonic()
         totals, seconds = self._totals, self._beat - self._started
         summaries = totals.summaries()
-        return Progress(seconds, totals.programs, totals.checks, doing, self._latest, summaries)
+        return Progress(seconds, totals.programs, totals.checks, doing, self._latest, summaries, met)
 
     def _finished(self, interrupted: bool) -> SweepFinished:
         totals = self._totals
@@ -372,6 +398,19 @@ class _Sweep:
             conventions=totals.conventions,
             environment=self._environment,
         )
+
+
+def _in_words(raw: Raw) -> str:
+    """The disagreement before it is shrunk."""
+    case = raw.case
+    name = case.kind.value if case.kind is not None else case.verdict.value
+    numbers = ""
+    if case.worst is not None and case.expected is not None and case.got is not None:
+        entry, index = case.worst
+        place = f"{entry}{list(index)}" if index else entry
+        numbers = f" by {place}: expected {case.expected:.6g}, got {case.got:.6g}"
+    check = check_name(case.question.modes)
+    return f"{name} in {case.oracle}, {check} {case.question.precision}{numbers or f': {case.message}'}"
 
 
 def rerun_command(config: SweepConfig) -> str:

@@ -24,10 +24,13 @@ _REPEATS, _SLOW_REPEATS = 2, 1
 """A bucket closes after this many in a row that bring nothing new."""
 
 _AT_MOST, _SLOW_AT_MOST = 24, 3
-"""This many disagreements are shrunk for one queue ..."""
+"""When this many disagreements have been shrunk for one queue, only the first of each bucket follow ..."""
 
 _OF_MUTANTS = 4
-"""... and this many for a mutant, which has one bug by construction."""
+"""... after this many none for a mutant, which has one bug by construction ..."""
+
+_FIRSTS = 48
+"""... and after this many none at all."""
 
 _DROPPED = 4
 """After this many false alarms in a bucket, its other disagreements are only counted."""
@@ -48,6 +51,7 @@ class ShrinkQueues:
         self._repeats: Counter[Bucket] = Counter()
         self._dropped: Counter[Bucket] = Counter()
         self._taken: Counter[Queue] = Counter()
+        self._begun: set[Bucket] = set()
         self._known: dict[Queue, dict[str, Precedence]] = {}
         self._waiting: set[Queue] = set()
         self.skipped: list[Raw] = []
@@ -80,10 +84,13 @@ class ShrinkQueues:
         base, slow = queue
         most = _OF_MUTANTS if TargetName.of(base).library == "mutant" else _SLOW_AT_MOST if slow else _AT_MOST
         repeats = _SLOW_REPEATS if slow else _REPEATS
-        while waiting and self._taken[queue] < most:
+        last = most if TargetName.of(base).library == "mutant" else _FIRSTS
+        while waiting and self._taken[queue] < last:
             raw = waiting.popleft()
-            bucket = _bucket(raw)
-            if self._repeats[bucket] < repeats and self._dropped[bucket] < _DROPPED:
+            bucket = bucket_of(raw)
+            wanted = self._repeats[bucket] < repeats and self._dropped[bucket] < _DROPPED
+            if wanted and (self._taken[queue] < most or bucket not in self._begun):
+                self._begun.add(bucket)
                 return raw
             self.skipped.append(raw)
         self.skipped += waiting
@@ -98,7 +105,7 @@ class ShrinkQueues:
 
     def settled(self, raw: Raw, proof: Proof) -> None:
         """Enters the proof of a queue's last disagreement."""
-        queue, bucket = self.queue(raw.case.oracle), _bucket(raw)
+        queue, bucket = self.queue(raw.case.oracle), bucket_of(raw)
         self._waiting.discard(queue)
         if proof.finding is None:
             self._dropped[bucket] += 1
@@ -118,7 +125,7 @@ class ShrinkQueues:
                     self._repeats[way, check, kind] += 1
 
 
-def _bucket(raw: Raw) -> Bucket:
+def bucket_of(raw: Raw) -> Bucket:
     kind, modes = raw.case.kind, raw.case.question.modes
     assert kind is not None, "a disagreement has a class"
     check = modes[0] if len(modes) == 1 else "value" if not modes else "higher order"

@@ -80,6 +80,8 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
                 self._shown.append(program)
                 self._line(f"{event.seconds:4.0f} s  a program it drew:")
                 self._block(program)
+            if event.met:
+                self._line(f"{event.seconds:4.0f} s  met {event.met}; to be shrunk")
             news = event.programs, event.checks, event.doing
             if event.seconds >= self._last + (_PAUSE if news != self._said else _SILENCE):
                 self._last, self._said = event.seconds, news
@@ -100,6 +102,7 @@ class Live:
         self._live = RichLive(console=console, refresh_per_second=4, transient=True)
         self._progress: Progress | None = None
         self._program = ""
+        self._met = ""
         self._findings: dict[str, Finding] = {}
 
     def __enter__(self) -> Self:
@@ -118,6 +121,7 @@ class Live:
         elif isinstance(event, Progress):
             self._progress = event
             self._program = event.latest_program or self._program
+            self._met = event.met or self._met
         elif isinstance(event, FindingFound):
             self._findings[event.finding.id] = event.finding
         if isinstance(event, SweepFinished):
@@ -133,6 +137,8 @@ class Live:
             parts.append(Text(_progress(progress, len(self._findings)), overflow="fold"))
             if self._program:
                 parts += [Text("latest program", style="dim"), program(self._program)]
+        if self._met and not self._findings:
+            parts.append(Text(f"met {self._met}; to be shrunk", overflow="fold"))
         found = sorted(self._findings.values(), key=lambda f: f.kind.severity)
         parts += [Text(words.one_line(f), overflow="fold") for f in found[:_SHOWN]]
         if len(found) > _SHOWN:
