@@ -245,28 +245,27 @@ class _Sweep:
                 first += count
 
     def _work(self) -> Iterator[Event]:
-        """Runs at most two batches per worker and one proof per shrink queue; takes results in order."""
+        """Keeps every worker busy, with proofs before batches and one proof per shrink queue; takes results
+        in order. Nothing waits in front of a worker, so that a proof begins as soon as one is free.
+        """
         items = self._items()
         batches, proofs, queues, size = self._batches, self._proofs, self._shrink_queues, self._workers.size
-        at_once = 2 * size if size > 1 else 1
         exhausted = False
         # Drawn here too, so that there is a program to show while the workers start.
         self._latest = to_text(drawn(next(self._items()))[-1].program)
         yield self._progress("drawing programs" if size == 1 else f"starting {size} worker processes")
         while True:
-            while not exhausted and len(batches) < (size + 1 if proofs else at_once):
-                item = None if self._late() else next(items, None)
-                exhausted = item is None
-                if item is not None:
-                    batches.append((item, self._give(run_batch, item)))
             if self._late():
                 queues.close()
-                while batches and batches[-1][1].cancel():
-                    batches.pop()
             for _, raw in queues.ready():
                 self._prove(raw)
             self._totals.count(queues.skipped)
             queues.skipped.clear()
+            while not exhausted and self._running() < size and len(batches) < 2 * size:
+                item = None if self._late() else next(items, None)
+                exhausted = item is None
+                if item is not None:
+                    batches.append((item, self._give(run_batch, item)))
             if not batches and not proofs:
                 return
             if self._late(_GRACE):
@@ -281,6 +280,11 @@ class _Sweep:
                 yield from self._taken()
             except BrokenProcessPool:
                 yield self._restarted()
+
+    def _running(self) -> int:
+        futures: list[Future[Any]] = [future for _, future in self._batches]
+        futures += [future for _, future in self._proofs.values()]
+        return sum(not future.done() for future in futures)
 
     def _prove(self, raw: Raw) -> None:
         """Hands out the proof of a disagreement that is its queue's turn."""
