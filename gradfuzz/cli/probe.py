@@ -23,11 +23,18 @@ from gradfuzz.cli.shell import click
     metavar="N",
     help="Print the script of the wrong cell number N, and nothing else.",
 )
+@click.option("--max-time", type=float, metavar="SECONDS", help="Ask nothing new after this many seconds.")
 @ON_DEVICE
 @LIMITS
 @FORMAT
 def probe(
-    target: str, suite: str, op: str | None, folder: Path | None, number: int | None, form: str
+    target: str,
+    suite: str,
+    op: str | None,
+    folder: Path | None,
+    number: int | None,
+    max_time: float | None,
+    form: str,
 ) -> None:
     """Ask TARGET about a fixed grid of canonical cases, and print a report card.
 
@@ -45,7 +52,11 @@ def probe(
         scripts.check_folder(folder)
     ways = registry.resolve(target, together=True, supervised=True)
     ops = None if op is None else names_in(op)
-    report = report_card(target, ways, suite, lambda doing: click.echo(doing, err=True), ops=ops)
+
+    def tell(doing: str) -> None:
+        click.echo(doing, err=True)
+
+    report = report_card(target, ways, suite, tell, ops=ops, max_time=max_time)
     if folder is not None and scripts.write_probe_scripts(report, folder):
         click.echo(f"Scripts of the numbered cells are in {folder}.", err=True)
     if number is not None:

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Programs per target and family.",
 )
-@click.option("--max-time", type=float, metavar="SECONDS", help="Start nothing new after this many seconds.")
+@click.option(
+    "--max-time", type=float, metavar="SECONDS", help="End, with a report, after this many seconds."
+)
 @SEED
 @JOBS
 @ON_DEVICE

@@ -225,7 +225,7 @@ def _measured(
     """The measurement, and the exception of the function or its derivative, if any."""
     if order < 1:
         raise UsageError(f"order={order}: the order of a derivative is 1 or more")
-    asked_modes = _modes(modes)
+    _modes(modes)  # says what is wrong with them
     subject = subject_of(f, args, wrt, grad, framework)
     given = reference_of(f) if reference is None else reference
     if given is not None and not isinstance(given, Exact):
@@ -233,6 +233,21 @@ def _measured(
     exact = None
     if given is not None and given.function is not None:
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
+    try:
+        return _found(subject, exact, given, order, modes, entries)
+    finally:
+        subject.framework.tidy()
+
+
+def _found(
+    subject: Subject,
+    exact: Subject | None,
+    given: Exact | None,
+    order: int,
+    modes: Sequence[Mode] | Mode | None,
+    entries: bool,
+) -> tuple[Measured, Exception | None]:
+    asked_modes = _modes(modes)
     blank = Measured(Verdict.INCONCLUSIVE, subject.label, subject.framework.name, subject.precision)
     try:
         inquiry = Inquiry(subject, exact, given, entries=entries)

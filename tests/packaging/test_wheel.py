@@ -69,6 +69,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert "gradfuzz/py.typed" in names
 
 
+@pytest.mark.slow
 def test_the_console_script_works_outside_the_repository(fresh: Path, tmp_path: Path) -> None:
     from gradfuzz import __version__
 
@@ -78,6 +79,7 @@ def test_the_console_script_works_outside_the_repository(fresh: Path, tmp_path: 
         assert command in text
 
 
+@pytest.mark.slow
 def test_a_check_works_without_the_extras(fresh: Path, tmp_path: Path) -> None:
     text = run(
         fresh / "gradfuzz",

@@ -26,6 +26,7 @@ BEYOND = {
 CASES = 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", HALF)
 @pytest.mark.parametrize("family", ["loops", "tensor"])
 def test_goals_are_reached_and_points_are_in_range(family: str, precision: Any) -> None:

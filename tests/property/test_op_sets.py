@@ -46,6 +46,7 @@ def ops_in(drawn: Program | Block | Expr) -> set[str]:
     return {node.op for node in walk(drawn) if isinstance(node, Call)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ops", SETS, ids="-".join)
 def test_only_these_ops_occur(ops: tuple[str, ...], seed: int) -> None:
     drawn = draw_many(loops(ops=ops), 200, seed)

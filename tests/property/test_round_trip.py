@@ -411,6 +411,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(programs(), st.data())
 def test_damaged_json_is_a_program_or_an_error_of_ours(program: Program, data: st.DataObject) -> None:

@@ -79,6 +79,7 @@ def test_programs_typecheck_and_are_their_own_text_and_json(drawn: list[Program]
         assert from_json(to_json(program)) == program
 
 
+@pytest.mark.slow
 def test_programs_have_a_loop_and_a_float_input_and_read_every_input(drawn: list[Program]) -> None:
     for program in drawn:
         assert any(isinstance(n, (For, While, Repeat)) for n in walk(program))

@@ -72,6 +72,7 @@ def check_small(finding: Finding) -> None:
     assert operations(finding.program) <= 8, str(finding.program)
 
 
+@pytest.mark.slow
 def test_found_and_shrunk() -> None:
     check_small(first_finding("conjugate-forgotten", 0))
 
@@ -89,6 +90,7 @@ def test_no_false_alarm_about_the_engine() -> None:
     assert last.complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [0, 2])
 def test_the_engine_is_right_in_the_suite(column: int) -> None:
     """Every row, one matrix and a stack of them, by reverse mode; the others are printed by `gradfuzz probe

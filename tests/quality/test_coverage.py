@@ -51,6 +51,7 @@ def counts() -> dict[str, int]:
     return coverage_counts(draw_many(cases(), DRAWS, 0))
 
 
+@pytest.mark.slow
 def test_every_goal_is_reached(counts: dict[str, int]) -> None:
     print()
     print(coverage_table(counts, total=DRAWS))

@@ -39,6 +39,7 @@ def suite(project: str, *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", ENTRIES)
 def test_the_right_version_passes(project: str) -> None:
     code, output = suite(project)
@@ -48,6 +49,7 @@ def test_the_right_version_passes(project: str) -> None:
     assert int(passed[1]) >= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", ENTRIES)
 def test_the_mistake_fails_every_test_and_each_names_the_entry(project: str) -> None:
     code, output = suite(project, "--mistake")

@@ -153,6 +153,7 @@ def judged(cases: int, jobs: int, seconds: float = SECONDS) -> None:
     assert cases < 1000 or growth < 32.0  # a few buffers of the size of a flood come and go
 
 
+@pytest.mark.slow
 def test_two_hundred_cases() -> None:
     judged(200, jobs=4)
 

@@ -151,6 +151,7 @@ def check_small(name: str, finding: Finding) -> None:
         assert all(n <= side for n in sizes[-2:]), str(finding.program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cholesky-eye", "eigh-diagonal"])
 def test_found_and_shrunk(name: str) -> None:
     check_small(name, first_finding(name, 0))

@@ -180,6 +180,7 @@ def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_three_kills(tmp_path: Path, seed: int) -> None:
     kills(tmp_path, 3, random.Random(seed))

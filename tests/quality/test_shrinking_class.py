@@ -149,6 +149,7 @@ def class_of(point: FindingPoint) -> Class | None:
     return classify_entry(point.entry_expected, point.entry_got, allowed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_the_class_stays(name: str, seed: int) -> None:
     for raw in met(name, seed, most=2, orders=(1,)):

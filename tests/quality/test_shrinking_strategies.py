@@ -38,6 +38,7 @@ def any_loop(test: Callable[[LoopFacts], object]) -> Callable[[Program], bool]:
     return lambda program: any(test(loop) for loop in Facts(program).loops)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "most_loops", "most_trips", "most_ops"),
     [
@@ -103,6 +104,7 @@ def test_points_shrink_to_one_half() -> None:
     assert negative["x"] == -0.5
 
 
+@pytest.mark.slow
 def test_cases_shrink_to_one_point_in_reverse_mode() -> None:
     case = find(
         cases(programs=loops(max_loops=1, arrays=False)),

@@ -67,6 +67,7 @@ def check_proved(finding: Finding) -> None:
     assert finding.script
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mutant", "seed"), list(itertools.product(MUTANTS, FEW_SEEDS)))
 def test_found_and_shrunk(mutant: str, seed: int) -> None:
     finding, programs = first_finding(mutant, seed)
@@ -90,6 +91,7 @@ def check_rarer(mutant: str, seed: int) -> None:
     check_proved(finding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", ["early-exit", "nested-twice"])
 def test_a_rarer_one_is_found_and_shrunk(mutant: str) -> None:
     check_rarer(mutant, 0)
@@ -101,12 +103,14 @@ def test_a_rarer_one_is_found_and_shrunk_for_more_seeds(mutant: str, seed: int) 
     check_rarer(mutant, seed)
 
 
+@pytest.mark.slow
 def test_a_body_first_bug_stays_body_first_and_the_note_says_so() -> None:
     finding, _ = first_finding("swift-78264", 0)
     assert [type(loop) for loop in loops(finding.program)] == [Repeat]
     assert "wrong: repeat loop; right: for loop, while loop" in finding.note
 
 
+@pytest.mark.slow
 def test_a_reverse_mode_bug_is_right_in_forward_mode() -> None:
     finding, _ = first_finding("nx-1747", 0)
     assert "wrong: vjp; right: jvp" in finding.note

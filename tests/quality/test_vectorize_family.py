@@ -50,6 +50,7 @@ def check_small(finding: Finding, most: int = 4) -> None:
     assert "points = [Point(" in finding.script
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_bug_of_batching_is_found_and_shrunk(mutant: str, seed: int) -> None:
     finding, programs = first_finding(mutant, seed)
@@ -91,6 +92,7 @@ def test_the_engine_is_right(seed: int) -> None:
         assert not summary.disagree + summary.crashed + summary.unsupported
 
 
+@pytest.mark.slow
 def test_the_grid_of_the_engine_has_no_wrong_cell() -> None:
     """The loops and a few ops; the whole is `gradfuzz probe engine --suite vectorize`."""
     for row in GRIDS["vectorize"].rows():

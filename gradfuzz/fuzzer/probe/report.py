@@ -5,6 +5,8 @@ A label says what was found at this row, never more. `rows.py` makes the labels.
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -30,15 +32,24 @@ def probe(
     progress: Callable[[str], None] | None = None,
     *,
     ops: Sequence[str] | None = None,
+    max_time: float | None = None,
 ) -> ProbeReport:
     """The report card of `target`, whose entry points are `oracles`, over the cases of `suite`.
 
     `progress` is called with what is being done. `ops` restricts a grid to rows about these ops (None: all).
-    Raises `UsageError` for an unknown suite or op.
+    After `max_time` seconds nothing more is asked, and the report has what was answered. Raises `UsageError`
+    for an unknown suite or op, or a time that is not above 0.
     """
+    if max_time is not None and not max_time > 0:
+        raise UsageError(f"max_time is {max_time}; give a time in seconds above 0")
+    end = math.inf if max_time is None else time.monotonic() + max_time
+
+    def late() -> bool:
+        return time.monotonic() >= end
+
     progress = progress or (lambda _: None)
     if suite in GRIDS:
-        return status(target, oracles, suite, progress, ops)
+        return status(target, oracles, suite, progress, ops, late)
     if suite not in SUITES:
         raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join([*SUITES, *GRIDS])}")
     if ops is not None:
@@ -47,15 +58,18 @@ def probe(
     oracles = [oracle for oracle in oracles if not oracle.traits.batched] or oracles
     tables = SUITES[suite]()
     asked = groups([case for table in tables for case in table.cases])
-    found = {oracle.name: rows(asked, oracle, progress) for oracle in oracles}
+    found = {oracle.name: rows(asked, oracle, progress, late) for oracle in oracles}
     told: dict[str, list[LabelledRow]] = {}
     for table in tables:
-        told[table.title] = [found[oracle.name][id(case)] for case in table.cases for oracle in oracles]
+        pairs = [(oracle.name, id(case)) for case in table.cases for oracle in oracles]
+        told[table.title] = [found[name][case] for name, case in pairs if case in found[name]]
+    missing = sum(len(table.cases) for table in tables) * len(oracles) - sum(map(len, told.values()))
+    cut = (f"The time was up: {missing} rows were not asked.",) if missing else ()
     reports = tuple(_table(table, told[table.title], len(oracles)) for table in tables)
     everything = [row for same in told.values() for row in same]
     forms = [sentence for table in tables if table.by_form for sentence in _form_sentences(told[table.title])]
     version = oracles[0].version if oracles else ""
-    summary = (f"In all: {_counted(everything)}.", *forms)
+    summary = (f"In all: {_counted(everything)}.", *cut, *forms)
     rerun = f"gradfuzz probe {target} --suite {suite}"
     return ProbeReport(target, version, suite, reports, summary, rerun=rerun)
 

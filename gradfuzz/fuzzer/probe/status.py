@@ -45,12 +45,14 @@ def status(
     oracles: Sequence[Oracle],
     suite: str,
     progress: Callable[[str], None],
-    ops: Sequence[str] | None = None,
+    ops: Sequence[str] | None,
+    late: Callable[[], bool],
 ) -> ProbeReport:
     """The table of `target`, whose entry points are `oracles`, on all rows of `suite` or only those of `ops`.
 
     Entry points share a line where none contradicts another. Those that answer all points of a question in
-    one call are asked in the columns made for them; where a target has no others, in all columns.
+    one call are asked in the columns made for them; where a target has no others, in all columns. Rows that
+    come when it is `late` are not asked, which a note says.
     """
     grid = GRIDS[suite]
     asked = {oracle: columns for oracle in oracles if (columns := asked_columns(oracle, oracles, grid))}
@@ -61,7 +63,11 @@ def status(
     heads = ("op", "use", *(["way"] if len(asked) > 1 else []))
     told = _Told()
     lines: list[tuple[Value, ...]] = []
+    asked_rows = 0
     for number, row in enumerate(rows):
+        if late():
+            break
+        asked_rows += 1
         progress(f"{target}: {row.op} ({number + 1} of {len(rows)})")
         answered = {oracle.name: _answered(oracle, row, grid, columns) for oracle, columns in asked.items()}
         told.add(row, grid, answered)
@@ -70,7 +76,9 @@ def status(
             way = ["all" if len(names) == len(able) > 1 else ", ".join(names)] if len(asked) > 1 else []
             label = min((w for w in words if w), key=_ORDER.index, default="unsupported")
             lines.append((row.op, row.use, *way, *words, _LABELS[label].value))
-    notes = (f"Tried: {grid.tried}", *_left_out(oracles, asked), *told.notes())
+    cut = [f"The time was up: {len(rows) - asked_rows} of {len(rows)} rows were not asked."]
+    cut = cut if asked_rows < len(rows) else []
+    notes = (f"Tried: {grid.tried}", *cut, *_left_out(oracles, asked), *told.notes())
     table = ProbeTable("Status", (*heads, *grid.columns, "label"), tuple(lines), notes, len(heads))
     rerun = f"gradfuzz probe {target} --suite {suite}" + (f" --op {','.join(ops)}" if ops else "")
     summary, shown = tuple(told.summary()), tuple(told.shown)

@@ -85,13 +85,24 @@ def groups(
     return result
 
 
+def _never() -> bool:
+    return False
+
+
 def rows(
-    groups: Sequence[CaseGroup], oracle: Oracle, progress: Callable[[str], None], *, around: bool = True
+    groups: Sequence[CaseGroup],
+    oracle: Oracle,
+    progress: Callable[[str], None],
+    late: Callable[[], bool] = _never,
+    *,
+    around: bool = True,
 ) -> dict[int, LabelledRow]:
-    """The rows of one oracle, by the id of their canonical case; `around` also looks for coincidences."""
-    judged = _judged(oracle, [(group.here, group.exact) for group in groups], progress)
+    """The rows of one oracle, by the id of their canonical case; `around` also looks for coincidences. Once
+    it is `late` nothing more is asked, and the rows are those that were answered.
+    """
+    judged = _judged(oracle, [(group.here, group.exact) for group in groups], progress, late)
     result = {}
-    for group, found in zip(groups, judged, strict=True):
+    for group, found in zip(groups, judged, strict=False):
         for case in group.cases:
             here = found[group.here_at[_key(case.inputs)]]
             result[id(case)] = _row(case, here, _truths_around(group, case))
@@ -100,8 +111,8 @@ def rows(
     agreeing = {key for key, row in result.items() if row.label in (Label.AGREES, Label.VACUOUS)}
     doubtful = [group for group in groups if any(id(case) in agreeing for case in group.cases)]
     progress(f"{oracle.name}: the points around those that agree")
-    judged = _judged(oracle, [(group.around, group.exact) for group in doubtful], progress)
-    for group, found in zip(doubtful, judged, strict=True):
+    judged = _judged(oracle, [(group.around, group.exact) for group in doubtful], progress, late)
+    for group, found in zip(doubtful, judged, strict=False):
         for case in group.cases:
             near = (entry_label(found[group.around_at[_key(at)]], case.entry) for at in _around(case))
             if id(case) in agreeing and Label.DIFFERS in near:
@@ -110,15 +121,20 @@ def rows(
 
 
 def _judged(
-    oracle: Oracle, questions: Sequence[tuple[Question, bool]], progress: Callable[[str], None]
+    oracle: Oracle,
+    questions: Sequence[tuple[Question, bool]],
+    progress: Callable[[str], None],
+    late: Callable[[], bool],
 ) -> list[list[CheckResult]]:
-    """The verdicts on each question, one per point; many questions are asked at once.
+    """The verdicts on each question, one per point, until it is `late`; many questions are asked at once.
 
     With each is whether it is asked as it is, or in the first modes that the oracle supports.
     """
     judged = []
     asked = [question if exact else first_supported(oracle, question) for question, exact in questions]
     for start in range(0, len(asked), _AT_ONCE):
+        if late():
+            break
         batch = asked[start : start + _AT_ONCE]
         progress(f"{oracle.name}: programs {start + 1}-{start + len(batch)} of {len(asked)}")
         refusals = [oracle.supports(question) for question in batch]

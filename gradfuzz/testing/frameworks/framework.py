@@ -39,6 +39,10 @@ class Framework(abc.ABC):
         """The leaves of an argument or a result."""
         return list(leaves_of(value, path)), lambda leaves: with_leaves(value, iter(leaves))
 
+    def tidy(self) -> None:
+        """Called after a check: gives back what the library keeps of functions that will not come again."""
+        return
+
     def prepared(self, call: Call) -> Call:
         """`call` prepared for hundreds of evaluations."""
         return call

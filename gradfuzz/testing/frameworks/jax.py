@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
+import os
+import pathlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +23,43 @@ from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
 _NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
 
 
+_KEPT = 100.0
+"""JAX keeps each operation that it has compiled. When the process has grown by so many MiB, it may forget."""
+
+_CHECKS = 16
+"""After so many checks, where nobody says how large the process is."""
+
+
+class _Growth:
+    """How much larger the process is than when JAX kept nothing."""
+
+    def __init__(self) -> None:
+        self._checks = 0
+        self._least = 0.0
+
+    def begin(self) -> None:
+        self._checks, self._least = 0, _resident()
+
+    def is_much(self) -> bool:
+        """Called after each check."""
+        self._checks += 1
+        size = _resident()
+        self._least = min(size, self._least) or size
+        return size > self._least + _KEPT if size else self._checks >= _CHECKS
+
+
+def _resident() -> float:
+    """The memory of this process in MiB; 0 where the system does not say."""
+    try:
+        text = pathlib.Path("/proc/self/statm").read_text(encoding="ascii")
+    except OSError:
+        return 0.0
+    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+_GROWTH = _Growth()
+
+
 class JaxFunctions(Framework):
     """JAX with its own pytrees."""
 
@@ -32,6 +73,16 @@ class JaxFunctions(Framework):
         leaves, form = jax.tree_util.tree_flatten_with_path(value)
         named = [(path + jax.tree_util.keystr(keys), leaf) for keys, leaf in leaves]
         return named, lambda new: jax.tree_util.tree_unflatten(form, new)
+
+    def tidy(self) -> None:
+        """A test suite checks hundreds of functions, and their compiled operations would take gigabytes."""
+        if _GROWTH.is_much():
+            jax.clear_caches()
+            gc.collect()
+            give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps what is free otherwise
+            if give_back is not None:
+                give_back(0)
+            _GROWTH.begin()
 
     def prepared(self, call: Call) -> Call:
         """Compiled once if possible: otherwise each call compiles a loop again."""

@@ -164,6 +164,7 @@ def test_a_wrong_gradient_fails_its_test_and_says_how(session: pytest.Pytester) 
     assert properties[wrong, "gradfuzz_rerun"] == "gradfuzz probe mutant:nx-1747 --suite loops"
 
 
+@pytest.mark.slow
 def test_workers_find_the_same_and_a_baseline_accepts_it(session: pytest.Pytester) -> None:
     session.makepyfile(test_suites=SUITES)
     result = run(session, "-n", "2", "--gradfuzz-baseline=known.json", "--gradfuzz-accept=reported as #7")

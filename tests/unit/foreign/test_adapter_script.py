@@ -59,6 +59,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("fwd", "rev"), ()])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_script_asks_what_was_asked(name: str, modes: tuple, tmp_path: Path) -> None:
@@ -215,6 +216,7 @@ LOOKED_UP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOOKED_UP)
 def test_functions_that_were_looked_up_are_called_by_their_paths(name: str, tmp_path: Path) -> None:
     pytest.importorskip("autograd")
@@ -229,6 +231,7 @@ def looked_up(name: str) -> Question:
     return plain_question(parse(LOOKED_UP[name]), [point], "float64", ("x", "y"), ("rev",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOOKED_UP)
 def test_a_wrong_function_is_shown(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The arguments of atan2 are exchanged; the other functions are found in a namespace where they are the

@@ -353,6 +353,7 @@ def offline(here: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return here
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not installers._pip_is_here(), reason="pip is not installed beside gradfuzz")
 def test_pip_installs_what_uv_cannot(offline: Path) -> None:
     made, _ = managed.install("toygrad==1.0")

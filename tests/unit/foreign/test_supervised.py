@@ -50,6 +50,7 @@ def written(answers: list[Answer]) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["jax", "torch"])
 @pytest.mark.parametrize("family", ["loops", "linalg"])
 def test_who_can_answer_is_known_beforehand(library: str, family: str, seed: int) -> None:
@@ -107,6 +108,7 @@ def test_an_entry_point_is_asked_about_alone_where_the_adapter_knows_the_word() 
     assert [r.ways for r in sent if isinstance(r, protocol.Supports)] == [["eager"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["torch:eager", "torch:while_loop", "jax:scan:nojit", "jax:vmap:nojit"])
 def test_many_questions_have_the_answers_that_they_have_in_process(name: str, seed: int) -> None:
     library = name.partition(":")[0]
@@ -144,6 +146,7 @@ def test_in_process_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatc
     assert not any(isinstance(way, ForeignOracle) for way in resolve("torch", supervised=True))
 
 
+@pytest.mark.slow
 def test_a_process_that_has_grown_is_replaced(seed: int) -> None:
     pytest.importorskip("torch")
     (way,) = [way for way in resolve("torch", supervised=True) if way.name == "torch:eager"]

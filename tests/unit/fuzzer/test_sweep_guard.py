@@ -72,6 +72,7 @@ def test_a_script_without_a_guard_is_told_so(text: str, tmp_path: Path) -> None:
     assert "the script starts worker processes again; put" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_script_with_one_sweeps(jobs: int, tmp_path: Path) -> None:
     code, out, err = said(f"{SWEEP.format(jobs=jobs)}\n{GUARDED}", tmp_path)

@@ -51,6 +51,7 @@ class Loads(HTMLParser):
         self.addresses += re.findall(r"url\(\s*[\"']?([^\"')]*)", given.get("style", ""))
 
 
+@pytest.mark.slow
 def test_the_pages_load_nothing_from_elsewhere(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 20
@@ -83,6 +84,7 @@ def test_an_address_here_is_none(address: str) -> None:
     assert not ELSEWHERE.match(address)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_public_name_is_in_the_reference(site: Path, room: str) -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("*.html"))

@@ -180,6 +180,7 @@ def test_a_product_of_each_row(way: str, modes: tuple[Mode, ...]) -> None:
 # Jacobians --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev")])
 @pytest.mark.parametrize(
     "way",
@@ -203,6 +204,7 @@ def test_whole_jacobians(way: str, modes: tuple[Mode, ...]) -> None:
 # Reproducers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", LIBRARIES)
 def test_a_reproducer_makes_the_vectorized_call(way: str, tmp_path: Path) -> None:
     """Right answers: the script exits with 0, and knows nothing of gradfuzz."""

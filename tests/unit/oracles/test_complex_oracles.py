@@ -67,6 +67,7 @@ def _first(
 # Who answers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("oracle", "precision", "modes"),
     [
@@ -161,6 +162,7 @@ def test_the_modulus_at_0_is_one_kink() -> None:
 # Scripts ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ["torch:eager", "jax:scan"])
 def test_scripts_of_complex_programs_stand_alone(oracle: str, tmp_path: Path) -> None:
     library = importlib.import_module(f"gradfuzz.oracles.{oracle.partition(':')[0]}.ways")

@@ -247,6 +247,7 @@ def test_torchs_ways_agree(expression: str, seed: int) -> None:
         assert_same_gradient(gradient_by("torch:func", question), gradient_by("torch:eager", question))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", [pytest.param(e, marks=slow if e in COSTLY else ()) for e in FIRST])
 def test_jax_agrees_with_torch_on_a_batch(expression: str, seed: int) -> None:
     question = question_of(program_of(expression, batch=(2,)), seed)
@@ -402,6 +403,7 @@ def exit_code(source: str) -> Any:
     return exited.value.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "batch", "expressions"),
     [

@@ -132,6 +132,7 @@ def run(text: str, path: Path) -> tuple[Any, str]:
     return end.value.code, printed.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("system", PYTHON)
 @CASES

@@ -69,6 +69,7 @@ def test_what_is_not_asked() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BACKENDS)
 @pytest.mark.parametrize(("expected", "code"), [(truth(1.4, 3), 0), (1.0, 1)])
 def test_a_script_compiles_what_was_compiled(name: str, expected: float, code: int, tmp_path: Path) -> None:

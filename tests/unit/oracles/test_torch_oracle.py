@@ -323,6 +323,7 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         ways()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_left_changed(way: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Filters, loggers, and what the process prints; the program is one that torch's tracer logs errors
@@ -376,6 +377,7 @@ REPRODUCERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "program", "modes", "precision"),
     REPRODUCERS,

@@ -139,6 +139,7 @@ def test_derivatives_of_the_engine(name: str, precision: Precision, modes: tuple
     assert_right(EngineOracle(), asked(LOOPS[name], precision, modes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["jax", "torch"])
 @pytest.mark.parametrize("precision", HALF)
 def test_derivatives_of_libraries(library: str, precision: Precision) -> None:
@@ -222,6 +223,7 @@ def test_arrays_of_bfloat16_round_trip_through_json() -> None:
     assert again.tobytes() == array.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", HALF)
 def test_a_sweep_of_the_engine_finds_nothing(precision: Precision) -> None:
     *_, end = sweep(SweepConfig(("engine",), precisions=(precision,), max_examples=30, jobs=1))

@@ -431,6 +431,7 @@ def test_torch_agrees(seed: int) -> None:
     assert disagreements(ways, FIRST, [("fwd",), ("rev", "fwd")], seed) == []
 
 
+@pytest.mark.slow
 def test_jax_agrees(seed: int) -> None:
     """JAX's own functions, one program for each op: it compiles each of them."""
     pytest.importorskip("jax", reason="the jax extra is not installed")

@@ -22,6 +22,7 @@ def test_the_table_is_twenty_and_twenty() -> None:
     assert len({(row.framework, row.name) for row in ROWS}) == len(ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.framework}-{row.name}")
 def test_check_gradient_judges_right(row: Row) -> None:
     pytest.importorskip(FRAMEWORKS[row.framework])
@@ -66,6 +67,7 @@ def by_check_grads(row: Row) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("framework", "accepts", "misjudged"),
     [

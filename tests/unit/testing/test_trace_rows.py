@@ -140,6 +140,7 @@ for traced, f in (
 """
 
 
+@pytest.mark.slow
 def test_functions_that_are_added_are_traced() -> None:
     done = subprocess.run([sys.executable, "-c", ADDED], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["igamma", "igamma", "igamma"]

@@ -1,0 +1,134 @@
+"""Who is asked how often, what is shrunk, what is told when it is met, and when a sweep ends."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.probe.report import probe
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
+from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.sweep.batch import WorkItem, run
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
+from gradfuzz.oracles.base import Answer, Point
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import parse
+from gradfuzz.reports.common import account
+
+BATCHED = "engine:vmap"
+"""A way that a sweep of its library asks about one in a few programs."""
+
+
+def test_a_way_that_is_named_is_asked_about_every_program() -> None:
+    by_library = run(WorkItem(1, 8, 8, "loops", 3, (BATCHED,))).counts[BATCHED]
+    named = run(WorkItem(1, 8, 8, "loops", 3, (BATCHED,), named=(BATCHED,))).counts[BATCHED]
+    assert by_library.programs + by_library.refused < 8
+    assert named.programs + named.refused == 8
+    assert named.programs > by_library.programs
+
+
+def test_the_summary_says_how_many_programs_each_way_was_asked_about() -> None:
+    families = ("loops", "vectorize")
+    *_, finished = sweep(SweepConfig(("engine",), families=families, max_examples=8, checks=("vjp",)))
+    assert isinstance(finished, SweepFinished)
+    counts = {f"{s.name}, {s.family}": (s.programs, s.refused) for s in finished.summaries}
+    lines = account.asked(finished)
+    assert lines
+    for line in lines:
+        name, _, told = line.rpartition(": ")
+        programs, refused = counts[name]
+        assert told.startswith(f"{programs} of 8 programs")
+        assert f"{8 - programs - refused} were not its turn" in told or programs + refused == 8
+    asked_about_all = {name for name, (programs, _) in counts.items() if programs == 8}
+    assert asked_about_all == counts.keys() - {line.rpartition(": ")[0] for line in lines}
+
+
+# Shrinking --------------------------------------------------------------------------------------------------
+
+
+def disagreements(kinds: Sequence[Class]) -> list[Raw]:
+    """Disagreements of one way, of these classes."""
+    question = plain_question(
+        parse("def f(x):\n return x\n"), [Point({"x": np.asarray(1.0)})], "float64", None, ("rev",)
+    )
+    case = CheckResult("slow:way", question, question.points[0], None, Answer("ok"), Verdict.DISAGREE)
+    return [Raw(replace(case, kind=kind), "loops", k, (), 0) for k, kind in enumerate(kinds)]
+
+
+def shrunk(queues: ShrinkQueues) -> list[int]:
+    """The programs that are shrunk, where each shows a bug of its own."""
+    found = []
+    while ready := list(queues.ready()):
+        for _, raw in ready:
+            found.append(raw.index)
+            queues.settled(raw, Proof(None))
+    return found
+
+
+def test_every_kind_gets_its_first_shrink() -> None:
+    """A slow way has three shrinks in all, and further ones only for kinds that had none."""
+    kinds = [Class.WRONG_VALUE] * 3 + [Class.WRONG_VALUE, Class.ERROR, Class.ERROR, Class.SIGN_FLIP]
+    queues = ShrinkQueues({"slow:way"})
+    for raw in disagreements(kinds):
+        queues.add(raw)
+    assert shrunk(queues) == [0, 1, 2, 4, 6]
+    assert [raw.index for raw in queues.skipped] == [3, 5]
+
+
+def test_a_disagreement_is_told_when_it_is_met() -> None:
+    events = list(sweep(SweepConfig(("mutant:dropped-tangent",), max_examples=24, seed=1)))
+    met = [k for k, e in enumerate(events) if isinstance(e, Progress) and e.met]
+    found = [k for k, e in enumerate(events) if isinstance(e, FindingFound)]
+    assert met
+    assert found
+    assert met[0] < found[0]
+    first = events[met[0]]
+    assert isinstance(first, Progress)
+    assert "in mutant:dropped-tangent, " in first.met
+
+
+# Time -------------------------------------------------------------------------------------------------------
+
+ADAPTERS = Path(__file__).parents[3] / "gradfuzz" / "adapters"
+
+
+def test_a_sweep_ends_with_its_time_though_an_answer_does_not(tmp_path: Path) -> None:
+    script = tmp_path / "sleeping.py"
+    script.write_text(
+        f"import sys, time\nsys.path.insert(0, {str(ADAPTERS)!r})\nimport kit\nfrom toy_adapter import Toy\n"
+        "class Sleeping(Toy):\n    ops = {name: lambda *xs: time.sleep(600) for name in Toy.ops}\n"
+        "kit.serve('sleeping', '1', [Sleeping()])\n",
+        encoding="utf-8",
+    )
+    start = time.monotonic()
+    *_, finished = sweep(
+        SweepConfig((f"cmd:{sys.executable} {script}",), max_examples=8, max_time=2.0, jobs=1)
+    )
+    assert time.monotonic() - start < 12.0
+    assert isinstance(finished, SweepFinished)
+    assert not finished.complete
+
+
+def test_a_probe_keeps_what_it_has() -> None:
+    ways = resolve("engine")
+    probe("engine", ways, "linalg", ops=("det",))  # loads what a probe needs
+    report = probe("engine", ways, "linalg", max_time=0.5)
+    (table,) = report.tables
+    (note,) = [note for note in table.notes if "The time was up" in note]
+    left, every = map(int, re.findall(r"\d+", note))
+    assert 0 < left < every
+    assert table.rows
+    with pytest.raises(UsageError, match="give a time in seconds above 0"):
+        probe("engine", ways, "linalg", max_time=-1.0)
