@@ -8,13 +8,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.prove import Proof
-from gradfuzz.fuzzer.probe.report import probe
+from gradfuzz.fuzzer.probe import report
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
@@ -121,14 +122,15 @@ def test_a_sweep_ends_with_its_time_though_an_answer_does_not(tmp_path: Path) ->
     assert not finished.complete
 
 
-def test_a_probe_keeps_what_it_has() -> None:
+def test_a_probe_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on by a second with every row."""
+    rows: list[str] = []
+    monkeypatch.setattr(report, "time", SimpleNamespace(monotonic=lambda: float(len(rows))))
     ways = resolve("engine")
-    probe("engine", ways, "linalg", ops=("det",))  # loads what a probe needs
-    report = probe("engine", ways, "linalg", max_time=0.5)
-    (table,) = report.tables
+    card = report.probe("engine", ways, "linalg", rows.append, max_time=3.5)
+    (table,) = card.tables
     (note,) = [note for note in table.notes if "The time was up" in note]
     left, every = map(int, re.findall(r"\d+", note))
-    assert 0 < left < every
-    assert table.rows
+    assert every - left == 4 == len({row[:2] for row in table.rows})
     with pytest.raises(UsageError, match="give a time in seconds above 0"):
-        probe("engine", ways, "linalg", max_time=-1.0)
+        report.probe("engine", ways, "linalg", max_time=-1.0)
