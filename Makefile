@@ -10,11 +10,11 @@ READY := $(VENV)/ready
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
-	@echo 'make test      ruff, mypy and the tests, without the slow ones'
+	@echo 'make test      ruff, mypy and the tests, without the slow ones (about six minutes)'
 	@echo 'make test-all  ruff, mypy and all tests'
 	@echo 'make docs      build/site: the documentation as a self-contained site; start at index.html'
-	@echo 'make bench     speed and memory of the engine against Torch, autograd and JAX,'
-	@echo '               programs per second, cost of worker processes'
+	@echo 'make bench     docs/performance.md: check_gradient against gradcheck and check_grads, the engine'
+	@echo '               against Torch, autograd and JAX, start, memory, worker processes (an hour)'
 	@echo 'make comparators  docs/comparators.md: missed bugs and false alarms of gradfuzz and other'
 	@echo '               gradient checks (a few minutes)'
 	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
@@ -40,11 +40,7 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/bench
-	$(BIN)/python benchmarks/loops.py
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/linalg.py
-	$(BIN)/python benchmarks/generation.py
-	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python -m benchmarks.performance
 
 comparators tolerance: $(VENV)/bench
 	$(BIN)/python -m benchmarks.$@

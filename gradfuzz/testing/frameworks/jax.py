@@ -23,7 +23,7 @@ from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
 _NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
 
 
-_KEPT = 100.0
+_KEPT = 200.0
 """JAX keeps each operation that it has compiled. When the process has grown by so many MiB, it may forget."""
 
 _CHECKS = 16

@@ -118,6 +118,11 @@ class Recorder(TorchDispatchMode):
         for x in inputs:
             self._note(Step(None, (), {}, x))
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Asked by Torch: the compiler would be loaded, a second of work, only to be told to keep out."""
+        return False
+
     def depends(self, tensors: Any) -> bool:
         """Whether one of the leaves of `tensors` depends on the arguments."""
         return any(id(t) in self._refs for t in pytree.tree_leaves(tensors))
