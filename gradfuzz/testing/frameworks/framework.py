@@ -89,6 +89,18 @@ class Framework(abc.ABC):
         Raises whatever the framework raises.
         """
 
+    def push(
+        self,
+        f: Call,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        probes: Sequence[Sequence[Array]],
+    ) -> tuple[Sequence[Any], list[Any]] | None:
+        """The outputs of `f(*xs)`, and the forward derivative along each of `probes`; None where there is no
+        way of the framework's own for it.
+        """
+        return None
+
     def refusal(self, error: Exception) -> str | None:
         """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
         words = f"{type(error).__name__}: {first_line(error)}"
