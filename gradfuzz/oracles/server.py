@@ -6,6 +6,7 @@ So a target written in Python as an oracle can run in a supervised process like 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import select
@@ -257,6 +258,9 @@ def main(arguments: Sequence[str]) -> None:
         server = Server(resolve(target), target)
     except GradfuzzError as error:
         raise SystemExit(str(error)) from None
+    gc.collect()
+    gc.freeze()  # the library stays; what answers leave behind is collected less often
+    gc.set_threshold(50_000, 20, 50)
     for line in reader:
         reply, goes_on = server.reply(line)
         write(reply)

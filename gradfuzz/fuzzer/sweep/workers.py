@@ -5,6 +5,7 @@ order of the asking.
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -26,6 +27,9 @@ _ENVIRONMENT = {
 }
 """The programs are tiny: threads inside a worker only take the cores from the other workers."""
 
+
+_GARBAGE = (50_000, 20, 50)
+"""A worker makes millions of small objects and few cycles: Python looks for those less often (`gc`)."""
 
 _GUARD = 'put what the script does under `if __name__ == "__main__":`'
 
@@ -116,10 +120,11 @@ def _single_threaded() -> Iterator[None]:
 
 
 def _begin(began: Any) -> None:
-    """Runs first in every worker: the parent learns that it came up, Ctrl-C is the parent's affair, and a
-    worker whose parent was killed ends, too.
+    """Runs first in every worker: the parent learns that it came up, garbage is collected less often, Ctrl-C
+    is the parent's affair, and a worker whose parent was killed ends, too.
     """
     began.value = 1
+    gc.set_threshold(*_GARBAGE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
