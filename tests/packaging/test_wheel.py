@@ -142,6 +142,7 @@ assert "jax" not in sys.modules and "torch" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_strategies_engine_and_check_gradient_need_neither_jax_nor_torch(fresh: Path, tmp_path: Path) -> None:
     text = run(fresh / "python", "-c", WITHOUT_LIBRARIES, cwd=tmp_path)
     assert "by x[1] is wrong" in text  # 3 x^2 is 3 at 1 and 12 at 2, where 3 x is 3 and 6
@@ -149,6 +150,7 @@ def test_strategies_engine_and_check_gradient_need_neither_jax_nor_torch(fresh: 
     assert "pip install 'gradfuzz[torch]'" in text
 
 
+@pytest.mark.slow
 def test_a_target_that_is_not_installed_names_its_extra(fresh: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [fresh / "gradfuzz", "check", "acc*x", "--only", "jax"],

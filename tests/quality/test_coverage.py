@@ -73,6 +73,7 @@ def test_goals_have_one_name_each() -> None:
     assert len({goal.name for goal in GOALS}) == len(GOALS)
 
 
+@pytest.mark.slow
 def test_another_seed_reaches_the_goals_as_often(counts: dict[str, int]) -> None:
     """The shares are properties of the strategies, not luck: two samples differ by no more than five standard
     deviations.

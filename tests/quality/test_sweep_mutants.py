@@ -116,6 +116,7 @@ def test_a_reverse_mode_bug_is_right_in_forward_mode() -> None:
     assert "wrong: vjp; right: jvp" in finding.note
 
 
+@pytest.mark.slow
 def test_a_mutant_comes_down_to_few_findings() -> None:
     findings: dict[str, Finding] = {}
     for event in sweep(SweepConfig(("mutant:nx-1747",), max_examples=48)):

@@ -64,6 +64,7 @@ def test_the_pages_load_nothing_from_elsewhere(site: Path) -> None:
         assert "http" not in loads.policy
 
 
+@pytest.mark.slow
 def test_the_styles_and_pictures_load_nothing_from_elsewhere(site: Path) -> None:
     for path in [*site.rglob("*.css"), *site.rglob("*.svg")]:
         text = path.read_text(encoding="utf-8")
@@ -94,6 +95,7 @@ def test_every_public_name_is_in_the_reference(site: Path, room: str) -> None:
     assert set(module.__all__) - submodules <= described
 
 
+@pytest.mark.slow
 def test_every_command_is_in_the_reference(site: Path) -> None:
     from gradfuzz.cli import main
 
@@ -104,6 +106,7 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
             assert f'id="gradfuzz-{name}-{sub}"' in text
 
 
+@pytest.mark.slow
 def test_no_page_is_lost(site: Path) -> None:
     """Every page is in the navigation, so on every other page."""
     text = (site / "index.html").read_text(encoding="utf-8")

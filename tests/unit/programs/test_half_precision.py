@@ -252,14 +252,15 @@ def test_an_unknown_dtype() -> None:
     assert "bfloat16" in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "precision"),
     [
         ("jax:scan", "bfloat16"),
         ("torch:func", "bfloat16"),
         pytest.param("jax:scan", "float16", marks=pytest.mark.slow),
-        pytest.param("torch:func", "float16", marks=pytest.mark.slow),
-        pytest.param("torch:eager", "bfloat16", marks=pytest.mark.slow),
+        ("torch:func", "float16"),
+        ("torch:eager", "bfloat16"),
     ],
 )
 def test_scripts_run_without_gradfuzz(way: str, precision: Precision, tmp_path: Path) -> None:
