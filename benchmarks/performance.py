@@ -58,10 +58,10 @@ def ran(name: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=list(BENCHMARKS), choices=list(BENCHMARKS))
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}; all unless named")
     options = parser.parse_args(arguments)
     known = sections(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
-    for name in options.names:
+    for name in options.names or BENCHMARKS:
         print(f"{name}: {BENCHMARKS[name]}", file=sys.stderr, flush=True)
         known[BENCHMARKS[name]] = ran(name)
         told = [f"## {title}\n{known[title]}\n" for title in BENCHMARKS.values() if title in known]

@@ -57,6 +57,13 @@ def _resident() -> float:
     return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def _give_back() -> None:
+    """Tells glibc to return what is free: it keeps it otherwise."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 _GROWTH = _Growth()
 
 
@@ -76,13 +83,15 @@ class JaxFunctions(Framework):
 
     def tidy(self) -> None:
         """A test suite checks hundreds of functions, and their compiled operations would take gigabytes."""
-        if _GROWTH.is_much():
-            jax.clear_caches()
-            gc.collect()
-            give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps what is free otherwise
-            if give_back is not None:
-                give_back(0)
-            _GROWTH.begin()
+        if not _GROWTH.is_much():
+            return
+        _give_back()
+        if not _GROWTH.is_much():  # it was free already
+            return
+        jax.clear_caches()
+        gc.collect()
+        _give_back()
+        _GROWTH.begin()
 
     def prepared(self, call: Call) -> Call:
         """Compiled once if possible: otherwise each call compiles a loop again."""
