@@ -10,12 +10,14 @@ import argparse
 import platform
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 
 ROOT = Path(__file__).parents[1]
+WIDTH = 108
 PAGE = ROOT / "docs" / "performance.md"
 
 BENCHMARKS: Mapping[str, str] = MappingProxyType(
@@ -52,8 +54,11 @@ def ran(name: str) -> str:
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - of this folder
     libraries = ", ".join(f"{package} {version(package)}" for package in ("numpy", "torch", "jax"))
     told = f"Python {platform.python_version()}, {libraries}, {platform.machine()}, `{' '.join(command[1:])}`"
-    lines = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
-    return f"{told}\n\n```\n{lines}\n```"
+    rows = [
+        textwrap.wrap(line, WIDTH, subsequent_indent=" " * 8) or [""] for line in done.stdout.splitlines()
+    ]
+    lines = "\n".join(part.rstrip() for row in rows for part in row).strip("\n")
+    return f'{told}\n\n```text title="not run: what was measured"\n{lines}\n```'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
