@@ -49,7 +49,6 @@ def test_the_right_version_passes(project: str) -> None:
     assert int(passed[1]) >= 20
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("project", ENTRIES)
 def test_the_mistake_fails_every_test_and_each_names_the_entry(project: str) -> None:
     code, output = suite(project, "--mistake")

@@ -49,7 +49,6 @@ def one(path: Path) -> Any:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", [one(path) for path in PAGES])
 def test_the_blocks_of_a_page(path: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "examples" / "plugin")
