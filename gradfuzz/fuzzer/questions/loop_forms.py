@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gradfuzz.errors import EvaluationError
+from gradfuzz.errors import EvaluationError, ProgramTypeError
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -74,7 +74,8 @@ def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") ->
 def loop_forms(candidate: Candidate) -> dict[str, Program]:
     """The program with its loop as `for`, `while` and `repeat`, of the trip count at the candidate's inputs.
 
-    Empty where there is not exactly one loop, where its trip count is zero, or where it cannot be run.
+    Only forms that are programs. Empty where there is not exactly one loop, where its trip count is zero, or
+    where it cannot be run.
     """
     program = candidate.program
     loop, trips = only_loop(program), loop_trips(candidate)
@@ -96,7 +97,16 @@ def loop_forms(candidate: Candidate) -> dict[str, Program]:
     }
     if not any(isinstance(n, Continue) for n in walk(loop.body)):  # a body-first loop cannot have it
         forms["repeat"] = with_loop(program, loop, (start, Repeat((*step, *number, *loop.body), again)))
-    return forms
+    return {name: form for name, form in forms.items() if _is_typed(form)}
+
+
+def _is_typed(program: Program) -> bool:
+    """Whether it is a program: a body that always leaves its loop never comes to a condition at its end."""
+    try:
+        typecheck(program)
+    except ProgramTypeError:
+        return False
+    return True
 
 
 def _first_values(program: Program, loop: While | Repeat | For) -> Block:

@@ -23,6 +23,7 @@ from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Variant
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
@@ -233,6 +234,11 @@ def test_bodies_are_asked_as_the_finding_was() -> None:
     assert (row.expected, row.got) == pytest.approx(
         (3.0, 1.5), rel=1e-6
     )  # the seed report: 1.5 at x = 0.5, correct: 3.0
+
+
+def test_a_body_that_always_leaves_has_no_body_first_form() -> None:
+    text = "def f(x):\n acc = x\n for i in range(3):\n  acc = acc * x\n  break\n return acc\n"
+    assert list(loop_forms(candidate(parse(text), x=0.5))) == ["for", "while"]
 
 
 def test_modes_dtypes_loop_forms_and_orders_of_the_seed_report() -> None:
