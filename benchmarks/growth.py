@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import gc
 import itertools
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,16 +19,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gradient_functions import Row, jax_rows, torch_rows
+from gradfuzz.oracles.foreign.memory import own
 from gradfuzz.testing import GradientMismatch, check_gradient
-
-MIB = 2**20
 
 
 def resident() -> float:
     """The resident memory of this process in MiB (Linux)."""
     gc.collect()
-    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - a pseudo file
-        return int(file.read().split()[1]) * 4096 / MIB
+    return own(os.getpid()) / 2**20
 
 
 def different(rows: Sequence[Row]) -> Iterator[tuple[Any, list[Any]]]:

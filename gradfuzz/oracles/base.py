@@ -79,6 +79,11 @@ class Question:
         return len(self.modes)
 
     @property
+    def plain(self) -> Question:
+        """The question without probes (see `ProbedQuestion`)."""
+        return self
+
+    @property
     def too_many_slopes(self) -> str | None:
         """Why ways that compute whole Jacobians, nested to the question's order, are not asked; None where
         they are.
@@ -98,6 +103,20 @@ class ProbedQuestion(Question):
     """
 
     probes: tuple[Mapping[str, Array], ...] = ()
+
+    @classmethod
+    def of(cls, question: Question, probes: Iterable[Mapping[str, Array]]) -> ProbedQuestion:
+        """The question along these probes."""
+        return cls(**_fields(question), probes=tuple(probes))
+
+    @property
+    def plain(self) -> Question:
+        """The question itself."""
+        return Question(**_fields(self))
+
+
+def _fields(question: Question) -> dict[str, Any]:
+    return {name: getattr(question, name) for name in Question.__dataclass_fields__}
 
 
 ALONG = "along"

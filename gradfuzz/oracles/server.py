@@ -20,6 +20,7 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.foreign import protocol
+from gradfuzz.oracles.foreign.memory import collect_less
 from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.foreign.tensors import from_tensor, to_tensor
 from gradfuzz.oracles.foreign.wire import from_wire
@@ -260,7 +261,7 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit(str(error)) from None
     gc.collect()
     gc.freeze()  # the library stays; what answers leave behind is collected less often
-    gc.set_threshold(50_000, 20, 50)
+    collect_less()
     for line in reader:
         reply, goes_on = server.reply(line)
         write(reply)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -225,7 +226,7 @@ def _measured(
     """The measurement, and the exception of the function or its derivative, if any."""
     if order < 1:
         raise UsageError(f"order={order}: the order of a derivative is 1 or more")
-    _modes(modes)  # says what is wrong with them
+    asked_modes = _modes(modes)
     subject = subject_of(f, args, wrt, grad, framework)
     given = reference_of(f) if reference is None else reference
     if given is not None and not isinstance(given, Exact):
@@ -233,24 +234,20 @@ def _measured(
     exact = None
     if given is not None and given.function is not None:
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
+    inquire = functools.partial(Inquiry, subject, exact, given, entries=entries)
     try:
-        return _found(subject, exact, given, order, modes, entries)
+        return _found(subject, inquire, order, asked_modes, named=modes is not None)
     finally:
         subject.framework.tidy()
 
 
 def _found(
-    subject: Subject,
-    exact: Subject | None,
-    given: Exact | None,
-    order: int,
-    modes: Sequence[Mode] | Mode | None,
-    entries: bool,
+    subject: Subject, inquire: Callable[[], Inquiry], order: int, modes: Sequence[Mode], *, named: bool
 ) -> tuple[Measured, Exception | None]:
-    asked_modes = _modes(modes)
+    """The same of a subject, in all `modes` up to `order`; those that are `named` must exist."""
     blank = Measured(Verdict.INCONCLUSIVE, subject.label, subject.framework.name, subject.precision)
     try:
-        inquiry = Inquiry(subject, exact, given, entries=entries)
+        inquiry = inquire()
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a function raises is what there is to say
@@ -258,11 +255,11 @@ def _found(
         return replace(blank, verdict=Verdict.CRASHED, kind=Class.ERROR, reason=reason), error
     left_out: dict[tuple[Mode, ...], str] = {}
     found: list[Asked] = []
-    for steps in combinations(order, asked_modes):
+    for steps in combinations(order, modes):
         asked = inquiry.ask(steps)
         if asked.case.verdict is Verdict.UNSUPPORTED:
             left_out[steps] = asked.case.message
-            if modes is not None:
+            if named:
                 what = f"{subject.label} was asked in the modes {', '.join(steps)}"
                 raise UnsupportedError(f"{what}, which it does not have: {asked.case.message}")
             continue

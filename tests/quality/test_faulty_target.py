@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 
 from gradfuzz.oracles.base import Answer, Point, Question
+from gradfuzz.oracles.foreign.memory import resident
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.oracles.foreign.process import ResourceLimits, resident
+from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.worker import Worker
 from gradfuzz.programs import parse
 

@@ -63,11 +63,11 @@ def status(
     heads = ("op", "use", *(["way"] if len(asked) > 1 else []))
     told = _Told()
     lines: list[tuple[Value, ...]] = []
-    asked_rows = 0
+    cut: tuple[str, ...] = ()
     for number, row in enumerate(rows):
         if late():
+            cut = (f"The time was up: {len(rows) - number} of {len(rows)} rows were not asked.",)
             break
-        asked_rows += 1
         progress(f"{target}: {row.op} ({number + 1} of {len(rows)})")
         answered = {oracle.name: _answered(oracle, row, grid, columns) for oracle, columns in asked.items()}
         told.add(row, grid, answered)
@@ -76,8 +76,6 @@ def status(
             way = ["all" if len(names) == len(able) > 1 else ", ".join(names)] if len(asked) > 1 else []
             label = min((w for w in words if w), key=_ORDER.index, default="unsupported")
             lines.append((row.op, row.use, *way, *words, _LABELS[label].value))
-    cut = [f"The time was up: {len(rows) - asked_rows} of {len(rows)} rows were not asked."]
-    cut = cut if asked_rows < len(rows) else []
     notes = (f"Tried: {grid.tried}", *cut, *_left_out(oracles, asked), *told.notes())
     table = ProbeTable("Status", (*heads, *grid.columns, "label"), tuple(lines), notes, len(heads))
     rerun = f"gradfuzz probe {target} --suite {suite}" + (f" --op {','.join(ops)}" if ops else "")

@@ -82,9 +82,10 @@ class ShrinkQueues:
     def _next(self, queue: Queue) -> Raw | None:
         waiting = self._queues[queue]
         base, slow = queue
-        most = _OF_MUTANTS if TargetName.of(base).library == "mutant" else _SLOW_AT_MOST if slow else _AT_MOST
         repeats = _SLOW_REPEATS if slow else _REPEATS
-        last = most if TargetName.of(base).library == "mutant" else _FIRSTS
+        most, last = _SLOW_AT_MOST if slow else _AT_MOST, _FIRSTS
+        if TargetName.of(base).library == "mutant":
+            most = last = _OF_MUTANTS
         while waiting and self._taken[queue] < last:
             raw = waiting.popleft()
             bucket = bucket_of(raw)

@@ -5,7 +5,6 @@ order of the asking.
 from __future__ import annotations
 
 import contextlib
-import gc
 import multiprocessing
 import os
 import signal
@@ -17,6 +16,7 @@ from multiprocessing.connection import wait
 from typing import Any, ParamSpec, TypeVar
 
 from gradfuzz.errors import UsageError
+from gradfuzz.oracles.foreign.memory import collect_less
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,9 +27,6 @@ _ENVIRONMENT = {
 }
 """The programs are tiny: threads inside a worker only take the cores from the other workers."""
 
-
-_GARBAGE = (50_000, 20, 50)
-"""A worker makes millions of small objects and few cycles: Python looks for those less often (`gc`)."""
 
 _GUARD = 'put what the script does under `if __name__ == "__main__":`'
 
@@ -124,7 +121,7 @@ def _begin(began: Any) -> None:
     is the parent's affair, and a worker whose parent was killed ends, too.
     """
     began.value = 1
-    gc.set_threshold(*_GARBAGE)
+    collect_less()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -86,12 +86,7 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
             n: np.where(bands[n] == band, np.ldexp(1.0, band * spread - exponents[n]), 0.0) for n in shapes
         }
         probes += [drawn(weights) for _ in range(_PROBES)]
-    return along(question, [p for p in probes if any(np.any(w) for w in p.values())])
-
-
-def along(question: Question, probes: Sequence[Probe]) -> ProbedQuestion:
-    fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
-    return ProbedQuestion(**fields, probes=tuple(probes))
+    return ProbedQuestion.of(question, [p for p in probes if any(np.any(w) for w in p.values())])
 
 
 def suspicious(case: CheckResult) -> bool:
@@ -129,7 +124,7 @@ def located(
     places = [(n, k) for n, w in probe.items() for k in np.flatnonzero(w).tolist()]
     while len(places) > 1:
         half = places[: len(places) // 2]
-        there = judge(along(question, [_only(probe, half)]))
+        there = judge(ProbedQuestion.of(question, [_only(probe, half)]))
         excess = (there.error_over_allowed or 0.0) * math.sqrt(len(half))
         places = half if excess > STRAY or there.verdict is Verdict.DISAGREE else places[len(half) :]
     ((name, place),) = places
@@ -161,7 +156,7 @@ def at_entry(question: Question, entry: Entry) -> ProbedQuestion:
     number, index = entry
     unit = {name: np.zeros(np.shape(question.points[0].inputs[name])) for name in question.wrt}
     unit[question.wrt[number]][index] = 1.0
-    return along(question, [unit])
+    return ProbedQuestion.of(question, [unit])
 
 
 def _only(probe: Probe, places: Sequence[tuple[str, int]]) -> Probe:
@@ -196,8 +191,6 @@ def of_entry(question: Question, entry: Entry, judge: Judge) -> CheckResult:
 
 def told(case: CheckResult) -> CheckResult:
     """A case along directions as one about the question itself, without the numbers along them."""
-    question = case.question
-    plain = Question(**{name: getattr(question, name) for name in Question.__dataclass_fields__})
     truth = case.truth
     if truth is not None:
         truth = Truth(
@@ -208,7 +201,7 @@ def told(case: CheckResult) -> CheckResult:
             kink=truth.kink,
         )
     worst = None if case.worst is not None and case.worst[0] == ALONG else case.worst
-    return replace(case, question=plain, truth=truth, worst=worst, allowed={})
+    return replace(case, question=case.question.plain, truth=truth, worst=worst, allowed={})
 
 
 def wide_along(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:

@@ -87,7 +87,7 @@ def check_question(
     return Check(question, cases, {way.name: way.version for way in oracles})
 
 
-class Answers:
+class LazyAnswers:
     """What an oracle says to a question of one point and to its `ProbedQuestion`s, asked when it is needed.
 
     In reverse mode the gradient itself serves all directions. In forward mode the oracle is asked along them.
@@ -111,7 +111,7 @@ class Answers:
         return self._known[key]
 
 
-def check_answers(answers: Answers, evaluator: Evaluator, *, entries: bool = False) -> CheckResult:
+def check_answers(answers: LazyAnswers, evaluator: Evaluator, *, entries: bool = False) -> CheckResult:
     """The verdict on an oracle's answer, as cheaply as it can be had.
 
     The second reference is asked only where an answer is there and does not agree with the first, and if
@@ -135,19 +135,19 @@ def check_answers(answers: Answers, evaluator: Evaluator, *, entries: bool = Fal
     return _as_needed(answers, question, evaluator)
 
 
-def check_entry(answers: Answers, evaluator: Evaluator, entry: Entry) -> CheckResult:
+def check_entry(answers: LazyAnswers, evaluator: Evaluator, entry: Entry) -> CheckResult:
     """The verdict on one entry of an answer, by the first reference."""
     return of_entry(answers.question, entry, lambda asked: _judged(answers, asked, evaluator))
 
 
 def _judged(
-    answers: Answers, asked: Question, evaluator: Evaluator, *, confirm: bool = False, widen: bool = True
+    answers: LazyAnswers, asked: Question, evaluator: Evaluator, *, confirm: bool = False, widen: bool = True
 ) -> CheckResult:
     about = answers.oracle.name, asked, [answers.to(asked)]
     return evaluator.cases(*about, confirm=confirm, thorough=True, widen=widen)[0]
 
 
-def _as_needed(answers: Answers, asked: Question, evaluator: Evaluator) -> CheckResult:
+def _as_needed(answers: LazyAnswers, asked: Question, evaluator: Evaluator) -> CheckResult:
     case = _judged(answers, asked, evaluator)
     if case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED):
         return case

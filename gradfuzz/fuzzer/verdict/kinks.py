@@ -68,9 +68,8 @@ def on_a_line(question: Question, point: Point, direction: Mapping[str, Array]) 
     params = (*program.params, *(Param(t, Type("float")) for t in lines))
     start = Point({**point.inputs, **{t: np.zeros((), question.precision) for t in lines}})
     along = {t: np.asarray(float(k == len(lines) - 1)) for k, t in enumerate(lines)}
-    fields = {name: getattr(question, name) for name in Question.__dataclass_fields__}
     return replace(
-        Question(**fields),
+        question.plain,
         program=Program(program.name, params, (*moves, *program.body)),
         points=(start,),
         wrt=tuple(lines),

@@ -9,6 +9,7 @@
     oracle                              a way into a target as an oracle
     resource_limits, polling            what the flags allow a process; waiting without sleeping where it is
                                         prompt
+    memory                              how much of it processes hold
     process_registry, watchdog          end what a killed gradfuzz leaves behind
     conformance, comparing, features    tell a broken adapter from a wrong target
     managed, installers                 environments for releases (`warp==1.19.0`): made once, found again; a

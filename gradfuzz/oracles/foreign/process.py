@@ -26,10 +26,10 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.oracles.foreign import process_registry
+from gradfuzz.oracles.foreign.memory import resident
 from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.foreign.protocol import quoted
 
@@ -67,7 +67,6 @@ _QUIET = 0.1
 """After unrequested output, a process that is silent for this many seconds has finished it."""
 _LEAVING = 1.0
 """Seconds that a process has to exit after its stdout has ended."""
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Process:
@@ -307,21 +306,3 @@ def _signal(number: int) -> str:
 
 def _size(count: int) -> str:
     return f"{count / (1 << 30):.3g} GiB" if count >= 1 << 30 else f"{count / (1 << 20):.3g} MiB"
-
-
-# Memory -----------------------------------------------------------------------------------------------------
-
-
-def resident(pid: int) -> int:
-    """Memory in bytes of a process and its descendants; 0 where there is no /proc."""
-    total = 0
-    waiting = [pid]
-    while waiting:
-        here = Path("/proc", str(waiting.pop()))
-        try:
-            total += int((here / "statm").read_text().split()[1]) * _PAGE
-            for task in (here / "task").iterdir():
-                waiting += map(int, (task / "children").read_text().split())
-        except (OSError, ValueError, IndexError):
-            continue
-    return total

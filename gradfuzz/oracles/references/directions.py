@@ -37,7 +37,7 @@ class UnsettledError(EvaluationError):
     """Measurements that should agree do not: the derivative is too large or too rough for them."""
 
 
-Entry = tuple[str, int]
+Place = tuple[str, int]
 """An input, and the place of one of its entries in its raveled array."""
 
 
@@ -78,7 +78,7 @@ class Setting:
 
     def __init__(self, question: Question, point: Point) -> None:
         self.question = question
-        self.probes: list[dict[Entry, float]] = []
+        self.probes: list[dict[Place, float]] = []
         """The entries of each probe that are not 0: the coordinate directions of the inputs in `wrt`, in
         order, unless others are asked for; none where the value alone is.
         """
@@ -96,7 +96,7 @@ class Setting:
                 self._add_floats(param.name, value.shape, _entries(value))
             else:
                 self._fixed[param.name] = value if value.shape else value.item()
-        self._direction: dict[Entry, float] = {}
+        self._direction: dict[Place, float] = {}
         for name in question.wrt if question.order else ():
             shape = np.shape(point.inputs[name])
             self._shapes.append((name, shape))
@@ -186,7 +186,7 @@ def _numbers(floats: Sequence[float], number: Callable[[float], Any]) -> Any:
     return array
 
 
-def _moving(name: str, array: Array) -> dict[Entry, float]:
+def _moving(name: str, array: Array) -> dict[Place, float]:
     """The entries of a direction that are not 0."""
     return {(name, k): v for k, v in enumerate(_entries(array)) if v}
 

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import gc
 import os
-import pathlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.foreign.memory import own
 from gradfuzz.oracles.jax.derivatives import derivative
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -50,11 +50,7 @@ class _Growth:
 
 def _resident() -> float:
     """The memory of this process in MiB; 0 where the system does not say."""
-    try:
-        text = pathlib.Path("/proc/self/statm").read_text(encoding="ascii")
-    except OSError:
-        return 0.0
-    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return own(os.getpid()) / 2**20
 
 
 def _give_back() -> None:

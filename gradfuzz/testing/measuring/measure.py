@@ -35,7 +35,7 @@ from gradfuzz.fuzzer.verdict.along import (
     of_entry,
     told,
 )
-from gradfuzz.fuzzer.verdict.checking import Answers, check_answers, check_entry
+from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.truth import question_key
@@ -226,7 +226,7 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor, entry)
         question = self._question(self._program, modes, factor)
-        answers = Answers(self.oracle, question)
+        answers = LazyAnswers(self.oracle, question)
         if entry is None:
             case = check_answers(answers, self._evaluator, entries=self._entries)
         else:
@@ -289,7 +289,7 @@ class Inquiry:
         if entries_of(question) <= MANY:
             return float(own_noise(self.oracle, question, case.answer)[question.wrt[number]][index])
         asked = at_entry(question, entry)
-        noise = own_noise(self.oracle, asked, Answers(self.oracle, question).to(asked))
+        noise = own_noise(self.oracle, asked, LazyAnswers(self.oracle, question).to(asked))
         return float(noise_of(asked, Tolerance(question.precision, noise=noise))[ALONG][0])
 
     def _numeric(self, question: Question) -> NumericTruth:
@@ -334,7 +334,7 @@ class Inquiry:
     def _by_numbers(self, modes: Sequence[Mode], factor: float, entry: Entry | None = None) -> Asked:
         question = self._question(self._blank, modes, factor)
         try:
-            case, found = self._judged_by_numbers(Answers(self.oracle, question), entry)
+            case, found = self._judged_by_numbers(LazyAnswers(self.oracle, question), entry)
         except _UnsupportedModeError as error:
             about = (self.oracle.name, question, question.points[0], None, error.answer)
             case = CheckResult(*about, Verdict.UNSUPPORTED, message=error.answer.message)
@@ -362,14 +362,16 @@ class Inquiry:
         asked = replace(question, precision="float64", points=(Point(wide),))
         oracle = FunctionOracle(replace(self.subject, precision="float64"))
         try:
-            answers = Answers(oracle, asked)
+            answers = LazyAnswers(oracle, asked)
             probed = probed_by_size(asked, None) if entries_of(asked) > FEW else asked
             answer, truth = answers.to(probed), numeric_truth(self._exact, probed, probed.points[0])
             return judged_by_numbers(oracle, probed, answer, truth).verdict is Verdict.AGREE
         except Exception:  # noqa: BLE001 - a function may take no float64
             return False
 
-    def _judged_by_numbers(self, answers: Answers, entry: Entry | None) -> tuple[CheckResult, NumericTruth]:
+    def _judged_by_numbers(
+        self, answers: LazyAnswers, entry: Entry | None
+    ) -> tuple[CheckResult, NumericTruth]:
         """The verdict and the truth behind it; along directions first where the entries are many."""
         question = answers.question
 
@@ -388,6 +390,6 @@ class Inquiry:
             case = judge(asked)
             if size > _MEASURED and case.verdict is Verdict.DISAGREE:
                 return located(case, judge, judge), self._numeric(asked)
-            if size > _MEASURED or case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED):
+            if size > _MEASURED or case.verdict is Verdict.AGREE:
                 return told(case), self._numeric(asked)
         return judge(question), self._numeric(question)

@@ -6,8 +6,7 @@ Richardson's extrapolation (`differences`), which sees kinks as well. Where a fu
 and is analytic, the complex step Im F(x + ih)/h (Squire and Trapp 1998) has no cancellation and replaces it:
 it counts as analytic where two steps and the extrapolation all say the same. Order two is one such slope of
 the function's own first derivative, along the direction; this derivative is first seen to be right at the
-point and on either side of it. Beyond that
-nothing is said.
+point and on either side of it. Beyond that nothing is said.
 
 What rounding may do to an answer is measured as well: by asking again at inputs that differ in their last
 bits.
@@ -24,7 +23,7 @@ import numpy as np
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
-from gradfuzz.fuzzer.verdict.along import along, noise_of, products, signs
+from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.language.precision import Precision, is_float
@@ -208,7 +207,7 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
         }
         probes.append({n: weights[n] * inside[n] for n in question.wrt})
     probes.append({n: weights[n] * (shares[n] == 0.0) for n in question.wrt})
-    return along(question, [p for p in probes if any(np.any(w) for w in p.values())])
+    return ProbedQuestion.of(question, [p for p in probes if any(np.any(w) for w in p.values())])
 
 
 def _sizes(x: Array) -> Array:

@@ -14,6 +14,7 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.tolerance.allowed import tolerances
 from gradfuzz.fuzzer.verdict.along import FEW, MANY, entries_of, probed
+from gradfuzz.fuzzer.verdict.kinks import on_a_line
 from gradfuzz.oracles.base import ALONG, Point
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
@@ -125,6 +126,7 @@ def test_a_function_that_is_not_traced(entries: int) -> None:
         return np.asarray(slopes)
 
     x = np.linspace(0.4, 1.4, entries)
+    assert measure_gradient(untraceable, x, grad=gradient).method == "Richardson"
     check_gradient(f, x, grad=gradient)
     assert len(evaluations) < 400
     with pytest.raises(GradientMismatch, match=r"by x\[13\]"):
@@ -161,3 +163,7 @@ def test_the_references_agree_along_directions(precision: Any, order: int) -> No
     for reference in (ArbReference(), MpmathReference()):
         (truth,) = reference.truth(asked)
         np.testing.assert_allclose(truth.gradient[ALONG], totals, rtol=1e-13)
+    for probe, total in zip(asked.probes, totals, strict=True):
+        line = on_a_line(asked, point, probe)
+        (truth,) = ArbReference().truth(line)
+        np.testing.assert_allclose(truth.gradient[line.wrt[0]], total, rtol=1e-13)

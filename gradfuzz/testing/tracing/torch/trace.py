@@ -1,8 +1,9 @@
-"""Torch functions as programs: their ATen ops, as they are executed on tensors without data.
+"""Torch functions as programs: their ATen ops, as they are executed.
 
-A function is run once by `make_fx` on fake tensors: no number is there to decide anything by, so what depends
-on one (an `if`, `item()`, a mask as an index) is noticed and never guessed. In-place ops become new values
-(functionalization), and what `ops` has no handler for is decomposed by Torch's own table. Of a
+A function is run once and its ops are recorded (`steps`). What depends on a number of the arguments (an `if`,
+`item()`, a mask as an index) is refused when it is met, and never guessed. A function that writes in place is
+traced by Torch itself, on tensors without data, which makes new values of what it writes (`functional`). What
+`ops` has no handler for is decomposed by Torch's own table. Of a
 `torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is
 untraceable: the gradient that is meant is then not that of the values.
 """
