@@ -23,7 +23,7 @@ from gradfuzz.programs.language.printer import to_text
 from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
-"""A slow oracle is asked only this many questions about each program, at this many points."""
+"""A slow oracle that is asked one by one gets this many questions about a program, at this many points."""
 
 _BY_SHAPE = 4
 """Oracles that recompile for every shape are asked this many times less in families with many shapes."""
@@ -149,7 +149,7 @@ def _ask(target: Oracle, asked: Sequence[Numbered], item: WorkItem, stride: int)
     """Every verdict on one oracle, with the program's number. Points that cannot be judged are not asked."""
     result: list[Judged] = []
     ready: list[tuple[int, Question, list[int]]] = []
-    most = _SLOW_POINTS if is_slow(target) and not target.traits.batched else None
+    most = _SLOW_POINTS if _one_by_one(target) and not target.traits.batched else None
     for index, question in _share(target, asked, item.first, stride):
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
@@ -217,7 +217,12 @@ def _share(target: Oracle, asked: Sequence[Numbered], begin: int, stride: int) -
 
 
 def _some(questions: list[Question], turn: int, target: Oracle) -> list[Question]:
-    """All questions, or for a slow target a few of them in turn."""
-    if not is_slow(target) or len(questions) <= _SLOW_QUESTIONS:
+    """All questions, or a few of them in turn."""
+    if not _one_by_one(target) or len(questions) <= _SLOW_QUESTIONS:
         return questions
     return [questions[(turn + k) % len(questions)] for k in range(_SLOW_QUESTIONS)]
+
+
+def _one_by_one(target: Oracle) -> bool:
+    """Whether the target is slow and many questions are no cheaper for it than each alone."""
+    return is_slow(target) and not target.traits.supports_many

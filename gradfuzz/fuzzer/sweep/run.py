@@ -37,7 +37,6 @@ from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import is_slow
-from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
 from gradfuzz.oracles.foreign.resource_limits import flags
 from gradfuzz.oracles.registry import resolve
@@ -98,13 +97,18 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     `MissingExtraError` before the first event.
     """
     started = time.monotonic()
-    oracles = _oracles(config)
-    for oracle in oracles:
-        oracle.close()  # workers open their own
-    return _Sweep(config, oracles, memo, started).events()
+    _check(config)
+    workers = _workers(config)
+    try:
+        ways = _ways(config, workers)
+    except BaseException:
+        workers.close(at_once=True)
+        raise
+    return _Sweep(config, workers, ways, memo, started).events()
 
 
-def _oracles(config: SweepConfig) -> list[Oracle]:
+def _check(config: SweepConfig) -> None:
+    """Raises `UsageError` for settings that make no sense."""
     if not config.targets:
         raise UsageError("a sweep needs a target; `gradfuzz targets` lists them")
     for name, values, known in (
@@ -132,9 +136,37 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
         if TargetName.of(target).library not in (*WITH_DEVICES, *_CHEAP):
             able = " and ".join(WITH_DEVICES)
             raise UsageError(f"{target} is asked on the CPU only; the targets with a device are {able}")
+
+
+def _workers(config: SweepConfig) -> Workers:
+    libraries = {TargetName.of(name).library for name in config.targets}
+    if config.jobs in (None, 1) and libraries <= set(_CHEAP):
+        return Here()
+    return Pool(config.jobs or usual_size())
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What a sweep has to know of an oracle."""
+
+    name: str
+    version: str
+    slow: bool
+
+
+def _ways(config: SweepConfig, workers: Workers) -> list[_Way]:
+    """The ways of all targets. A worker lists them, and has their processes for its first batch."""
     together = any(FAMILIES[family].together for family in config.families)
-    ways = [way for t in config.targets for way in resolve(t, together=together, supervised=True)]
-    return list({way.name: way for way in ways}.values())
+    try:
+        return workers.submit(_listed, config.targets, together).result()
+    except BrokenProcessPool:
+        workers.check_started()
+        raise
+
+
+def _listed(targets: tuple[str, ...], together: bool) -> list[_Way]:
+    oracles = [o for name in targets for o in resolve(name, together=together, supervised=True)]
+    return list({o.name: _Way(o.name, o.version, is_slow(o)) for o in oracles}.values())
 
 
 class _Interrupts:
@@ -176,24 +208,24 @@ class _Interrupts:
 
 class _Sweep:
     def __init__(
-        self, config: SweepConfig, oracles: list[Oracle], memo: Memo | None, started: float | None = None
+        self, config: SweepConfig, workers: Workers, ways: list[_Way], memo: Memo | None, started: float
     ) -> None:
         self._config = config
+        self._workers = workers
         self._memo = memo
-        self._oracles = [(o.name, o.version) for o in oracles]
+        self._oracles = [(way.name, way.version) for way in ways]
         self._totals = Totals(self._oracles, config.families)
-        slow = {o.name for o in oracles if is_slow(o)}
+        slow = {way.name for way in ways if way.slow}
         self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else _BATCH
         self._shrink_queues = ShrinkQueues(slow)
         self._met: set[tuple[str, str, Class]] = set()
         self._environment = environment(datetime.datetime.now(datetime.UTC))
-        self._started = time.monotonic() if started is None else started
+        self._started = started
         self._beat = self._started
         self._latest = ""
         self._cut_short = False
         self._given_up = False
         self._interrupts = _Interrupts()
-        self._workers = self._begin()
         self._tries: Counter[tuple[object, ...]] = Counter()
         self._batches: deque[tuple[WorkItem, Future[Batch]]] = deque()
         self._proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
@@ -216,12 +248,6 @@ class _Sweep:
             finally:
                 self._workers.close(at_once=not ended or self._given_up)
             yield self._finished(interrupted)
-
-    def _begin(self) -> Workers:
-        jobs = self._config.jobs
-        if jobs in (None, 1) and all(TargetName.of(name).library in _CHEAP for name, _ in self._oracles):
-            return Here()
-        return Pool(jobs or usual_size())
 
     # Work
 

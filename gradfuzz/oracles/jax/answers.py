@@ -6,7 +6,7 @@ float32. All arrays here have an explicit dtype, so float32 questions stay in fl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -70,15 +70,6 @@ def directions(question: Question) -> tuple[Array, ...]:
 def arguments(question: Question, index: int) -> Arguments:
     """The question's numbers at a point, for what `asking` makes."""
     return inputs(question, index), weights(question), directions(question)
-
-
-def stacked(question: Question, indices: Iterable[int]) -> Arguments:
-    """The same at several points, whose inputs are stacked: for `jax.vmap(ask, in_axes=STACKED)`."""
-    columns = zip(*(inputs(question, k) for k in indices), strict=True)
-    return tuple(np.stack(c) for c in columns), weights(question), directions(question)
-
-
-STACKED = (0, None, None)
 
 
 def trip_counts(question: Question, index: int) -> list[int]:

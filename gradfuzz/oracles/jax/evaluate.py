@@ -35,11 +35,21 @@ class StepByStep:
         return self._run(args)
 
 
-def step_by_step(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
-    """A function of such arguments, traced once and run without compilation."""
-    closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    run, structure = StepByStep(closed), jax.tree.structure(shapes)
-    return lambda *each: jax.tree.unflatten(structure, run(*jax.tree.leaves(each)))
+class Traced:
+    """A function of such arguments, traced once. JAX differentiates, maps and compiles it like any other."""
+
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+        self._closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
+        self._structure = jax.tree.structure(shapes)
+
+    def __call__(self, *arguments: Any) -> Any:
+        results = core.jaxpr_as_fun(self._closed)(*jax.tree.leaves(arguments))
+        return jax.tree.unflatten(self._structure, results)
+
+    def step_by_step(self) -> Callable[..., Any]:
+        """The same function, run without compilation."""
+        run = StepByStep(self._closed)
+        return lambda *each: jax.tree.unflatten(self._structure, run(*jax.tree.leaves(each)))
 
 
 class _Stack:

@@ -1,26 +1,21 @@
 """Programs with JAX's own loops: "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without jit, and
 "jax:jacobian", which has the loops of the first and computes whole Jacobians.
 
-Compiled, the points of a question run as one batch (`jit(vmap(...))`), and the questions of `answer_all`
-share compiles. Under `vmap` a `lax.cond` on batched data computes both sides and selects, so an infinity on
-the side not taken makes a NaN of a gradient (the "double where" trap). That says nothing about the loop
-rules, so a gradient that is not finite is asked for again, for that point alone. A question about one point
-is never batched.
+A derivative is traced once, for both. Compiled, several questions of `answer_all` share a compile, which
+runs at each point. Not compiled (":nojit"), it runs step by step at each point (`evaluate`).
 
-Not compiled (":nojit"), the derivative is traced once, without `vmap`, and run step by step at each point
-(`evaluate`). `answer` on a question about one point is a plain call outside `jit`, in which JAX compiles the
-loops itself.
+`answer` on a question about one point shares nothing: it is a plain call, of `jax.jit` with its defaults or
+outside it, where JAX compiles the loops itself.
 """
 
 from __future__ import annotations
 
 import functools
-import operator
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +30,7 @@ from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.derivatives import Derivative
-from gradfuzz.oracles.jax.evaluate import step_by_step
+from gradfuzz.oracles.jax.evaluate import Traced
 from gradfuzz.oracles.jax.loops import Style, loop_source
 from gradfuzz.oracles.jax.trips import known_trips
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
@@ -48,11 +43,14 @@ _PER_COMPILE = 8
 """This many questions share a compilation: beyond it the time per question hardly falls."""
 
 _STRIDES: dict[Style, int] = {"scan": 2, "fori_loop": 4, "while_loop": 4}
-"""A sweep's stride by style, without jit. Compiled questions take three to five times as long."""
-_COMPILED_STRIDE = 16
+"""A sweep's stride by style, without jit."""
+_COMPILED = 4
+"""Compiled questions, which take twice as long, are asked this many times less."""
 
 _RECENT = 64
 """This many compiled questions are kept, to be asked again at other points."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,35 +116,43 @@ class _Job:
     bound: int = 0
     by: Derivative | None = None
 
-    def key(self, style: Style, batched: bool) -> tuple[Any, ...]:
+    def key(self, style: Style) -> tuple[Any, ...]:
         q = self.question
-        return q.program, q.precision, q.wrt, q.modes, style, self.bound, batched
+        return q.program, q.precision, q.wrt, q.modes, style, self.bound, self.by
 
     def ask(self, style: Style) -> Ask:
         q = self.question
         return asking(function_of(q.program, q.precision, style, self.bound), q, self.by)
 
-    def together(self, style: Style) -> tuple[Ask, Arguments]:
-        """How to ask about all live points at once, and the arguments; answers are stacked if several."""
-        if len(self.live) == 1:
-            return self.ask(style), jax_answers.arguments(self.question, self.live[0])
-        asked = jax.vmap(self.ask(style), in_axes=jax_answers.STACKED)
-        return asked, jax_answers.stacked(self.question, self.live)
+    def traced(self, style: Style) -> Traced:
+        """The question about the traced program, traced."""
+        q = self.question
+        f = traced_function(q.program, q.precision, style, self.bound)
+        return Traced(asking(f, q, self.by), jax_answers.arguments(q, self.live[0]))
+
+    def arguments(self) -> list[Arguments]:
+        """The question's numbers at its live points."""
+        return [jax_answers.arguments(self.question, k) for k in self.live]
 
 
-class _Recent:
-    """The most recently made functions, by key."""
+class _Recent(Generic[T]):
+    """What was made most recently, by key."""
 
-    def __init__(self) -> None:
-        self._entries: OrderedDict[tuple[Any, ...], Callable[..., Any]] = OrderedDict()
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: OrderedDict[tuple[Any, ...], T] = OrderedDict()
 
-    def get(self, key: tuple[Any, ...], make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    def get(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         if key not in self._entries:
             self._entries[key] = make()
-            if len(self._entries) > _RECENT:
+            if len(self._entries) > self._most:
                 self._entries.popitem(last=False)
         self._entries.move_to_end(key)
         return self._entries[key]
+
+
+_traced: _Recent[Traced] = _Recent(256)
+"""A sweep asks the ways with and without jit the same questions, one after the other."""
 
 
 class Structured(Oracle):
@@ -161,12 +167,12 @@ class Structured(Oracle):
             supports_many=True,
             recompiles_per_shape=True,
             secondary=not jit,
-            sampling_stride=(_COMPILED_STRIDE if jit else _STRIDES[style]) * (1 if by is None else 2),
+            sampling_stride=_STRIDES[style] * (_COMPILED if jit else 1) * (1 if by is None else 2),
         )
         self.style = style
         self.jit = jit
         self.by = by
-        self._recent = _Recent()
+        self._recent: _Recent[Callable[..., Any]] = _Recent(_RECENT)
 
     def supports(self, question: Question) -> str | None:
         known = lowered_program(question.program)
@@ -197,7 +203,7 @@ class Structured(Oracle):
         with np.errstate(all="ignore"):
             jobs = [self._job(q) for q in questions]
             if self.jit and not alone:
-                self._run_batches([job for job in jobs if job.live])
+                self._run_together([job for job in jobs if job.live])
             for job in jobs:
                 self._run_points(job, plain=alone)
         return [[a for a in job.answers if a is not None] for job in jobs]
@@ -225,40 +231,45 @@ class Structured(Oracle):
 
     # Compiled -----------------------------------------------------------------------------------------------
 
-    def _run_batches(self, jobs: list[_Job]) -> None:
-        """Asks about all points of each job at once. Failures are left to `_run_points`."""
+    def _run_together(self, jobs: list[_Job]) -> None:
+        """Asks several jobs per compile. Failures are left to `_run_points`."""
         groups = [jobs[k : k + _PER_COMPILE] for k in range(0, len(jobs), _PER_COMPILE)]
         with ThreadPoolExecutor(2) as pool:
             running = [(group, self._start(group, pool)) for group in groups]
             for group, started in running:
                 self._finish(group, started)
 
-    def _start(self, group: list[_Job], pool: ThreadPoolExecutor) -> Future[Any] | None:
+    def _start(self, group: list[_Job], pool: ThreadPoolExecutor) -> Future[Callable[..., Any]] | None:
         """Traces here and compiles in the pool, so that the next group is traced meanwhile."""
         try:
-            asks, arguments = zip(*(job.together(self.style) for job in group), strict=True)
-            together = quick_jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)])
-            lowered = together.lower(*arguments)
+            traced = [self._trace(job) for job in group]
+            together = quick_jit(lambda *each: [f(*a) for f, a in zip(traced, each, strict=True)])
+            lowered = together.lower(*(job.arguments()[0] for job in group))
         except Exception:  # noqa: BLE001 - whatever JAX raises is the answer of one of the questions
             return None
-        return pool.submit(lambda: lowered.compile()(*arguments))
+        return pool.submit(lowered.compile)
 
-    def _finish(self, group: list[_Job], started: Future[Any] | None) -> None:
+    def _finish(self, group: list[_Job], started: Future[Callable[..., Any]] | None) -> None:
+        """Runs at the first points of all jobs, then at the second, ...; the last of a job stands in for
+        those that it has not.
+        """
+        columns = [job.arguments() for job in group]
+        turns = [[c[min(k, len(c) - 1)] for c in columns] for k in range(max(map(len, columns)))]
+        found = []
         try:
-            results = jax.device_get(started.result()) if started is not None else None
+            found = [jax.device_get(started.result()(*each)) for each in turns if started is not None]
         except Exception:  # noqa: BLE001 - see above
-            results = None
-        if results is None:
+            found = []
+        if not found:
             for job in group if len(group) > 1 else ():
-                self._run_batches([job])
+                self._run_together([job])
             return
-        for job, result in zip(group, results, strict=True):
-            selects = len(job.live) > 1 and lowered_program(job.question.program).selects
-            for place, k in enumerate(job.live):
-                own = result if len(job.live) == 1 else jax.tree.map(operator.itemgetter(place), result)
-                answer = jax_answers.answer(job.question, *own)
-                if not (selects and _finite(answer.values) and not _finite(answer.gradient.values())):
-                    job.answers[k] = answer
+        for own, job in enumerate(group):
+            for turn, k in enumerate(job.live):
+                job.answers[k] = jax_answers.answer(job.question, *found[turn][own])
+
+    def _trace(self, job: _Job) -> Traced:
+        return _traced.get(job.key(self.style), lambda: job.traced(self.style))
 
     # Point by point -----------------------------------------------------------------------------------------
 
@@ -274,21 +285,17 @@ class Structured(Oracle):
 
     def _alone(self, job: _Job, plain: bool) -> Callable[..., Any]:
         if self.jit:
-            compiled, key = jax.jit if plain else quick_jit, job.key(self.style, False)
-            return self._recent.get((plain, *key), lambda: compiled(job.ask(self.style)))
+            compiled = jax.jit if plain else quick_jit
+            return self._recent.get((plain, *job.key(self.style)), lambda: compiled(job.ask(self.style)))
         if plain:
             return job.ask(self.style)
-        return self._recent.get(job.key(self.style, True), lambda: _step_by_step(job, self.style))
-
-
-def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
-    """The job's question, traced once and run without compilation."""
-    q, arguments = job.question, jax_answers.arguments(job.question, job.live[0])
-    return step_by_step(asking(_traced(q.program, q.precision, style, job.bound), q, job.by), arguments)
+        return self._recent.get(job.key(self.style), lambda: self._trace(job).step_by_step())
 
 
 @functools.lru_cache(maxsize=64)
-def _traced(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
+def traced_function(
+    program: Program, precision: Precision, style: Style, bound: int
+) -> Callable[..., Sequence[Any]]:
     """`function_of`, traced, so that repeated differentiation does not trace the loop bodies again."""
     f = function_of(program, precision, style, bound)
     dtypes = {"float": np.dtype(precision), "int": np.dtype("int64"), "bool": np.dtype("bool")}
@@ -297,7 +304,3 @@ def _traced(program: Program, precision: Precision, style: Style, bound: int) ->
         jax.make_jaxpr(lambda *arguments: tuple(f(*arguments)))(*inputs)
     )
     return traced
-
-
-def _finite(arrays: Any) -> bool:
-    return all(bool(np.all(np.isfinite(a))) for a in arrays)

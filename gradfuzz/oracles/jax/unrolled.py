@@ -21,11 +21,11 @@ _MOST_TRIPS = 300
 
 
 class Unrolled(Oracle):
-    """All modes. Points run as one batch where Python's decisions cannot differ, otherwise one by one."""
+    """All modes."""
 
     name = "jax:unrolled"
     version = jax.__version__
-    traits = Traits(recompiles_per_shape=True, secondary=True, sampling_stride=16)
+    traits = Traits(recompiles_per_shape=True, secondary=True, sampling_stride=64)
 
     def supports(self, question: Question) -> str | None:
         if question.modes and not question.wrt:
@@ -38,8 +38,7 @@ class Unrolled(Oracle):
             return [Answer("unsupported", message=reason)] * len(question.points)
         with np.errstate(all="ignore"):
             refused = [self._refusal(question, k) for k in range(len(question.points))]
-            batch = None if any(refused) else self._batch(question)
-            return batch or [answer or self._alone(question, k) for k, answer in enumerate(refused)]
+            return [answer or self._alone(question, k) for k, answer in enumerate(refused)]
 
     def _refusal(self, question: Question, index: int) -> Answer | None:
         """The answer at a point where JAX is not asked; None where it is."""
@@ -51,19 +50,6 @@ class Unrolled(Oracle):
             return None
         message = f"{trips} trips take too long one operation at a time; the limit is {_MOST_TRIPS}"
         return Answer("unsupported", message=message)
-
-    def _batch(self, question: Question) -> list[Answer] | None:
-        """All points at once; None where they must be asked one by one."""
-        points = range(len(question.points))
-        params = question.program.params
-        if len(points) < 2 or any(p.type.dtype != "float" for p in params):
-            return None
-        ask = jax.vmap(jax_answers.asking(_function(question, {}), question), in_axes=jax_answers.STACKED)
-        try:
-            results = jax.device_get(ask(*jax_answers.stacked(question, points)))
-        except Exception:  # noqa: BLE001 - a decision on a batch, or an answer that the points will give one by one
-            return None
-        return [jax_answers.answer(question, *([a[k] for a in arrays] for arrays in results)) for k in points]
 
     def _alone(self, question: Question, index: int) -> Answer:
         arguments = jax_answers.arguments(question, index)

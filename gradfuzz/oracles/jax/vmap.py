@@ -23,9 +23,9 @@ from gradfuzz.oracles.engine.summed import of_a_sum
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Arrays, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
-from gradfuzz.oracles.jax.evaluate import step_by_step
+from gradfuzz.oracles.jax.evaluate import Traced
 from gradfuzz.oracles.jax.loops import Style
-from gradfuzz.oracles.jax.structured import function_of, lowered_program
+from gradfuzz.oracles.jax.structured import lowered_program, traced_function
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
 
 Kind = Literal["vmap", "grad_of_vmap"]
@@ -56,7 +56,7 @@ class Vmap(Oracle):
             supports_many=True,
             recompiles_per_shape=True,
             secondary=self.name.endswith(":nojit"),
-            sampling_stride=32 if jit else 4,
+            sampling_stride=16 if jit else 4,
         )
         self.kind = kind
         self.jit = jit
@@ -108,13 +108,13 @@ class Vmap(Oracle):
     def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[Arrays, Arrays]:
         """The outputs and the gradient with all batch axes in front."""
         style = style_of(question)
-        f = function_of(question.program, question.precision, style, bound if style == "scan" else 0)
+        f = traced_function(question.program, question.precision, style, bound if style == "scan" else 0)
         layout = _layout(question)
         ask, arguments = (_mapped if self.kind == "vmap" else _of_mapped)(f, question, layout)
         if self.jit:
             results = jax.device_get(compiling(ask)(*arguments))
         else:
-            results = step_by_step(ask, arguments)(*arguments)
+            results = Traced(ask, arguments).step_by_step()(*arguments)
         outputs, gradient = results
         return tuple(np.asarray(y) for y in outputs), tuple(np.asarray(g) for g in gradient)
 
