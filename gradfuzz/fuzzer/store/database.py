@@ -116,7 +116,7 @@ class Database:
         """Makes the folder; in the default one, a .gitignore hides it from git."""
         folder = self.path.parent
         if not folder.exists():
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
             if folder.name == ".gradfuzz":
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 

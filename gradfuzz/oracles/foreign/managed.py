@@ -140,7 +140,7 @@ def _make_root() -> None:
     place = root()
     try:
         if place.parent.name == ".gradfuzz" and not place.parent.exists():
-            place.parent.mkdir(parents=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
             (place.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
