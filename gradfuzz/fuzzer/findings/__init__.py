@@ -3,6 +3,7 @@
     prove                        asked again alone, confirmed by both references, shrunk, shown at three
                                  points
     representative, signature    a finding and its three points; when two are the same
+    triggers                     whether known findings explain a disagreement, or it is another bug
     survey                       where it shows: other ways, modes, precisions and loop forms
     diagnose, applied_rules      which planted bug it behaves like; which mutants a question concerns
     gather                       measures what is shown beside a finding

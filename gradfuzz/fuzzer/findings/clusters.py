@@ -11,18 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gradfuzz.fuzzer.findings.triggers import PLAIN
 from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding, Likelihood
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import Call, walk
-
-_PLAIN = frozenset(
-    {
-        *("abs", "add", "astype", "broadcast_to", "concat", "divide", "index", "matmul", "multiply"),
-        *("negative", "permute_dims", "reshape", "stack", "subtract", "sum"),
-    }
-)
-"""Ops that many shrunk programs keep because nothing smaller is left: they say little beside another op."""
 
 
 def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
@@ -61,6 +54,6 @@ def _symptom(finding: Finding) -> str:
         return f"another dtype than that of the input, {finding.check}"
     nodes = list(walk(finding.program))
     ops = {node.op for node in nodes if isinstance(node, Call)}
-    telling = sorted(ops - _PLAIN) or sorted(ops)
+    telling = sorted(ops - PLAIN) or sorted(ops)
     loop = ["loop"] if any(isinstance(node, Loop) for node in nodes) else []
     return f"{', '.join([*loop, *telling]) or 'identity'}, {finding.check}"

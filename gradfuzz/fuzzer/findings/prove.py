@@ -11,10 +11,11 @@ from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
-from gradfuzz.fuzzer.findings.signature import Precedence, precedence, signature, skeleton
+from gradfuzz.fuzzer.findings.signature import precedence, signature, skeleton
 from gradfuzz.fuzzer.findings.survey import asked, survey
+from gradfuzz.fuzzer.findings.triggers import Known, unexplained
 from gradfuzz.fuzzer.questions.candidate import Candidate
-from gradfuzz.fuzzer.results.codec import KEY
+from gradfuzz.fuzzer.results.codec import KEY, OPTIONAL
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
@@ -35,7 +36,8 @@ class Proof:
 
     `kinds` are the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways`
     the library's entry points that are wrong about it. `specimen` is what the finding shows, ready to be
-    asked again with the points of the same call.
+    asked again with the points of the same call. `explained` is the signature of a known finding that the
+    disagreement is another sighting of.
     """
 
     finding: Finding | None
@@ -44,6 +46,7 @@ class Proof:
     kinds: frozenset[Class] = frozenset()
     wrong_ways: tuple[str, ...] = ()
     candidate: Candidate | None = field(default=None, metadata={KEY: "specimen"})
+    explained: str | None = field(default=None, metadata={OPTIONAL: True})
 
 
 def _met(raw: Raw) -> Candidate:
@@ -53,16 +56,25 @@ def _met(raw: Raw) -> Candidate:
     return Candidate.of(replace(raw.case.question, points=raw.points), raw.place, together=True)
 
 
-def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
+def prove(raw: Raw, known: Mapping[str, Known] | None = None, *, explain: bool = False) -> Proof:
     """Everything between a disagreement and a finding.
 
-    `known` has the precedence of earlier findings by the skeleton of their program: a finding that would not
-    precede them gets no evidence.
+    `known` has the earlier findings by the skeleton of their program: a finding that would not precede one
+    with its skeleton gets no evidence. With `explain`, a disagreement that vanishes with their triggers is
+    not proved.
     """
     case = raw.case
     target = oracle(case.oracle)
-    assert case.kind is not None, "a disagreement has a class"
     first = _met(raw)
+    if explain and known:
+        other = unexplained(first, list(known.values()), target)
+        if other is None:
+            program = case.question.program
+            signatures = [one.signature for one in known.values() if one.trigger.is_in(program)]
+            return Proof(None, explained=signatures[0])
+        if other is not first:
+            first, case = other, asked(other, target)
+    assert case.kind is not None, "a disagreement has a class"
     again = asked(first, target, confirm=True)
     if not same_kind(again, case.kind, case.message):
         if again.verdict is Verdict.INCONCLUSIVE:
@@ -79,7 +91,7 @@ def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
 
 
 def _finding(
-    raw: Raw, candidate: Candidate, smallest: CheckResult, target: Oracle, known: Mapping[str, Precedence]
+    raw: Raw, candidate: Candidate, smallest: CheckResult, target: Oracle, known: Mapping[str, Known]
 ) -> Proof:
     assert smallest.kind is not None, "a disagreement has a class"
     around = _on_grid(candidate, target)
@@ -110,7 +122,7 @@ def _finding(
     finding = replace(finding, id=signature(finding))
     finding = replace(finding, ports=ports(candidate, clear, target, finding.script, finding.id))
     lead = known.get(skeleton(finding.program))
-    if lead is None or precedence(finding, raw.index) < lead:
+    if lead is None or precedence(finding, raw.index) < lead.precedence:
         evidence = gather(candidate, smallest, found, finding.smallest.entry, target)
         finding = replace(finding, evidence=evidence)
     kinds = frozenset(case.kind for case in wrong if case.kind is not None)

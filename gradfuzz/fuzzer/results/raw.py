@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.finding import CheckResult
@@ -20,3 +21,13 @@ class Raw:
     """All points that were answered in one call, the case's own included; empty where each is alone."""
     place: int = 0
     """The place of the case's own point among them."""
+
+
+_WORDS = 3
+
+
+def said(message: str) -> str:
+    """What an exception says, whatever the numbers: "ValueError: operands could not"."""
+    name, _, text = message.partition(":")
+    words = re.findall(r"[^\W\d_]+", text)[:_WORDS]
+    return f"{name.split(maxsplit=1)[0] if name.strip() else name}: {' '.join(words)}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import Loop, ends
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
+from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
@@ -28,14 +28,10 @@ _SMALL = 4
 
 
 def same_kind(case: CheckResult, kind: Class, message: str) -> bool:
-    """Whether a case is wrong in the same way; a crash must have the same exception."""
+    """Whether a case is wrong in the same way; a crash must say the same."""
     if kind is Class.ERROR:
-        return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
+        return case.verdict is Verdict.CRASHED and said(case.message) == said(message)
     return case.verdict is Verdict.DISAGREE and case.kind is kind
-
-
-def _exception(message: str) -> str:
-    return re.split(r"[:\s]", message, maxsplit=1)[0]
 
 
 def smallest_alike(first: Candidate, met: CheckResult, target: Oracle) -> Iterator[Candidate]:

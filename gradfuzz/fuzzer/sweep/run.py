@@ -8,6 +8,7 @@ Ctrl-C makes two sweeps differ, and then the last event says that the sweep is n
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 import shlex
 import signal
@@ -27,12 +28,11 @@ from gradfuzz.fuzzer.findings.prove import Proof, prove
 from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
-from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
 from gradfuzz.fuzzer.sweep.memo import Memo, Result, Work
-from gradfuzz.fuzzer.sweep.shrink_queues import Queue, ShrinkQueues, bucket_of
+from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.fuzzer.verdict.judge import check_name
@@ -218,7 +218,7 @@ class _Sweep:
         slow = {way.name for way in ways if way.slow}
         self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else _BATCH
         self._shrink_queues = ShrinkQueues(slow)
-        self._met: set[tuple[str, str, Class]] = set()
+        self._met: set[Bucket] = set()
         self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = started
         self._beat = self._started
@@ -314,8 +314,9 @@ class _Sweep:
 
     def _prove(self, raw: Raw) -> None:
         """Hands out the proof of a disagreement that is its queue's turn."""
-        queue = self._shrink_queues.queue(raw.case.oracle)
-        self._proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
+        queues, queue = self._shrink_queues, self._shrink_queues.queue(raw.case.oracle)
+        work = functools.partial(prove, explain=queues.may_be_explained(raw))
+        self._proofs[queue] = raw, self._give(work, raw, queues.known(queue))
 
     def _give(self, do: Callable[..., Any], work: Work, *more: Any) -> Future[Any]:
         """The future of a piece of work, done at once where the memo has it.

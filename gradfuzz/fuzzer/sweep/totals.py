@@ -59,6 +59,7 @@ class Totals:
         self._conventions: Counter[str] = Counter()
         self._entries: list[_Merged] = []
         self._counted: Counter[tuple[str, Class]] = Counter()
+        self._sightings: Counter[str] = Counter()
         self.programs = 0
 
     # Counts
@@ -105,7 +106,10 @@ class Totals:
     # Findings
 
     def settle(self, raw: Raw, proof: Proof) -> Finding | None:
-        """Enters a proof: the finding as it stands now, or None for a false alarm."""
+        """Enters a proof: the finding as it stands now, or None for a false alarm and another sighting."""
+        if proof.explained:
+            self._sightings[proof.explained] += 1
+            return None
         if proof.finding is None:
             counts = self._counts[raw.case.oracle, raw.family]
             counts.verdicts[raw.case.verdict] -= 1
@@ -135,7 +139,7 @@ class Totals:
 
         Disagreements that were not shrunk count for the first finding of their library and class.
         """
-        more: Counter[int] = Counter()
+        more = Counter({k: self._sightings[entry.signature] for k, entry in enumerate(self._entries)})
         for (base, kind), n in self._counted.items():
             own = [k for k, e in enumerate(self._entries) if TargetName.of(e.finding.target).owner == base]
             alike = [k for k in own if self._entries[k].finding.kind is kind]

@@ -22,6 +22,7 @@ from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
+from gradfuzz.fuzzer.findings.triggers import Known, Trigger
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Variant
@@ -504,11 +505,12 @@ def test_evidence_is_gathered_for_what_will_be_shown(monkeypatch: pytest.MonkeyP
     first = prove(met()).finding
     assert first is not None
     assert first.evidence is not None
+    leading = Known(precedence(first, 3), Trigger.of(first.program), first.id)
     bones = skeleton(first.program)
-    later = prove(met(index=4), {bones: precedence(first, 3)}).finding
+    later = prove(met(index=4), {bones: leading}).finding
     assert later is not None
     assert later.evidence is None  # the first one gives the numbers
-    earlier = prove(met(index=2), {bones: precedence(first, 3)}).finding
+    earlier = prove(met(index=2), {bones: leading}).finding
     assert earlier is not None
     assert earlier.evidence is not None
 
@@ -521,10 +523,12 @@ def test_the_queues_know_what_leads() -> None:
     assert shrink_queues.known(queue) == {}
     some: Finding = dataclasses.replace(finding(0), program=raw.case.question.program)
     shrink_queues.settled(raw, Proof(some))
-    assert shrink_queues.known(queue) == {skeleton(some.program): precedence(some, 3)}
+    (known,) = shrink_queues.known(queue).items()
+    assert known == (skeleton(some.program), Known(precedence(some, 3), Trigger.of(some.program), some.id))
     shrink_queues.settled(dataclasses.replace(raw, index=1), Proof(some))
     shrink_queues.settled(dataclasses.replace(raw, index=2), Proof(some))
-    assert shrink_queues.known(queue) == {skeleton(some.program): precedence(some, 1)}
+    (leading,) = shrink_queues.known(queue).values()
+    assert leading.precedence == precedence(some, 1)
 
 
 def test_the_json_document_has_it() -> None:

@@ -79,13 +79,30 @@ def shrunk(queues: ShrinkQueues) -> list[int]:
 
 
 def test_every_kind_gets_its_first_shrink() -> None:
-    """A slow way has three shrinks in all, and further ones only for kinds that had none."""
-    kinds = [Class.WRONG_VALUE] * 3 + [Class.WRONG_VALUE, Class.ERROR, Class.ERROR, Class.SIGN_FLIP]
+    """A slow way has six shrinks in all, and further ones only for kinds that had none."""
+    kinds = [Class.WRONG_VALUE] * 4 + [Class.SIGN_FLIP] * 3 + [Class.MISSING]
     queues = ShrinkQueues({"slow:way"})
     for raw in disagreements(kinds):
         queues.add(raw)
-    assert shrunk(queues) == [0, 1, 2, 4, 6]
-    assert [raw.index for raw in queues.skipped] == [3, 5]
+    assert shrunk(queues) == [0, 1, 2, 3, 4, 5, 7]
+    assert [raw.index for raw in queues.skipped] == [6]
+
+
+def test_a_crash_that_says_something_else_is_another_kind() -> None:
+    """What is explained takes no shrink of the others."""
+    queues = ShrinkQueues()
+    for raw, words in zip(
+        disagreements([Class.ERROR] * 4),
+        ("ValueError: shapes (2, 3) do not fit", "ValueError: shapes (4,) do not fit", "OSError: shapes", ""),
+        strict=True,
+    ):
+        queues.add(replace(raw, case=replace(raw.case, message=words)))
+    asked = []
+    while ready := list(queues.ready()):
+        for _, raw in ready:
+            asked.append((raw.index, queues.may_be_explained(raw)))
+            queues.settled(raw, Proof(None, explained="a finding"))
+    assert asked == [(0, False), (1, True), (2, False), (3, False)]
 
 
 def test_a_disagreement_is_told_when_it_is_met() -> None:

@@ -1,0 +1,106 @@
+"""A disagreement is another bug where it stays without what known findings need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradfuzz.engine import Rules
+from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.fuzzer.findings.survey import asked
+from gradfuzz.fuzzer.findings.triggers import Known, Trigger, unexplained, without_ops
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.oracles.base import Point
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.oracles.mutants.mutant import recorded
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import parse
+from gradfuzz.programs.graphs.graph import Equation
+from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.typecheck import typecheck
+
+
+class Wrong(ReverseMode):
+    """The slopes of exp, tanh and det are a third too large."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        if node.op not in ("exp", "tanh", "det"):
+            return parts
+        return [None if part is None else recorded(part * 1.3) for part in parts]
+
+
+TARGET = EngineOracle("engine:wrong", Rules(reverse=Wrong))
+
+
+def candidate(text: str) -> Candidate:
+    program = parse(text)
+    rng = np.random.default_rng(0)
+    point = Point({p.name: np.asarray(rng.uniform(0.5, 1.5, p.type.sizes)) for p in program.params})
+    return Candidate.of(plain_question(program, [point], "float64", None, ("rev",)))
+
+
+def known(*texts: str) -> list[Known]:
+    return [Known((0, 1, "", 0, "", ""), Trigger.of(parse(text)), "") for text in texts]
+
+
+OF_EXP = "def f(x):\n    return exp(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("def f(x):\n    return exp(x) + sin(x)\n", None),
+        ("def f(x):\n    return tanh(x) * x\n", {"tanh", "multiply"}),
+        ("def f(x):\n    return exp(tanh(x) * 0.5)\n", {"tanh", "multiply"}),
+        ("def f(a: 'float[2, 2]'):\n    return det(a)\n", {"det"}),
+        ("def f(x):\n    for i in range(3):\n        x = exp(x) * 0.1\n    return x\n", None),
+        (
+            "def f(x):\n    for i in range(3):\n        x = tanh(exp(x) * 0.1)\n    return x\n",
+            {"tanh", "multiply"},
+        ),
+    ],
+)
+def test_another_bug_beside_a_known_one(text: str, left: set[str] | None) -> None:
+    met = candidate(text)
+    assert asked(met, TARGET).verdict.is_wrong
+    other = unexplained(met, known(OF_EXP), TARGET)
+    if left is None:
+        assert other is None
+        return
+    assert other is not None
+    assert asked(other, TARGET).verdict.is_wrong
+    assert not Trigger.of(parse(OF_EXP)).is_in(other.program)
+    assert {node.op for node in walk(other.program) if isinstance(node, Call)} == left
+
+
+def test_a_bug_of_loops_vanishes_in_another_form() -> None:
+    text = "def f(x):\n    acc = 1.0\n    {}\n    return acc\n"
+    body = "        i = i + 1\n        acc = acc * x\n        if not i < 3:\n            break"
+    repeat = f"i = 0\n    while True:\n{body}"
+    met = candidate(text.format(repeat))
+    (swift,) = resolve("mutant:swift-78264")
+    assert asked(met, swift).verdict.is_wrong
+    assert unexplained(met, known(text.format(repeat)), swift) is None
+    counted = candidate(text.format("for i in range(3):\n        acc = acc * x * tanh(x)"))
+    assert unexplained(counted, known(text.format(repeat)), TARGET) is counted
+
+
+@pytest.mark.parametrize(
+    ("text", "op"),
+    [
+        ("def f(a: 'float[3, 3]'):\n    return det(a) * a\n", "det"),
+        ("def f(a: 'float[3, 3]', b: 'float[3]'):\n    return solve(a, b)\n", "solve"),
+        ("def f(a: 'float[2, 3]'):\n    u, s, vh = svd(a)\n    return s\n", "svd"),
+        ("def f(x):\n    return where(x > 0.0, log(x), x)\n", "log"),
+    ],
+)
+def test_an_op_is_replaced_by_one_of_the_same_type(text: str, op: str) -> None:
+    program = parse(text)
+    changed = without_ops(program, frozenset({op}))
+    assert changed is not None
+    assert op not in str(changed)
+    assert typecheck(changed).outputs == typecheck(program).outputs
+    assert without_ops(changed, frozenset({op})) is None
