@@ -56,7 +56,7 @@ def _met(raw: Raw) -> Candidate:
     return Candidate.of(replace(raw.case.question, points=raw.points), raw.place, together=True)
 
 
-def prove(raw: Raw, known: Mapping[str, Known] | None = None, *, explain: bool = False) -> Proof:
+def prove(raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = False) -> Proof:
     """Everything between a disagreement and a finding.
 
     `known` has the earlier findings by the skeleton of their program: a finding that would not precede one

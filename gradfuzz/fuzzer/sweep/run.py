@@ -8,7 +8,6 @@ Ctrl-C makes two sweeps differ, and then the last event says that the sweep is n
 from __future__ import annotations
 
 import datetime
-import functools
 import itertools
 import shlex
 import signal
@@ -315,8 +314,8 @@ class _Sweep:
     def _prove(self, raw: Raw) -> None:
         """Hands out the proof of a disagreement that is its queue's turn."""
         queues, queue = self._shrink_queues, self._shrink_queues.queue(raw.case.oracle)
-        work = functools.partial(prove, explain=queues.may_be_explained(raw))
-        self._proofs[queue] = raw, self._give(work, raw, queues.known(queue))
+        more = queues.known(queue), queues.may_be_explained(raw)
+        self._proofs[queue] = raw, self._give(prove, raw, *more)
 
     def _give(self, do: Callable[..., Any], work: Work, *more: Any) -> Future[Any]:
         """The future of a piece of work, done at once where the memo has it.
