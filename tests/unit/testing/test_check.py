@@ -328,6 +328,19 @@ def test_the_framework_is_seen_from_the_code() -> None:
         framework_of(product, [torch.ones(2), jnp.ones(2)])
 
 
+def test_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    torch = pytest.importorskip("torch")
+    from gradfuzz.testing.frameworks.detect import framework_of
+
+    monkeypatch.setitem(globals(), "T", torch.transpose)
+    monkeypatch.setitem(globals(), "mT", torch.transpose)
+    assert framework_of(lambda x: x.T @ jnp.sin(x), [X]).name == "jax"
+    assert framework_of(lambda x: [y.mT for y in x], [X]).name == "numpy"
+    assert framework_of(lambda x: T(x, 0, 1), [X]).name == "torch"  # noqa: F821 - it was set above
+    assert framework_of(lambda x: (lambda y: mT(y, 0, 1))(x), [X]).name == "torch"  # noqa: F821 - as above
+
+
 def test_a_framework_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradfuzz.testing.frameworks.detect import framework_named
 
