@@ -92,7 +92,11 @@ class TorchFunctions(Framework):
         if "fwd" not in modes:
             return by_reverse(f, xs, cotangents, along, len(modes))
         if modes.count("fwd") > 1:  # torch.autograd.forward_ad does not nest
-            return f(*xs), by_func(f, xs, cotangents, along, modes)
+
+            def of_one_dtype(*xs: Any) -> Sequence[Any]:
+                return [y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs)]
+
+            return f(*xs), by_func(of_one_dtype, xs, cotangents, along, modes)
 
         def differentiable(*xs: Any) -> Sequence[Any]:  # see `prepared`
             return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])

@@ -16,13 +16,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradfuzz.errors import UsageError
+from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.testing.frameworks.detect import framework_of, signature_of
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
 
 Kind = Literal["float", "int", "bool"]
+
+_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
+"""Results that are constants to any framework but NumPy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,9 +74,22 @@ class Subject:
         return tuple(self._real(self.f(*self.arguments(arrays))))
 
     def _real(self, result: Any) -> list[Any]:
+        """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is
+        gradfuzz that cannot go on then, and nothing that the function raises.
+        """
         outputs: list[Any] = []
         for y in self._found(result):
-            outputs += self.framework.parts(y) if self.framework.is_complex(y) else [y]
+            if isinstance(y, _NUMBERS):
+                y = self.framework.array(np.asarray(y))
+            try:
+                if isinstance(y, str):
+                    raise TypeError("text is no array")
+                outputs += self.framework.parts(y) if self.framework.is_complex(y) else [y]
+            except GradfuzzError:
+                raise
+            except Exception as error:
+                what = f"{self.label} returns an object of type {type(y).__name__}, which is no array"
+                raise UsageError(f"{what}; return arrays and numbers, or nested tuples of them") from error
         return outputs
 
     def _found(self, result: Any) -> list[Any]:

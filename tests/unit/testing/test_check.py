@@ -159,6 +159,57 @@ def test_many_entries_are_asked_along_directions() -> None:
     assert measured.worst_got - measured.worst_expected == pytest.approx(1e-6, rel=1e-6)
 
 
+# Results ----------------------------------------------------------------------------------------------------
+
+
+def test_a_result_that_is_no_array_is_named() -> None:
+    class Unread:
+        def __array__(self, *args: Any, **kwargs: Any) -> Any:
+            raise ZeroDivisionError("nobody can read it")
+
+    for result in (Unread(), "a text"):
+        with pytest.raises(
+            UsageError, match=f"f returns an object of type {type(result).__name__}, which is no"
+        ):
+            check_gradient(lambda x, r=result: (x, r), X, grad=lambda x, g: g[0], wrt="x")
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch", "autograd"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numbers_among_the_results_are_constants(framework: Any, dtype: Any) -> None:
+    pytest.importorskip(framework)
+    measured = measure_gradient(lambda x: (x * x, 3.0, 2), X.astype(dtype), framework=framework, order=2)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+
+
+def test_a_box_of_autograd_is_taken_apart() -> None:
+    anp = pytest.importorskip("autograd.numpy")
+    matrix = np.array([[2.0, 0.5, -0.25], [0.75, -1.0, 0.5], [0.25, 1.0, 0.5]])
+
+    def nested(x):
+        return {"pair": anp.linalg.slogdet(x), "eigen": anp.linalg.eigh((x + x.T) / 2.0)}
+
+    measured = measure_gradient(nested, matrix)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    assert measured.asked == (("rev",),)  # autograd has no forward derivative of either
+
+
+def test_a_wrong_rule_of_several_results_is_seen() -> None:
+    pytest.importorskip("autograd")
+    import autograd.numpy as anp
+    from autograd.extend import defvjp, primitive
+
+    for factor in (2.0, 3.0):
+
+        @primitive
+        def powers(x):
+            return x, x**2
+
+        defvjp(powers, lambda ans, x, factor=factor: lambda g: g[0] + factor * x * g[1])
+        measured = measure_gradient(lambda x, f=powers: f(anp.sin(x)), X, modes="rev")
+        assert measured.wrong is (factor == 3.0), measured.reason
+
+
 # What is not right ------------------------------------------------------------------------------------------
 
 
