@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse
@@ -44,6 +46,16 @@ class TorchFunctions(Framework):
         return lambda *arrays: call(
             *[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays]
         )
+
+    def without_derivative(
+        self, leaves: Callable[..., Sequence[Any]], arrays: Sequence[Any]
+    ) -> frozenset[int]:
+        followed = [a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays]
+        with torch.enable_grad(), _Undifferentiated() as seen:
+            found = leaves(*followed)
+        hidden = frozenset(k for k, leaf in enumerate(found) if seen.has(leaf))
+        rest = [leaf for k, leaf in enumerate(found) if k not in hidden]
+        return hidden if any(map(_is_float, rest)) else frozenset()
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
@@ -134,3 +146,36 @@ class TorchFunctions(Framework):
         from gradfuzz.testing.tracing.torch.trace import traced
 
         return traced(call, arrays)
+
+
+class _Undifferentiated(TorchFunctionMode):
+    """Keeps the results that Torch itself does not differentiate.
+
+    A function of Torch that returns several floats, of which autograd follows some only, says so of the
+    others (`output_differentiability` in Torch's table of derivatives), as native_batch_norm does of the
+    saved mean. What is computed of these alone counts as well. `detach` and `no_grad` hide all that they
+    return, which is said by whoever calls them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[torch.Tensor] = []
+
+    def has(self, value: Any) -> bool:
+        return any(value is one for one in self._found)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        floats = [t for t in pytree.tree_leaves(result) if _is_float(t)]
+        hidden = [t for t in floats if not t.requires_grad]
+        if torch.is_grad_enabled() and hidden:
+            given = [t for t in pytree.tree_leaves((args, kwargs)) if _is_float(t)]
+            made = any(map(self.has, given)) and not any(t.requires_grad for t in given)
+            if made or len(hidden) < len(floats):
+                self._found += hidden
+        return result
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())

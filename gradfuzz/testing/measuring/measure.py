@@ -137,6 +137,11 @@ class Inquiry:
         """`exact` computes what `subject` should (None: `subject` itself). With `entries` every entry of a
         gradient is known, unless they are too many.
         """
+        outputs = subject.values([i.value for i in subject.inputs])
+        rest = subject.differentiable() if len(outputs) > 1 else subject
+        if rest is not subject:
+            subject, exact = rest, exact and exact.like(rest)
+            outputs = subject.values([i.value for i in subject.inputs])
         self._entries = entries
         self.subject = subject
         self.oracle = FunctionOracle(subject, exact)
@@ -145,7 +150,6 @@ class Inquiry:
         self._exact = exact or subject
         self._gradient = given.gradient if given is not None else None
         self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
-        outputs = subject.values([i.value for i in subject.inputs])
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)

@@ -60,6 +60,8 @@ class Subject:
     _trees: tuple[Tree, ...]
     _leaves: tuple[tuple[_Leaf, ...], ...]
     _evaluate: Call | None = None
+    _unasked: frozenset[int] = frozenset()
+    """The numbers of the leaves of a result that are not asked about."""
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""
@@ -78,7 +80,7 @@ class Subject:
         gradfuzz that cannot go on then, and nothing that the function raises.
         """
         outputs: list[Any] = []
-        for y in self._found(result):
+        for y in self._asked(result):
             if isinstance(y, _NUMBERS):
                 y = self.framework.array(np.asarray(y))
             try:
@@ -95,6 +97,36 @@ class Subject:
     def _found(self, result: Any) -> list[Any]:
         """The leaves of a result."""
         return [leaf for _, leaf in self.framework.tree(result, "")[0]]
+
+    def _asked(self, result: Any) -> list[Any]:
+        """The leaves of a result that are asked about."""
+        return [leaf for k, leaf in enumerate(self._found(result)) if k not in self._unasked]
+
+    def differentiable(self) -> Subject:
+        """The subject without those results that its framework itself never differentiates. With a
+        hand-written gradient all results count. Raises the function's exceptions.
+        """
+        if self.grad is not None:
+            return self
+
+        def leaves(*arrays: Any) -> list[Any]:
+            return self._found(self.f(*self.arguments(arrays)))
+
+        arrays = self.arrays([i.value for i in self.inputs])
+        with self.framework.context(self.precision), np.errstate(all="ignore"):
+            unasked = self.framework.without_derivative(leaves, arrays)
+        return self.without(unasked)
+
+    def without(self, leaves: frozenset[int]) -> Subject:
+        """The subject without these leaves of its result."""
+        if leaves == self._unasked:
+            return self
+        rest = replace(self, _unasked=leaves)
+        return replace(rest, _evaluate=self.framework.prepared(rest.call))
+
+    def like(self, other: Subject) -> Subject:
+        """The subject without the leaves of its result that `other` is not asked about."""
+        return self.without(other._unasked)
 
     def arrays(self, values: Sequence[Array], precision: Precision | None = None) -> list[Any]:
         """NumPy arrays, one per input, as the framework's arrays, floats in `precision`."""
@@ -122,7 +154,7 @@ class Subject:
             with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = self.f(*self.arguments([self.framework.array(v) for v in values]))
-                return [np.asarray(self.framework.numpy(y), np.complex128) for y in self._found(result)]
+                return [np.asarray(self.framework.numpy(y), np.complex128) for y in self._asked(result)]
         except Exception:  # noqa: BLE001 - a function of real numbers may raise anything
             return None
 
@@ -200,7 +232,7 @@ class Subject:
         arguments = self.arguments(arrays)
         result = self.f(*arguments)
         outputs = self._real(result)
-        if len(outputs) == 1 and np.shape(outputs[0]) == ():
+        if len(outputs) == 1 and np.shape(outputs[0]) == () and not self._unasked:
             scale = float(np.asarray(weights[0]))
             answer = self.grad(*arguments)
         else:
@@ -213,10 +245,10 @@ class Subject:
         leaves, rebuild = self.framework.tree(result, "")
         rest = iter(weights)
         new = []
-        for _, y in leaves:
-            w = next(rest)
+        for k, (_, y) in enumerate(leaves):
+            w = None if k in self._unasked else next(rest)
             dtype = self.framework.numpy(y).dtype
-            if self.framework.is_complex(y):
+            if w is not None and self.framework.is_complex(y):
                 w = np.asarray(w) + 1j * np.asarray(next(rest))
             array = np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype)
             new.append(self.framework.array(array, y))

@@ -194,6 +194,37 @@ def test_a_box_of_autograd_is_taken_apart() -> None:
     assert measured.asked == (("rev",),)  # autograd has no forward derivative of either
 
 
+STATISTICS = {
+    "native_layer_norm": lambda t, x, w: t.native_layer_norm(x, [3], w, w, 0.5),
+    "native_batch_norm": lambda t, x, w: t.native_batch_norm(x, w, w, None, None, True, 0.1, 0.5),
+    "_native_batch_norm_legit": lambda t, x, w: t._native_batch_norm_legit(x, w, w, True, 0.1, 0.5),
+    "_batch_norm_with_update": lambda t, x, w: t.ops.aten._batch_norm_with_update(
+        x, w, w, t.zeros(3, dtype=x.dtype), t.ones(3, dtype=x.dtype), 0.1, 0.5
+    ),
+}
+"""Functions of Torch whose further results have no derivative by Torch's own word."""
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_results_that_torch_does_not_differentiate_are_not_asked_about(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    f = STATISTICS[name]
+    x = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=torch.float64)
+    w = torch.tensor([1.0, 0.5, -2.0], dtype=torch.float64)
+    measured = measure_gradient(lambda x, w: f(torch, x, w), x, w)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    # What is computed of them alone has none either; what depends on an argument as well has a wrong one.
+    assert measure_gradient(lambda x, w: (x * w, 2.0 * f(torch, x, w)[1]), x, w).right
+    assert measure_gradient(lambda x, w: x * f(torch, x, w)[1].sum(), x, w).wrong
+
+
+def test_a_result_that_lost_its_gradient_is_not_right() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(X)
+    assert not measure_gradient(lambda x: (x * x, x.detach() * 2.0), x).right
+    assert not measure_gradient(lambda x: (x * x, torch.tensor(x.detach().numpy().sum())), x).right
+
+
 def test_a_wrong_rule_of_several_results_is_seen() -> None:
     pytest.importorskip("autograd")
     import autograd.numpy as anp
