@@ -253,6 +253,11 @@ def _found(
     except Exception as error:  # noqa: BLE001 - whatever a function raises is what there is to say
         reason = f"{type(error).__name__}: {first_line(error)}"
         return replace(blank, verdict=Verdict.CRASHED, kind=Class.ERROR, reason=reason), error
+    if inquiry.unsteady:
+        reason = (
+            f"{subject.label} returns other values each time it is called; seed it inside {subject.label}"
+        )
+        return replace(blank, reason=reason, untraced=inquiry.untraced), None
     left_out: dict[tuple[Mode, ...], str] = {}
     found: list[Asked] = []
     for steps in combinations(order, modes):

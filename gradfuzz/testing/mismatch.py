@@ -43,7 +43,8 @@ def _lines(m: Measured) -> Iterator[str]:
         yield f"  {m.reason}"
     if None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED:
         yield from _numbers(m)
-    yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
+    if m.modes:
+        yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
     if m.method is not None and m.expected:
         yield f"  truth     {_source(m)}"
     if m.nearby and m.worst is not None:

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse
+from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
@@ -108,7 +108,13 @@ class TorchFunctions(Framework):
             def of_one_dtype(*xs: Any) -> Sequence[Any]:
                 return [y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs)]
 
-            return f(*xs), by_func(of_one_dtype, xs, cotangents, along, modes)
+            ask = of_one_dtype, xs, cotangents, along, modes
+            try:
+                return f(*xs), by_func(*ask)
+            except Exception as error:
+                if modes[-1] == "rev" or self.refusal(error):  # no vmap took part, or there is no such mode
+                    raise
+                return f(*xs), _one_by_one(*ask)
 
         def differentiable(*xs: Any) -> Sequence[Any]:  # see `prepared`
             return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])
@@ -146,6 +152,44 @@ class TorchFunctions(Framework):
         from gradfuzz.testing.tracing.torch.trace import traced
 
         return traced(call, arrays)
+
+
+def _one_by_one(
+    f: Callable[..., Sequence[Any]],
+    xs: Sequence[torch.Tensor],
+    weights: Sequence[torch.Tensor | None],
+    directions: Sequence[torch.Tensor],
+    modes: Sequence[Mode],
+) -> Sequence[torch.Tensor]:
+    """What `by_func` gives where the last mode is forward, but along one unit direction after the other: not
+    every function may be called under the vmap of torch.func.jacfwd.
+    """
+
+    def objective(*xs: torch.Tensor) -> torch.Tensor:
+        pairs = zip(weights, f(*xs), strict=True)
+        return sum([(w * y).sum() for w, y in pairs if w is not None], torch.zeros((), dtype=xs[0].dtype))
+
+    def along(g: Callable[..., torch.Tensor], mode: Mode) -> Callable[..., torch.Tensor]:
+        def forward(*xs: torch.Tensor) -> torch.Tensor:
+            slope: torch.Tensor = torch.func.jvp(g, xs, tuple(directions))[1]
+            return slope
+
+        def reverse(*xs: torch.Tensor) -> torch.Tensor:
+            slopes = torch.func.grad(g, tuple(range(len(xs))))(*xs)
+            terms = [(s * v).sum() for s, v in zip(slopes, directions, strict=True)]
+            return sum(terms, torch.zeros((), dtype=xs[0].dtype))
+
+        return forward if mode == "fwd" else reverse
+
+    g: Callable[..., torch.Tensor] = objective
+    for mode in modes[:-1]:
+        g = along(g, mode)
+    last = g
+
+    def derivative(tangents: Sequence[torch.Tensor]) -> tuple[Sequence[Any], Sequence[torch.Tensor]]:
+        return (), (torch.func.jvp(last, tuple(xs), tuple(tangents))[1],)
+
+    return each_direction(derivative, xs)[1]
 
 
 class _Undifferentiated(TorchFunctionMode):

@@ -122,8 +122,9 @@ class Asked:
 class Inquiry:
     """A subject at its arguments, and its truth.
 
-    `untraced` is the reason why there is no program, "" if there is one. Raises the exceptions of the
-    function at its arguments, and `UsageError`.
+    `untraced` is the reason why there is no program, "" if there is one. `unsteady` says that the function
+    returns other values each time, so that there is nothing to ask. Raises the exceptions of the function at
+    its arguments, and `UsageError`.
     """
 
     def __init__(
@@ -154,6 +155,7 @@ class Inquiry:
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)
         self._program = self._traced(outputs)
+        self.unsteady = self._program is None and self._gradient is None and not self._exact.is_steady()
         self._known: dict[tuple[object, ...], NumericTruth] = {}
 
     # The program

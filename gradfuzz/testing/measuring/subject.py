@@ -18,7 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, format_of, is_float
 from gradfuzz.testing.frameworks.detect import framework_of, signature_of
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
 
@@ -142,6 +142,13 @@ class Subject:
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             evaluate = self._evaluate or self.call
             return [self.framework.numpy(y) for y in evaluate(*self.arrays(values, precision))]
+
+    def is_steady(self) -> bool:
+        """Whether two calls with the same arguments return the same values, but for their last digits."""
+        values = [i.value for i in self.inputs]
+        with self.framework.context(self.precision), np.errstate(all="ignore"):
+            first, second = ([self.framework.numpy(y) for y in self.call(*self.arrays(values))] for _ in "12")
+            return len(first) == len(second) and all(map(_almost_equal, first, second))
 
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
         """The outputs at complex NumPy arrays.
@@ -324,6 +331,17 @@ def subject_of(
         )
     subject = Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
     return replace(subject, _evaluate=kit.prepared(subject.call))
+
+
+def _almost_equal(one: Array, other: Array) -> bool:
+    """Whether two results have half of their digits in common: steps in another order may change the rest."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if not is_float(one.dtype):
+        return bool(np.array_equal(one, other))
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
+    return bool(np.allclose(a, b, rtol=0.0, atol=size * format_of(one.dtype).roundoff ** 0.5, equal_nan=True))
 
 
 def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:

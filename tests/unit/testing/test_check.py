@@ -285,6 +285,44 @@ def test_where_nobody_can_tell_there_is_a_warning() -> None:
         check_gradient(undecided, 0.7, grad=lambda x: 1.0, strict=True)
 
 
+def test_a_function_that_draws_its_values_is_refused_in_words() -> None:
+    torch = pytest.importorskip("torch")
+    from torch.nn.functional import rrelu
+
+    x = torch.tensor([-0.5, -1.25, -2.0], dtype=torch.float64)
+    words = "noisy returns other values each time it is called; seed it inside noisy"
+
+    def noisy(x: Any) -> Any:
+        return rrelu(x, training=True)
+
+    with pytest.warns(InconclusiveWarning, match=words):
+        check_gradient(noisy, x, order=2)
+    with pytest.raises(InconclusiveError, match=words):
+        check_gradient(noisy, x, strict=True)
+    assert measure_gradient(noisy, x).asked == ()
+    # Values that are drawn count for nothing where the gradient is given.
+    check_gradient(
+        lambda x: x + torch.rand(3) - 0.5, x, reference=gradfuzz.reference(gradient=lambda x, g: g)
+    )
+
+
+def test_what_is_drawn_from_a_seed_inside_is_asked_without_vmap() -> None:
+    """rrelu(x) is a x for x < 0 and the a that is drawn; the second derivative of its cube is 6 a^3 x."""
+    torch = pytest.importorskip("torch")
+
+    def f(x: Any) -> Any:
+        torch.manual_seed(0)
+        return torch.nn.functional.rrelu(x, training=True) ** 3
+
+    x = torch.tensor(-1.25, dtype=torch.float64)
+    measured = measure_gradient(f, x, order=2, modes="fwd")
+    assert measured.asked == (("fwd",), ("fwd", "fwd"))
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    cube = float(f(x)) / float(x) ** 3
+    truth = 6.0 * cube * float(x) if measured.order == 2 else 3.0 * cube * float(x) ** 2
+    assert float(measured.got["x"]) == pytest.approx(truth, rel=1e-12)
+
+
 def test_a_mismatch_survives_a_pickle() -> None:
     with pytest.raises(GradientMismatch) as raised:
         check_gradient(product, X, X + 1.0, grad=swapped)
