@@ -490,9 +490,96 @@ def test_an_autograd_function_may_be_passed_as_a_class() -> None:
     assert set(measured.asked) == {("rev",), ("rev", "rev")}
 
 
-def test_what_is_detached_is_not_called_wrong() -> None:
+def leaks(framework: str) -> dict[str, Any]:
+    """Functions whose words make the gradient another one than the derivative."""
+    if framework == "jax":
+        import jax.numpy as jnp
+        from jax import lax
+
+        return {
+            "product": lambda x: x * lax.stop_gradient(x),
+            "straight through": lambda x: x + lax.stop_gradient(jnp.sign(x) - x),
+        }
+    import torch
+
+    def under_no_grad(x: Any) -> Any:
+        with torch.no_grad():
+            y = torch.sin(x)
+        return x * y
+
+    return {
+        "product": lambda x: x * x.detach(),
+        "straight through": lambda x: x + (torch.sign(x) - x).detach(),
+        "no_grad": under_no_grad,
+    }
+
+
+LEAKS = [("jax", "product"), ("jax", "straight through")]
+LEAKS += [("torch", name) for name in ("product", "straight through", "no_grad")]
+
+
+@pytest.mark.parametrize(("framework", "name"), LEAKS)
+def test_a_gradient_that_leaks_is_wrong_unless_it_is_allowed_to(framework: Any, name: str) -> None:
+    pytest.importorskip(framework)
+    f = leaks(framework)[name]
+    with pytest.raises(GradientMismatch, match='where that is meant: allow="stop_gradient"') as raised:
+        check_gradient(f, X, framework=framework)
+    hidden = "no_grad" if name == "no_grad" else {"jax": "lax.stop_gradient", "torch": "detach"}[framework]
+    assert hidden in raised.value.measured.stopped
+    check_gradient(f, X, framework=framework, allow="stop_gradient", strict=True)
+    check_gradient(f, X, framework=framework, allow="stop_gradient", strict=True, order=2)
+    measured = measure_gradient(f, X, framework=framework, allow="stop_gradient")
+    assert (measured.verdict, measured.right) == (Verdict.CONVENTION, True)
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_a_reference_settles_a_gradient_that_leaks(framework: Any) -> None:
+    """The gradient of a straight-through estimator is that of the identity."""
+    pytest.importorskip(framework)
+    f = leaks(framework)["straight through"]
+    check_gradient(f, X, framework=framework, reference=gradfuzz.reference(gradient=lambda x, g: g))
+    with pytest.raises(GradientMismatch, match="the reference that came with the function"):
+        check_gradient(f, X, framework=framework, reference=gradfuzz.reference(gradient=lambda x, g: 2.0 * g))
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_a_right_gradient_may_stop_some_of_its_values(framework: Any) -> None:
+    """A shift by the largest entry changes nothing, whether its gradient is stopped or not."""
+    np_like = pytest.importorskip({"jax": "jax.numpy", "torch": "torch"}[framework])
+    lax = pytest.importorskip("jax.lax") if framework == "jax" else None
+
+    def stable(x: Any) -> Any:
+        top = lax.stop_gradient(x.max()) if lax else x.max().detach()
+        return np_like.log(np_like.exp(x - top).sum()) + top
+
+    measured = measure_gradient(stable, X, framework=framework)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    assert not measured.stopped
+
+
+def test_what_is_allowed_is_a_number_and_no_failure() -> None:
     torch = pytest.importorskip("torch")
-    measured = measure_gradient(lambda x: x.detach() * x, torch.tensor(X))
+
+    class Careless(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2.0 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * torch.nan
+
+    with pytest.raises(GradientMismatch, match="non_finite"):
+        check_gradient(lambda x: Careless.apply(x) * x.detach(), torch.tensor(X), allow="stop_gradient")
+    with pytest.raises(UsageError, match="allow='detach' is none of 'stop_gradient'"):
+        check_gradient(lambda x: x * x, torch.tensor(X), allow="detach")
+
+
+def test_a_convention_of_the_library_is_not_called_wrong() -> None:
+    """LAPACK reads one triangle of the matrix, and Torch puts the gradient in both."""
+    torch = pytest.importorskip("torch")
+    matrix = torch.tensor([[2.0, 0.5], [0.5, -1.0]], dtype=torch.float64)
+    measured = measure_gradient(torch.linalg.eigvalsh, matrix)
     assert measured.verdict is Verdict.INCONCLUSIVE
     assert "meant" in measured.reason
 
