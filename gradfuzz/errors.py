@@ -94,14 +94,15 @@ class NotDifferentiableError(GradfuzzError):
 class UntraceableError(GradfuzzError):
     """A library's function that no program can express; `reason` names the primitive and the problem.
 
-    `detached` says that the function hides a value from differentiation on purpose (stop_gradient, detach),
-    so its gradient may be meant to differ from the derivative of its value.
+    `detached` says that its gradient may be meant to differ from the derivative of its value: by a
+    convention of the library, or where it is `stopped`, in words of its own (stop_gradient, detach, no_grad).
     """
 
-    def __init__(self, reason: str, *, detached: bool = False) -> None:
+    def __init__(self, reason: str, *, detached: bool = False, stopped: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.detached = detached
+        self.detached = detached or stopped
+        self.stopped = stopped
 
 
 class UnknownTargetError(GradfuzzError):

@@ -6,7 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.measuring.units import in_units, unit_of
 from gradfuzz.testing.mismatch import GradientMismatch, told
 
+Allowed = Literal["stop_gradient"]
+"""What may make a gradient differ from the derivative."""
+
 _BOTH: tuple[Mode, ...] = ("rev", "fwd")
 
 
@@ -50,6 +53,7 @@ def check_gradient(
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
     framework: FrameworkName | None = None,
+    allow: Allowed | None = None,
     target: str | None = None,
     strict: bool = False,
 ) -> None:
@@ -83,6 +87,12 @@ def check_gradient(
     `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without it the truth is computed
     (see `measure_gradient`).
 
+    Where the function itself hides a value from differentiation (`stop_gradient`, `detach`, `no_grad`), its
+    gradient is wrong all the same if it differs from the derivative of what it computes. With
+    `allow="stop_gradient"` it may differ, as that of a straight-through estimator does; `reference` says what
+    it is to be. Where a convention of the library decides, as for the triangle of a matrix that is not read,
+    nothing is wrong.
+
     In a Hypothesis test the error over the allowed error is the test's target: later examples are like the
     worst ones so far.
 
@@ -100,7 +110,9 @@ def check_gradient(
         chosen = None if by is None else [names[w] if isinstance(w, int) else w for w in by]
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
-    measured, failure = _measured(f, args, wrt, order, modes, grad, reference, framework, entries=False)
+    measured, failure = _measured(
+        *(f, args, wrt, order, modes, grad, reference, framework, allow), entries=False
+    )
     lead(measured.error_over_allowed)
     if failure is not None and not measured.modes:
         raise failure
@@ -117,6 +129,7 @@ def measure_gradient(
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
     framework: FrameworkName | None = None,
+    allow: Allowed | None = None,
 ) -> Measured:
     """What `check_gradient` judges by, as a result. It raises `UsageError` where the question makes no sense,
     and never what `f` raises.
@@ -126,7 +139,8 @@ def measure_gradient(
     (given with the function), "complex step" or "Richardson" (measured on the function itself in float64,
     with an error estimate).
     """
-    return _measured(f, args, wrt, order, modes, grad, reference, framework, entries=True)[0]
+    ask = f, args, wrt, order, modes, grad, reference, framework, allow
+    return _measured(*ask, entries=True)[0]
 
 
 def check_program(
@@ -220,12 +234,15 @@ def _measured(
     grad: Callable[..., Any] | None,
     reference: Callable[..., Any] | Exact | None,
     framework: FrameworkName | None,
+    allow: Allowed | None,
     *,
     entries: bool,
 ) -> tuple[Measured, Exception | None]:
     """The measurement, and the exception of the function or its derivative, if any."""
     if order < 1:
         raise UsageError(f"order={order}: the order of a derivative is 1 or more")
+    if allow not in (None, *get_args(Allowed)):
+        raise UsageError(f"allow={allow!r} is none of {', '.join(map(repr, get_args(Allowed)))}")
     asked_modes = _modes(modes)
     subject = subject_of(f, args, wrt, grad, framework)
     given = reference_of(f) if reference is None else reference
@@ -234,7 +251,7 @@ def _measured(
     exact = None
     if given is not None and given.function is not None:
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
-    inquire = functools.partial(Inquiry, subject, exact, given, entries=entries)
+    inquire = functools.partial(Inquiry, subject, exact, given, entries=entries, allowed=allow is not None)
     try:
         return _found(subject, inquire, order, asked_modes, named=modes is not None)
     finally:
@@ -253,6 +270,11 @@ def _found(
     except Exception as error:  # noqa: BLE001 - whatever a function raises is what there is to say
         reason = f"{type(error).__name__}: {first_line(error)}"
         return replace(blank, verdict=Verdict.CRASHED, kind=Class.ERROR, reason=reason), error
+    if inquiry.unsteady:
+        reason = (
+            f"{subject.label} returns other values each time it is called; seed it inside {subject.label}"
+        )
+        return replace(blank, reason=reason, untraced=inquiry.untraced), None
     left_out: dict[tuple[Mode, ...], str] = {}
     found: list[Asked] = []
     for steps in combinations(order, modes):
@@ -292,7 +314,8 @@ def _of_program(case: CheckResult) -> Measured:
 def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
     names = dict(zip(asked.case.question.wrt, (subject.inputs[k].name for k in subject.wrt), strict=True))
     measured = _from_case(asked.case, subject.label, subject.framework.name, names, asked.method)
-    return replace(measured, untraced=inquiry.untraced)
+    differs = asked.case.verdict in (Verdict.DISAGREE, Verdict.CONVENTION) and asked.method != "reference"
+    return replace(measured, untraced=inquiry.untraced, stopped=inquiry.stopped if differs else "")
 
 
 def _from_case(

@@ -41,9 +41,13 @@ def _lines(m: Measured) -> Iterator[str]:
         return
     if m.reason:
         yield f"  {m.reason}"
+    if m.stopped and m.wrong:
+        yield f"  {m.stopped}"
+        yield '  where that is meant: allow="stop_gradient", or the gradient that is meant as reference='
     if None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED:
         yield from _numbers(m)
-    yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
+    if m.modes:
+        yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
     if m.method is not None and m.expected:
         yield f"  truth     {_source(m)}"
     if m.nearby and m.worst is not None:
@@ -56,6 +60,8 @@ def _headline(m: Measured) -> str:
         return f"{what} could be found neither right nor wrong"
     if m.verdict is Verdict.CRASHED:
         return f"{what} raises an error"
+    if m.stopped and m.right:
+        return f"{what} may differ from that of what it computes, which is allowed"
     if m.right:
         return f"{what} is {'right' if m.verdict is Verdict.AGREE else 'one of the legal answers at a kink'}"
     if m.kind is Class.WRONG_PRIMAL:

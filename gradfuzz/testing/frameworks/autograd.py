@@ -10,9 +10,10 @@ from typing import Any
 import autograd
 import autograd.numpy as anp
 import numpy as np
+from autograd.builtins import DictBox, SequenceBox
 
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.testing.frameworks.framework import Call, FrameworkName, first_line
+from gradfuzz.testing.frameworks.framework import Call, FrameworkName, Tree, first_line
 from gradfuzz.testing.frameworks.numpy import NumpyFunctions
 
 Scalar = Callable[..., Any]
@@ -21,6 +22,9 @@ Scalar = Callable[..., Any]
 class AutogradFunctions(NumpyFunctions):
     name: FrameworkName = "autograd"
     version = version("autograd")
+
+    def tree(self, value: Any, path: str) -> Tree:
+        return super().tree(_unboxed(value), path)
 
     def parts(self, z: Any) -> tuple[Any, Any]:
         return anp.real(z), anp.imag(z)
@@ -47,6 +51,20 @@ class AutogradFunctions(NumpyFunctions):
     def refusal(self, error: Exception) -> str | None:
         missing = isinstance(error, NotImplementedError) or "not defined" in str(error)
         return first_line(error) if missing else None
+
+
+def _unboxed(value: Any) -> Any:
+    """A tree whose containers are Python's own: what a primitive of several results returns, such as eigh, is
+    one box while autograd follows it.
+    """
+    if isinstance(value, SequenceBox):
+        return [_unboxed(value[k]) for k in range(len(value))]
+    if isinstance(value, (dict, DictBox)):
+        return {key: _unboxed(value[key]) for key in value}
+    if isinstance(value, (list, tuple)):
+        parts = [_unboxed(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
 
 
 def _inner(weights: Sequence[Array | None], ys: Sequence[Any]) -> Any:

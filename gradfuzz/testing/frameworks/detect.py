@@ -5,6 +5,7 @@ A framework is imported only if an object of it was found.
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib
 import inspect
@@ -23,6 +24,10 @@ _PACKAGES: dict[str, FrameworkName] = {
 
 _DEPTH = 3
 """The depth to which the functions that a function names are searched."""
+
+
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")
+"""The instructions that name a global."""
 
 
 @functools.cache
@@ -103,8 +108,12 @@ def _content(cell: Any) -> Any:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """The global names of a code object and of nested ones."""
-    yield from code.co_names
+    """The global names that a code object loads or imports, and those of nested ones. Attributes are none,
+    though `co_names` has them.
+    """
+    for step in dis.get_instructions(code):
+        if step.opname in _LOADS:
+            yield step.argval
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)

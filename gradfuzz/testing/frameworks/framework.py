@@ -47,6 +47,14 @@ class Framework(abc.ABC):
         """`call` prepared for hundreds of evaluations."""
         return call
 
+    def without_derivative(
+        self, leaves: Callable[..., Sequence[Any]], arrays: Sequence[Any]
+    ) -> frozenset[int]:
+        """The numbers of those of `leaves(*arrays)`, the leaves of a result, that the library's own functions
+        made and that have no derivative by the library's own word; none where no other float would be left.
+        """
+        return frozenset()
+
     @abc.abstractmethod
     def is_array(self, value: Any) -> bool:
         """Whether it is an array of this framework, traced or not."""

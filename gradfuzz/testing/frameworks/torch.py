@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse
+from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
@@ -44,6 +46,16 @@ class TorchFunctions(Framework):
         return lambda *arrays: call(
             *[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays]
         )
+
+    def without_derivative(
+        self, leaves: Callable[..., Sequence[Any]], arrays: Sequence[Any]
+    ) -> frozenset[int]:
+        followed = [a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays]
+        with torch.enable_grad(), _Undifferentiated() as seen:
+            found = leaves(*followed)
+        hidden = frozenset(k for k, leaf in enumerate(found) if seen.has(leaf))
+        rest = [leaf for k, leaf in enumerate(found) if k not in hidden]
+        return hidden if any(map(_is_float, rest)) else frozenset()
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
@@ -92,7 +104,17 @@ class TorchFunctions(Framework):
         if "fwd" not in modes:
             return by_reverse(f, xs, cotangents, along, len(modes))
         if modes.count("fwd") > 1:  # torch.autograd.forward_ad does not nest
-            return f(*xs), by_func(f, xs, cotangents, along, modes)
+
+            def of_one_dtype(*xs: Any) -> Sequence[Any]:
+                return [y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs)]
+
+            ask = of_one_dtype, xs, cotangents, along, modes
+            try:
+                return f(*xs), by_func(*ask)
+            except Exception as error:
+                if modes[-1] == "rev" or self.refusal(error):  # no vmap took part, or there is no such mode
+                    raise
+                return f(*xs), _one_by_one(*ask)
 
         def differentiable(*xs: Any) -> Sequence[Any]:  # see `prepared`
             return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])
@@ -130,3 +152,74 @@ class TorchFunctions(Framework):
         from gradfuzz.testing.tracing.torch.trace import traced
 
         return traced(call, arrays)
+
+
+def _one_by_one(
+    f: Callable[..., Sequence[Any]],
+    xs: Sequence[torch.Tensor],
+    weights: Sequence[torch.Tensor | None],
+    directions: Sequence[torch.Tensor],
+    modes: Sequence[Mode],
+) -> Sequence[torch.Tensor]:
+    """What `by_func` gives where the last mode is forward, but along one unit direction after the other: not
+    every function may be called under the vmap of torch.func.jacfwd.
+    """
+
+    def objective(*xs: torch.Tensor) -> torch.Tensor:
+        pairs = zip(weights, f(*xs), strict=True)
+        return sum([(w * y).sum() for w, y in pairs if w is not None], torch.zeros((), dtype=xs[0].dtype))
+
+    def along(g: Callable[..., torch.Tensor], mode: Mode) -> Callable[..., torch.Tensor]:
+        def forward(*xs: torch.Tensor) -> torch.Tensor:
+            slope: torch.Tensor = torch.func.jvp(g, xs, tuple(directions))[1]
+            return slope
+
+        def reverse(*xs: torch.Tensor) -> torch.Tensor:
+            slopes = torch.func.grad(g, tuple(range(len(xs))))(*xs)
+            terms = [(s * v).sum() for s, v in zip(slopes, directions, strict=True)]
+            return sum(terms, torch.zeros((), dtype=xs[0].dtype))
+
+        return forward if mode == "fwd" else reverse
+
+    g: Callable[..., torch.Tensor] = objective
+    for mode in modes[:-1]:
+        g = along(g, mode)
+    last = g
+
+    def derivative(tangents: Sequence[torch.Tensor]) -> tuple[Sequence[Any], Sequence[torch.Tensor]]:
+        return (), (torch.func.jvp(last, tuple(xs), tuple(tangents))[1],)
+
+    return each_direction(derivative, xs)[1]
+
+
+class _Undifferentiated(TorchFunctionMode):
+    """Keeps the results that Torch itself does not differentiate.
+
+    A function of Torch that returns several floats, of which autograd follows some only, says so of the
+    others (`output_differentiability` in Torch's table of derivatives), as native_batch_norm does of the
+    saved mean. What is computed of these alone counts as well. `detach` and `no_grad` hide all that they
+    return, which is said by whoever calls them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[torch.Tensor] = []
+
+    def has(self, value: Any) -> bool:
+        return any(value is one for one in self._found)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        floats = [t for t in pytree.tree_leaves(result) if _is_float(t)]
+        hidden = [t for t in floats if not t.requires_grad]
+        if torch.is_grad_enabled() and hidden:
+            given = [t for t in pytree.tree_leaves((args, kwargs)) if _is_float(t)]
+            made = any(map(self.has, given)) and not any(t.requires_grad for t in given)
+            if made or len(hidden) < len(floats):
+                self._found += hidden
+        return result
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())

@@ -12,7 +12,9 @@
   bits of its inputs change? Do the function's own differences contradict the program? Where they do, only
   they count.
 - Differences also speak where the program is undefined and the function is not, as on the unused side of a
-  `where`. Their bound is measured. What is hidden from differentiation on purpose is never called wrong.
+  `where`. Their bound is measured. Where a convention of the library decides what the gradient is, no number
+  is called wrong; a value that the function itself hides from differentiation is no excuse, unless it is
+  allowed to be.
 """
 
 from __future__ import annotations

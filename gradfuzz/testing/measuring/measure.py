@@ -122,8 +122,10 @@ class Asked:
 class Inquiry:
     """A subject at its arguments, and its truth.
 
-    `untraced` is the reason why there is no program, "" if there is one. Raises the exceptions of the
-    function at its arguments, and `UsageError`.
+    `untraced` is the reason why there is no program, "" if there is one. `unsteady` says that the function
+    returns other values each time, so that there is nothing to ask. `stopped` are the function's words that
+    hide a value from differentiation, "" where it has none. Raises the exceptions of the function at
+    its arguments, and `UsageError`.
     """
 
     def __init__(
@@ -133,23 +135,31 @@ class Inquiry:
         given: Exact | None = None,
         *,
         entries: bool = False,
+        allowed: bool = False,
     ) -> None:
         """`exact` computes what `subject` should (None: `subject` itself). With `entries` every entry of a
-        gradient is known, unless they are too many.
+        gradient is known, unless they are too many. Where it is `allowed`, a function whose words stop its
+        gradient may have another one than the derivative.
         """
-        self._entries = entries
+        outputs = subject.values([i.value for i in subject.inputs])
+        rest = subject.differentiable() if len(outputs) > 1 else subject
+        if rest is not subject:
+            subject, exact = rest, exact and exact.like(rest)
+            outputs = subject.values([i.value for i in subject.inputs])
+        self._entries, self._allowed = entries, allowed
         self.subject = subject
         self.oracle = FunctionOracle(subject, exact)
         self.untraced = ""
+        self.stopped = ""
         self._detached = False
         self._exact = exact or subject
         self._gradient = given.gradient if given is not None else None
         self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
-        outputs = subject.values([i.value for i in subject.inputs])
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)
         self._program = self._traced(outputs)
+        self.unsteady = self._program is None and self._gradient is None and not self._exact.is_steady()
         self._known: dict[tuple[object, ...], NumericTruth] = {}
 
     # The program
@@ -166,6 +176,7 @@ class Inquiry:
             self._fits(program, outputs)
         except UntraceableError as error:
             self.untraced, self._detached = error.reason, error.detached
+            self.stopped = error.reason if error.stopped else ""
             return None
         except ImportError as error:
             self.untraced = first_line(error)
@@ -339,13 +350,26 @@ class Inquiry:
             about = (self.oracle.name, question, question.points[0], None, error.answer)
             case = CheckResult(*about, Verdict.UNSUPPORTED, message=error.answer.message)
             return Asked(case, "Richardson")
-        if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
+        if self.stopped and found.method != "reference":
+            case = self._stopped(case)
+        elif case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = unsettled(case, Reason.REFERENCES, f"{self.untraced}: {why}")
         if case.verdict is Verdict.DISAGREE and self._right_in_float64(question, case):
             message = "in float64 the same rule is right, so what is off here may be rounding"
             case = unsettled(case, Reason.NOISE, message)
         return Asked(case, found.method)
+
+    def _stopped(self, case: CheckResult) -> CheckResult:
+        """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are
+        allowed; no numbers are wrong then.
+        """
+        numbers = case.kind is not None and case.kind.of_numbers and case.kind is not Class.NON_FINITE
+        differs = case.verdict is Verdict.DISAGREE and numbers
+        if not self._allowed or not (differs or case.verdict is Verdict.INCONCLUSIVE):
+            return case
+        message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
+        return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
 
     def _right_in_float64(self, question: Question, case: CheckResult) -> bool:
         """Whether a derivative of lower precision is right at the same inputs in float64. What rounding does
@@ -379,7 +403,10 @@ class Inquiry:
             answer = answers.to(asked)
             if answer.status == "unsupported":
                 raise _UnsupportedModeError(answer)
-            return judged_by_numbers(self.oracle, asked, answer, self._numeric(asked))
+            truth = self._numeric(asked)
+            if self.stopped:  # that nothing changes with an entry is what such words are for
+                truth = replace(truth, flat=frozenset())
+            return judged_by_numbers(self.oracle, asked, answer, truth)
 
         size, most = entries_of(question), _MEASURED if self._entries else FEW
         if self._gradient is None and entry is not None:

@@ -70,6 +70,10 @@ class Measured:
     nearby: tuple[Nearby, ...] = ()
     untraced: str = ""
     """The reason why the function could not be traced, if any."""
+    stopped: str = ""
+    """The function's own words that hide a value from differentiation, where the gradient differs from the
+    derivative.
+    """
     asked: tuple[tuple[Mode, ...], ...] = ()
     """All combinations of modes that were asked."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)

@@ -125,7 +125,7 @@ class _Measured:
 
     def complex_slope(self, direction: Direction, size: float) -> tuple[float, float] | None:
         """The slope by the complex step and its bound, from two steps; None where the function takes no
-        complex numbers.
+        complex numbers, or returns something of another form for them.
         """
         found = []
         for step in (size * h for h in _IMAGINARY):
@@ -133,7 +133,7 @@ class _Measured:
             for k, d in direction.items():
                 inputs[k] = inputs[k] + 1j * step * d
             values = self.subject.complex_values(inputs)
-            if values is None or len(values) != len(self.weights):
+            if values is None or [y.shape for y in values] != [y.shape for y in self.values]:
                 return None
             terms = [float(np.sum(term)) for term in self.weighted([np.imag(y) for y in values])]
             found.append(math.fsum(terms) / step)

@@ -16,13 +16,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradfuzz.errors import UsageError
+from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, format_of, is_float
 from gradfuzz.testing.frameworks.detect import framework_of, signature_of
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
 
 Kind = Literal["float", "int", "bool"]
+
+_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
+"""Results that are constants to any framework but NumPy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +60,8 @@ class Subject:
     _trees: tuple[Tree, ...]
     _leaves: tuple[tuple[_Leaf, ...], ...]
     _evaluate: Call | None = None
+    _unasked: frozenset[int] = frozenset()
+    """The numbers of the leaves of a result that are not asked about."""
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""
@@ -71,14 +76,57 @@ class Subject:
         return tuple(self._real(self.f(*self.arguments(arrays))))
 
     def _real(self, result: Any) -> list[Any]:
+        """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is
+        gradfuzz that cannot go on then, and nothing that the function raises.
+        """
         outputs: list[Any] = []
-        for y in self._found(result):
-            outputs += self.framework.parts(y) if self.framework.is_complex(y) else [y]
+        for y in self._asked(result):
+            if isinstance(y, _NUMBERS):
+                y = self.framework.array(np.asarray(y))
+            try:
+                if isinstance(y, str):
+                    raise TypeError("text is no array")
+                outputs += self.framework.parts(y) if self.framework.is_complex(y) else [y]
+            except GradfuzzError:
+                raise
+            except Exception as error:
+                what = f"{self.label} returns an object of type {type(y).__name__}, which is no array"
+                raise UsageError(f"{what}; return arrays and numbers, or nested tuples of them") from error
         return outputs
 
     def _found(self, result: Any) -> list[Any]:
         """The leaves of a result."""
         return [leaf for _, leaf in self.framework.tree(result, "")[0]]
+
+    def _asked(self, result: Any) -> list[Any]:
+        """The leaves of a result that are asked about."""
+        return [leaf for k, leaf in enumerate(self._found(result)) if k not in self._unasked]
+
+    def differentiable(self) -> Subject:
+        """The subject without those results that its framework itself never differentiates. With a
+        hand-written gradient all results count. Raises the function's exceptions.
+        """
+        if self.grad is not None:
+            return self
+
+        def leaves(*arrays: Any) -> list[Any]:
+            return self._found(self.f(*self.arguments(arrays)))
+
+        arrays = self.arrays([i.value for i in self.inputs])
+        with self.framework.context(self.precision), np.errstate(all="ignore"):
+            unasked = self.framework.without_derivative(leaves, arrays)
+        return self.without(unasked)
+
+    def without(self, leaves: frozenset[int]) -> Subject:
+        """The subject without these leaves of its result."""
+        if leaves == self._unasked:
+            return self
+        rest = replace(self, _unasked=leaves)
+        return replace(rest, _evaluate=self.framework.prepared(rest.call))
+
+    def like(self, other: Subject) -> Subject:
+        """The subject without the leaves of its result that `other` is not asked about."""
+        return self.without(other._unasked)
 
     def arrays(self, values: Sequence[Array], precision: Precision | None = None) -> list[Any]:
         """NumPy arrays, one per input, as the framework's arrays, floats in `precision`."""
@@ -95,6 +143,13 @@ class Subject:
             evaluate = self._evaluate or self.call
             return [self.framework.numpy(y) for y in evaluate(*self.arrays(values, precision))]
 
+    def is_steady(self) -> bool:
+        """Whether two calls with the same arguments return the same values, but for their last digits."""
+        values = [i.value for i in self.inputs]
+        again = replace(self, _evaluate=self.framework.prepared(lambda *xs: self.call(*xs)))
+        first, second = self.values(values), again.values(values)
+        return len(first) == len(second) and all(map(_almost_equal, first, second))
+
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
         """The outputs at complex NumPy arrays.
 
@@ -106,7 +161,7 @@ class Subject:
             with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = self.f(*self.arguments([self.framework.array(v) for v in values]))
-                return [np.asarray(self.framework.numpy(y), np.complex128) for y in self._found(result)]
+                return [np.asarray(self.framework.numpy(y), np.complex128) for y in self._asked(result)]
         except Exception:  # noqa: BLE001 - a function of real numbers may raise anything
             return None
 
@@ -184,7 +239,7 @@ class Subject:
         arguments = self.arguments(arrays)
         result = self.f(*arguments)
         outputs = self._real(result)
-        if len(outputs) == 1 and np.shape(outputs[0]) == ():
+        if len(outputs) == 1 and np.shape(outputs[0]) == () and not self._unasked:
             scale = float(np.asarray(weights[0]))
             answer = self.grad(*arguments)
         else:
@@ -197,10 +252,10 @@ class Subject:
         leaves, rebuild = self.framework.tree(result, "")
         rest = iter(weights)
         new = []
-        for _, y in leaves:
-            w = next(rest)
+        for k, (_, y) in enumerate(leaves):
+            w = None if k in self._unasked else next(rest)
             dtype = self.framework.numpy(y).dtype
-            if self.framework.is_complex(y):
+            if w is not None and self.framework.is_complex(y):
                 w = np.asarray(w) + 1j * np.asarray(next(rest))
             array = np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype)
             new.append(self.framework.array(array, y))
@@ -276,6 +331,17 @@ def subject_of(
         )
     subject = Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
     return replace(subject, _evaluate=kit.prepared(subject.call))
+
+
+def _almost_equal(one: Array, other: Array) -> bool:
+    """Whether two results have half of their digits in common: steps in another order may change the rest."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if not is_float(one.dtype):
+        return bool(np.array_equal(one, other))
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
+    return bool(np.allclose(a, b, rtol=0.0, atol=size * format_of(one.dtype).roundoff ** 0.5, equal_nan=True))
 
 
 def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:

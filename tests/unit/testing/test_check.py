@@ -159,6 +159,88 @@ def test_many_entries_are_asked_along_directions() -> None:
     assert measured.worst_got - measured.worst_expected == pytest.approx(1e-6, rel=1e-6)
 
 
+# Results ----------------------------------------------------------------------------------------------------
+
+
+def test_a_result_that_is_no_array_is_named() -> None:
+    class Unread:
+        def __array__(self, *args: Any, **kwargs: Any) -> Any:
+            raise ZeroDivisionError("nobody can read it")
+
+    for result in (Unread(), "a text"):
+        with pytest.raises(
+            UsageError, match=f"f returns an object of type {type(result).__name__}, which is no"
+        ):
+            check_gradient(lambda x, r=result: (x, r), X, grad=lambda x, g: g[0], wrt="x")
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch", "autograd"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numbers_among_the_results_are_constants(framework: Any, dtype: Any) -> None:
+    pytest.importorskip(framework)
+    measured = measure_gradient(lambda x: (x * x, 3.0, 2), X.astype(dtype), framework=framework, order=2)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+
+
+def test_a_box_of_autograd_is_taken_apart() -> None:
+    anp = pytest.importorskip("autograd.numpy")
+    matrix = np.array([[2.0, 0.5, -0.25], [0.75, -1.0, 0.5], [0.25, 1.0, 0.5]])
+
+    def nested(x):
+        return {"pair": anp.linalg.slogdet(x), "eigen": anp.linalg.eigh((x + x.T) / 2.0)}
+
+    measured = measure_gradient(nested, matrix)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    assert measured.asked == (("rev",),)  # autograd has no forward derivative of either
+
+
+STATISTICS = {
+    "native_layer_norm": lambda t, x, w: t.native_layer_norm(x, [3], w, w, 0.5),
+    "native_batch_norm": lambda t, x, w: t.native_batch_norm(x, w, w, None, None, True, 0.1, 0.5),
+    "_native_batch_norm_legit": lambda t, x, w: t._native_batch_norm_legit(x, w, w, True, 0.1, 0.5),
+    "_batch_norm_with_update": lambda t, x, w: t.ops.aten._batch_norm_with_update(
+        x, w, w, t.zeros(3, dtype=x.dtype), t.ones(3, dtype=x.dtype), 0.1, 0.5
+    ),
+}
+"""Functions of Torch whose further results have no derivative by Torch's own word."""
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_results_that_torch_does_not_differentiate_are_not_asked_about(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    f = STATISTICS[name]
+    x = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=torch.float64)
+    w = torch.tensor([1.0, 0.5, -2.0], dtype=torch.float64)
+    measured = measure_gradient(lambda x, w: f(torch, x, w), x, w)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    # What is computed of them alone has none either; what depends on an argument as well has a wrong one.
+    assert measure_gradient(lambda x, w: (x * w, 2.0 * f(torch, x, w)[1]), x, w).right
+    assert measure_gradient(lambda x, w: x * f(torch, x, w)[1].sum(), x, w).wrong
+
+
+def test_a_result_that_lost_its_gradient_is_not_right() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(X)
+    assert not measure_gradient(lambda x: (x * x, x.detach() * 2.0), x).right
+    assert not measure_gradient(lambda x: (x * x, torch.tensor(x.detach().numpy().sum())), x).right
+
+
+def test_a_wrong_rule_of_several_results_is_seen() -> None:
+    pytest.importorskip("autograd")
+    import autograd.numpy as anp
+    from autograd.extend import defvjp, primitive
+
+    for factor in (2.0, 3.0):
+
+        @primitive
+        def powers(x):
+            return x, x**2
+
+        defvjp(powers, lambda ans, x, factor=factor: lambda g: g[0] + factor * x * g[1])
+        measured = measure_gradient(lambda x, f=powers: f(anp.sin(x)), X, modes="rev")
+        assert measured.wrong is (factor == 3.0), measured.reason
+
+
 # What is not right ------------------------------------------------------------------------------------------
 
 
@@ -201,6 +283,44 @@ def test_where_nobody_can_tell_there_is_a_warning() -> None:
         check_gradient(undecided, 0.7, grad=lambda x: 1.0)
     with pytest.raises(InconclusiveError, match="neither right nor wrong"):
         check_gradient(undecided, 0.7, grad=lambda x: 1.0, strict=True)
+
+
+def test_a_function_that_draws_its_values_is_refused_in_words() -> None:
+    torch = pytest.importorskip("torch")
+    from torch.nn.functional import rrelu
+
+    x = torch.tensor([-0.5, -1.25, -2.0], dtype=torch.float64)
+    words = "noisy returns other values each time it is called; seed it inside noisy"
+
+    def noisy(x: Any) -> Any:
+        return rrelu(x, training=True)
+
+    with pytest.warns(InconclusiveWarning, match=words):
+        check_gradient(noisy, x, order=2)
+    with pytest.raises(InconclusiveError, match=words):
+        check_gradient(noisy, x, strict=True)
+    assert measure_gradient(noisy, x).asked == ()
+    # Values that are drawn count for nothing where the gradient is given.
+    check_gradient(
+        lambda x: x + torch.rand(3) - 0.5, x, reference=gradfuzz.reference(gradient=lambda x, g: g)
+    )
+
+
+def test_what_is_drawn_from_a_seed_inside_is_asked_without_vmap() -> None:
+    """rrelu(x) is a x for x < 0 and the a that is drawn; the second derivative of its cube is 6 a^3 x."""
+    torch = pytest.importorskip("torch")
+
+    def f(x: Any) -> Any:
+        torch.manual_seed(0)
+        return torch.nn.functional.rrelu(x, training=True) ** 3
+
+    x = torch.tensor(-1.25, dtype=torch.float64)
+    measured = measure_gradient(f, x, order=2, modes="fwd")
+    assert measured.asked == (("fwd",), ("fwd", "fwd"))
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    cube = float(f(x)) / float(x) ** 3
+    truth = 6.0 * cube * float(x) if measured.order == 2 else 3.0 * cube * float(x) ** 2
+    assert float(measured.got["x"]) == pytest.approx(truth, rel=1e-12)
 
 
 def test_a_mismatch_survives_a_pickle() -> None:
@@ -328,6 +448,19 @@ def test_the_framework_is_seen_from_the_code() -> None:
         framework_of(product, [torch.ones(2), jnp.ones(2)])
 
 
+def test_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    torch = pytest.importorskip("torch")
+    from gradfuzz.testing.frameworks.detect import framework_of
+
+    monkeypatch.setitem(globals(), "T", torch.transpose)
+    monkeypatch.setitem(globals(), "mT", torch.transpose)
+    assert framework_of(lambda x: x.T @ jnp.sin(x), [X]).name == "jax"
+    assert framework_of(lambda x: [y.mT for y in x], [X]).name == "numpy"
+    assert framework_of(lambda x: T(x, 0, 1), [X]).name == "torch"  # noqa: F821 - it was set above
+    assert framework_of(lambda x: (lambda y: mT(y, 0, 1))(x), [X]).name == "torch"  # noqa: F821 - as above
+
+
 def test_a_framework_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradfuzz.testing.frameworks.detect import framework_named
 
@@ -357,9 +490,96 @@ def test_an_autograd_function_may_be_passed_as_a_class() -> None:
     assert set(measured.asked) == {("rev",), ("rev", "rev")}
 
 
-def test_what_is_detached_is_not_called_wrong() -> None:
+def leaks(framework: str) -> dict[str, Any]:
+    """Functions whose words make the gradient another one than the derivative."""
+    if framework == "jax":
+        import jax.numpy as jnp
+        from jax import lax
+
+        return {
+            "product": lambda x: x * lax.stop_gradient(x),
+            "straight through": lambda x: x + lax.stop_gradient(jnp.sign(x) - x),
+        }
+    import torch
+
+    def under_no_grad(x: Any) -> Any:
+        with torch.no_grad():
+            y = torch.sin(x)
+        return x * y
+
+    return {
+        "product": lambda x: x * x.detach(),
+        "straight through": lambda x: x + (torch.sign(x) - x).detach(),
+        "no_grad": under_no_grad,
+    }
+
+
+LEAKS = [("jax", "product"), ("jax", "straight through")]
+LEAKS += [("torch", name) for name in ("product", "straight through", "no_grad")]
+
+
+@pytest.mark.parametrize(("framework", "name"), LEAKS)
+def test_a_gradient_that_leaks_is_wrong_unless_it_is_allowed_to(framework: Any, name: str) -> None:
+    pytest.importorskip(framework)
+    f = leaks(framework)[name]
+    with pytest.raises(GradientMismatch, match='where that is meant: allow="stop_gradient"') as raised:
+        check_gradient(f, X, framework=framework)
+    hidden = "no_grad" if name == "no_grad" else {"jax": "lax.stop_gradient", "torch": "detach"}[framework]
+    assert hidden in raised.value.measured.stopped
+    check_gradient(f, X, framework=framework, allow="stop_gradient", strict=True)
+    check_gradient(f, X, framework=framework, allow="stop_gradient", strict=True, order=2)
+    measured = measure_gradient(f, X, framework=framework, allow="stop_gradient")
+    assert (measured.verdict, measured.right) == (Verdict.CONVENTION, True)
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_a_reference_settles_a_gradient_that_leaks(framework: Any) -> None:
+    """The gradient of a straight-through estimator is that of the identity."""
+    pytest.importorskip(framework)
+    f = leaks(framework)["straight through"]
+    check_gradient(f, X, framework=framework, reference=gradfuzz.reference(gradient=lambda x, g: g))
+    with pytest.raises(GradientMismatch, match="the reference that came with the function"):
+        check_gradient(f, X, framework=framework, reference=gradfuzz.reference(gradient=lambda x, g: 2.0 * g))
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_a_right_gradient_may_stop_some_of_its_values(framework: Any) -> None:
+    """A shift by the largest entry changes nothing, whether its gradient is stopped or not."""
+    np_like = pytest.importorskip({"jax": "jax.numpy", "torch": "torch"}[framework])
+    lax = pytest.importorskip("jax.lax") if framework == "jax" else None
+
+    def stable(x: Any) -> Any:
+        top = lax.stop_gradient(x.max()) if lax else x.max().detach()
+        return np_like.log(np_like.exp(x - top).sum()) + top
+
+    measured = measure_gradient(stable, X, framework=framework)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    assert not measured.stopped
+
+
+def test_what_is_allowed_is_a_number_and_no_failure() -> None:
     torch = pytest.importorskip("torch")
-    measured = measure_gradient(lambda x: x.detach() * x, torch.tensor(X))
+
+    class Careless(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2.0 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * torch.nan
+
+    with pytest.raises(GradientMismatch, match="non_finite"):
+        check_gradient(lambda x: Careless.apply(x) * x.detach(), torch.tensor(X), allow="stop_gradient")
+    with pytest.raises(UsageError, match="allow='detach' is none of 'stop_gradient'"):
+        check_gradient(lambda x: x * x, torch.tensor(X), allow="detach")
+
+
+def test_a_convention_of_the_library_is_not_called_wrong() -> None:
+    """LAPACK reads one triangle of the matrix, and Torch puts the gradient in both."""
+    torch = pytest.importorskip("torch")
+    matrix = torch.tensor([[2.0, 0.5], [0.5, -1.0]], dtype=torch.float64)
+    measured = measure_gradient(torch.linalg.eigvalsh, matrix)
     assert measured.verdict is Verdict.INCONCLUSIVE
     assert "meant" in measured.reason
 

@@ -107,6 +107,44 @@ def test_a_function_that_cannot_be_traced(x: float) -> None:
     )
 
 
+X = np.array([0.5, 1.25, 2.0])
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_numpy_function_that_looks_at_its_dtype(wrong: bool) -> None:
+    def parts(x):
+        y = np.sin(x) if x[0].real > 0.0 else np.cos(x)  # it cannot be traced
+        return np.stack([y.real, y.imag], -1) if np.iscomplexobj(y) else y
+
+    measured = measure_gradient(parts, X, grad=lambda x, c: c * (np.sin(x) if wrong else np.cos(x)))
+    assert measured.verdict is (Verdict.DISAGREE if wrong else Verdict.AGREE), measured.reason
+    assert measured.method == "Richardson"
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_torch_function_that_looks_at_its_dtype(wrong: bool) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.sin(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * (torch.sin(x) if wrong else torch.cos(x))
+
+    def parts(x):
+        y = Sine.apply(x) if bool(x[0].real > 0.0) else torch.cos(x)
+        return torch.view_as_real(y) if y.is_complex() else y
+
+    measured = measure_gradient(parts, torch.tensor(X))
+    assert measured.verdict is (Verdict.DISAGREE if wrong else Verdict.AGREE), measured.reason
+    assert measured.method == "Richardson"
+
+
 def test_a_convention_between_measured_slopes_is_not_wrong() -> None:
     def hinge(x: float) -> float:
         return float(x) if x > 0 else 0.0

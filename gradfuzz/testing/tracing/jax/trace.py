@@ -204,9 +204,10 @@ class Walker:
         name, file = caller_of(equation)
         if not any(file == f and n in name for f, n in _NEUTRAL):
             raise UntraceableError(
-                "the function uses lax.stop_gradient: its gradient is not meant to be the derivative of what"
+                "the function uses lax.stop_gradient: its gradient need not be the derivative of what"
                 " it computes",
                 detached=True,
+                stopped=not file,
             )
         smooth = self.shift(variable, scope)
         return cell if smooth is None else JaxprCell(smooth)

@@ -5,7 +5,7 @@ A function is run once and its ops are recorded (`steps`). What depends on a num
 traced by Torch itself, on tensors without data, which makes new values of what it writes (`functional`). What
 `ops` has no handler for is decomposed by Torch's own table. Of a
 `torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is
-untraceable: the gradient that is meant is then not that of the values.
+untraceable: the gradient need not be the derivative of the values then.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _CONVERSIONS = (
 
 _HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
 
-_NOT_MEANT = "the gradient that is meant is not that of the values"
+_NOT_MEANT = "its gradient need not be the derivative of the values"
 
 _KINDS: dict[torch.dtype, DType] = {torch.bool: "bool", torch.int64: "int", torch.int32: "int"}
 
@@ -114,8 +114,8 @@ class _Guard(TorchFunctionMode):
         self.calls = 0
         self.followed: list[bool] = []
 
-    def refuse(self, reason: str, *, detached: bool = False) -> UntraceableError:
-        self.refused = self.refused or UntraceableError(reason, detached=detached)
+    def refuse(self, reason: str, *, stopped: bool = False) -> UntraceableError:
+        self.refused = self.refused or UntraceableError(reason, stopped=stopped)
         return self.refused
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -131,7 +131,7 @@ class _Guard(TorchFunctionMode):
         if differentiable and torch.is_grad_enabled():
             self._check(func, name, args, kwargs)
         if torch.is_inference_mode_enabled():
-            raise self.refuse("torch.inference_mode hides what it computes from autograd", detached=True)
+            raise self.refuse("torch.inference_mode hides what it computes from autograd", stopped=True)
         if name in _CONVERSIONS and self.recorder is not None and self.recorder.depends((args, kwargs)):
             raise self.refuse(decision(name))
         try:
@@ -144,7 +144,7 @@ class _Guard(TorchFunctionMode):
         if hidden and any(map(_is_float, pytree.tree_leaves(result))):
             raise self.refuse(
                 f"{name} under torch.no_grad: what it computes is hidden from autograd, so {_NOT_MEANT}",
-                detached=True,
+                stopped=True,
             )
         return result
 
@@ -153,10 +153,10 @@ class _Guard(TorchFunctionMode):
         data = getattr(func, "__self__", None) is torch.Tensor.data
         if data or name in ("detach", "detach_", "new_tensor", "tensor"):
             hidden = "Tensor.data" if data else name
-            raise self.refuse(f"{hidden} hides a value from autograd, so {_NOT_MEANT}", detached=True)
+            raise self.refuse(f"{hidden} hides a value from autograd, so {_NOT_MEANT}", stopped=True)
         if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
             raise self.refuse(
-                f"{name} changes what autograd does with a value, so {_NOT_MEANT}", detached=True
+                f"{name} changes what autograd does with a value, so {_NOT_MEANT}", stopped=True
             )
         if name == "backward" or (
             func is torch.autograd.grad and not (kwargs.get("create_graph") or args[4:5] == (True,))
@@ -164,7 +164,7 @@ class _Guard(TorchFunctionMode):
             raise self.refuse(
                 f"torch.autograd.{name} inside the function makes constants to autograd; give"
                 " create_graph=True to torch.autograd.grad",
-                detached=True,
+                stopped=True,
             )
 
 
