@@ -131,7 +131,13 @@ class JaxFunctions(Framework):
         dtype = np.dtype(xs[0].dtype)
         cotangents = [None if w is None else jnp.asarray(w, dtype) for w in weights]
         along = tuple(jnp.asarray(v, dtype) for v in directions)
-        return derivative(f, tuple(xs), cotangents, along, modes)
+
+        def in_one_dtype(*xs: Any) -> tuple[Any, ...]:
+            """JAX takes a cotangent only in the dtype of its output, which may be wider than the inputs'."""
+            outputs = (jnp.asarray(y) for y in f(*xs))
+            return tuple(y.astype(dtype) if jnp.issubdtype(y.dtype, jnp.floating) else y for y in outputs)
+
+        return derivative(in_one_dtype, tuple(xs), cotangents, along, modes)
 
     def push(
         self,

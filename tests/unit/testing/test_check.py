@@ -182,6 +182,14 @@ def test_numbers_among_the_results_are_constants(framework: Any, dtype: Any) -> 
     assert measured.verdict is Verdict.AGREE, measured.reason
 
 
+def test_a_result_of_jax_that_is_wider_than_the_arguments() -> None:
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        x = jax.numpy.asarray(X, "float32")
+        measured = measure_gradient(lambda x: (x * x, x.astype("float64") * 3.0), x, order=2)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+
+
 def test_a_box_of_autograd_is_taken_apart() -> None:
     anp = pytest.importorskip("autograd.numpy")
     matrix = np.array([[2.0, 0.5, -0.25], [0.75, -1.0, 0.5], [0.25, 1.0, 0.5]])
