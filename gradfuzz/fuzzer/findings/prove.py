@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
 from gradfuzz.fuzzer.verdict.classify import classify_entry
 from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
@@ -75,16 +76,22 @@ def prove(raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = Fa
         if other is not first:
             first, case = other, asked(other, target)
     assert case.kind is not None, "a disagreement has a class"
-    again = asked(first, target, confirm=True)
+    again = _confirmed(first, target)
     if not same_kind(again, case.kind, case.message):
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
     for candidate in smallest_alike(first, case, target):
-        smallest = asked(candidate, target, confirm=True)
+        smallest = _confirmed(candidate, target)
         if same_kind(smallest, case.kind, case.message):
             return _finding(raw, candidate, smallest, target, known or {})
     return _finding(raw, first, again, target, known or {})
+
+
+def _confirmed(candidate: Candidate, target: Oracle) -> CheckResult:
+    """The verdict by both references, and below float64 by the answer in float64."""
+    case = asked(candidate, target, confirm=True)
+    return sustained(case, candidate.question(), candidate.place, target, evaluator())
 
 
 # Finding ----------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitEr
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import OTHERWISE, written_otherwise
 from gradfuzz.fuzzer.tolerance.lanes import LANES
-from gradfuzz.fuzzer.tolerance.perturbed import FINE_EPS, PerturbedNamespace, unit_roundoff
+from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, PerturbedNamespace, unit_roundoff
 from gradfuzz.oracles.base import Array, Mode, Point, Question
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import evaluate
@@ -65,6 +65,18 @@ A program that never ends, which shrinking may try, reaches it at once.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How a derivative is perturbed. The effect of the usual `eps`, None, must be in proportion to it."""
+
+    regrouped: bool = False
+    eps: float | None = None
+
+
+_AT_RANDOM = _How(eps=2.0**-52)
+"""float64 itself, rounded to either side."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerance:
     """What rounding may do at one point. With a `reason` the point cannot be judged and the rest is empty.
@@ -98,14 +110,18 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS, forward: boo
     The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y
     in one and (1 - y)(1 + y) in the other, and the second derivative of the latter cancels near zero. A
     disagreement must exceed what each of them loses, and what the forms of `alternatives` lose where they can
-    be computed. Forward modes, which build a gradient entry by entry, count unless `forward` is False.
+    be computed. In float64 it must also exceed what random rounding of every result loses (Monte Carlo
+    arithmetic): a sine of a huge number loses all, which is out of proportion to any perturbation. Forward
+    modes, which build a gradient entry by entry, count unless `forward` is False.
     """
     order = question.order
     reverse = _only("rev", order)
     modes = dict.fromkeys([reverse, *([_only("fwd", order), question.modes] if forward else [])])
     by_modes = [_by_modes(question, m, trip_limit) for m in modes]
     found = [_widest(same_point) for same_point in zip(*by_modes, strict=True)]
-    further = [_by_modes(question, reverse, trip_limit, regrouped=True)]
+    further = [_by_modes(question, reverse, trip_limit, how=_How(regrouped=True))]
+    if EPS[question.precision] > unit_roundoff(question.precision):
+        further.append(_by_modes(question, reverse, trip_limit, how=_AT_RANDOM))
     if written_otherwise(question.program):
         further.append(_by_modes(question, reverse, trip_limit, OTHERWISE))
     for others in further:
@@ -135,7 +151,7 @@ def _by_modes(
     trip_limit: int,
     rules: Rules | None = None,
     *,
-    regrouped: bool = False,
+    how: _How | None = None,
 ) -> list[Tolerance]:
     program, wrt = question.program, question.wrt
     try:
@@ -145,7 +161,7 @@ def _by_modes(
     result: dict[int, Tolerance] = {}
     for group in _alike(question):
         points = [question.points[k] for k in group]
-        found = _together(graph, question, points, trip_limit, regrouped)
+        found = _together(graph, question, points, trip_limit, how or _How())
         result.update(zip(group, found, strict=True))
     return [result[k] for k in range(len(question.points))]
 
@@ -167,20 +183,20 @@ def _alike(question: Question) -> list[list[int]]:
 
 
 def _together(
-    graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool
+    graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, how: _How
 ) -> list[Tolerance]:
     """All points in one run where they take the same branches, otherwise each in its own."""
     if len(points) > 1:
         try:
-            return _run(graph, question, points, trip_limit, regrouped)
+            return _run(graph, question, points, trip_limit, how)
         except (EvaluationError, FloatingPointError, OverflowError):
             pass
-    return [_alone(graph, question, point, trip_limit, regrouped) for point in points]
+    return [_alone(graph, question, point, trip_limit, how) for point in points]
 
 
-def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, regrouped: bool) -> Tolerance:
+def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, how: _How) -> Tolerance:
     try:
-        return _run(graph, question, [point], trip_limit, regrouped)[0]
+        return _run(graph, question, [point], trip_limit, how)[0]
     except EvaluationError as error:
         reason = next((known for kind, known in _REASONS.items() if isinstance(error, kind)), Reason.DOMAIN)
         return Tolerance(question.precision, reason, str(error))
@@ -200,10 +216,10 @@ _CHAOTIC = "the computation is chaotic: its rounding errors are not in proportio
 
 
 def _run(
-    graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool
+    graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, how: _How
 ) -> list[Tolerance]:
     """The points' tolerances from one run. Raises where a point cannot be judged or branches differ."""
-    namespace = PerturbedNamespace(question.precision, len(points), regrouped=regrouped)
+    namespace = PerturbedNamespace(question.precision, len(points), how.eps, regrouped=how.regrouped)
     outputs = _evaluate(graph, question, points, namespace, trip_limit)
     rows = _rows(namespace)
     exact = rows[..., 0]
@@ -223,10 +239,10 @@ def _run(
             message = f"an intermediate of {extreme:.3g} is too near the end of {question.precision}'s range"
             result.append(Tolerance(question.precision, Reason.RANGE, message))
             continue
-        if np.any(spread[:, k] > _SMALL * sizes[:, k]):
+        if how.eps is None and np.any(spread[:, k] > _SMALL * sizes[:, k]):
             if finer is None:
                 eps = FINE_EPS[question.precision]
-                fine = PerturbedNamespace(question.precision, len(points), eps, regrouped=regrouped)
+                fine = PerturbedNamespace(question.precision, len(points), eps, regrouped=how.regrouped)
                 finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
             _, fine_noises = _measured(finer[0], k, finer[1])
             if not _proportional(values, noises, fine_noises):

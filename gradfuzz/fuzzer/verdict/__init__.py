@@ -5,6 +5,7 @@
     along                              gradients of many entries, by their products with a few directions
     kinks, ties, ties_linalg           kinks seen along more directions; which choices of a program are exact
                                        ties
+    rounding                           what is wrong below float64 alone, and may be rounding
     conventions                        what systems answer where there is no derivative, and why
     evaluator                          judges by truth and tolerance, and remembers both for a question
     shared                             what a process makes once: its oracles, and the evaluator

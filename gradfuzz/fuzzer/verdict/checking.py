@@ -20,6 +20,7 @@ from gradfuzz.fuzzer.verdict.along import (
     told,
 )
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
@@ -82,9 +83,10 @@ def check_question(
     for way in oracles:
         refusal = way.supports(question)
         answers = way.answer(question) if refusal is None else refused(question, refusal)
-        by_oracle.append(evaluator.cases(way.name, question, answers, confirm=True, thorough=True))
-    cases = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
-    return Check(question, cases, {way.name: way.version for way in oracles})
+        cases = evaluator.cases(way.name, question, answers, confirm=True, thorough=True)
+        by_oracle.append([sustained(case, question, k, way, evaluator) for k, case in enumerate(cases)])
+    every = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
+    return Check(question, every, {way.name: way.version for way in oracles})
 
 
 class LazyAnswers:

@@ -38,6 +38,7 @@ from gradfuzz.fuzzer.verdict.along import (
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.rounding import doubted, is_long, may_be_rounding
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -267,6 +268,8 @@ class Inquiry:
         worst entry do not contradict.
         """
         truth, worst = case.truth, case.worst
+        if may_be_rounding(case) and is_long(case.question.program) and self._right_in_float64(case.question):
+            return Asked(doubted(case), "traced")
         if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
             return Asked(case, "traced")
         name, index = worst
@@ -355,9 +358,8 @@ class Inquiry:
         elif case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = unsettled(case, Reason.REFERENCES, f"{self.untraced}: {why}")
-        if case.verdict is Verdict.DISAGREE and self._right_in_float64(question, case):
-            message = "in float64 the same rule is right, so what is off here may be rounding"
-            case = unsettled(case, Reason.NOISE, message)
+        if may_be_rounding(case) and self._right_in_float64(question):
+            case = doubted(case)
         return Asked(case, found.method)
 
     def _stopped(self, case: CheckResult) -> CheckResult:
@@ -371,12 +373,12 @@ class Inquiry:
         message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
         return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
 
-    def _right_in_float64(self, question: Question, case: CheckResult) -> bool:
-        """Whether a derivative of lower precision is right at the same inputs in float64. What rounding does
-        inside a function that is no program is not known otherwise.
+    def _right_in_float64(self, question: Question) -> bool:
+        """Whether a derivative of lower precision is right at the same inputs in float64. It is not known
+        otherwise what rounding does inside a function that is no program, or whether a library's rules for a
+        long one stay in the range of a precision.
         """
-        numbers = case.kind is not None and case.kind.of_numbers and case.kind is not Class.NON_FINITE
-        if question.precision == "float64" or not numbers or self._gradient is not None:
+        if self._gradient is not None:
             return False
         (point,) = question.points
         wide = {
@@ -387,6 +389,8 @@ class Inquiry:
         oracle = FunctionOracle(replace(self.subject, precision="float64"))
         try:
             answers = LazyAnswers(oracle, asked)
+            if self._program is not None:
+                return check_answers(answers, self._evaluator).verdict is Verdict.AGREE
             probed = probed_by_size(asked, None) if entries_of(asked) > FEW else asked
             answer, truth = answers.to(probed), numeric_truth(self._exact, probed, probed.points[0])
             return judged_by_numbers(oracle, probed, answer, truth).verdict is Verdict.AGREE

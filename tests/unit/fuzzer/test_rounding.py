@@ -1,0 +1,103 @@
+"""Right answers that rounding, or the range of float32, puts far from the truth are not called wrong."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.engine import Rules
+from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.finding import Reason, Verdict
+from gradfuzz.fuzzer.verdict.checking import check_question
+from gradfuzz.oracles.base import Point
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.oracles.mutants.mutant import recorded
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import parse
+from gradfuzz.programs.graphs.graph import Equation
+from gradfuzz.testing import measure_gradient
+
+QUOTIENTS = parse(
+    """def f(x):
+    acc = x
+    b = 1.0
+    for i in range(15):
+        t = acc + 1.0
+        acc = t * (b + 2.0)
+        b = t / (acc * acc)
+    return acc
+"""
+)
+"""The denominator grows to 1e16 and more, and its fourth power is not in the range of float32."""
+
+HUGE_SINE = parse(
+    """def f(x):
+    acc = stack([1.0, 1.0, 1.0])
+    for i in range(10):
+        tiny = (stack([1.0, sin(acc[0]), 1.0])[1:3] * i)[0] * -1e-11
+        acc = stack([tiny + sum(acc[0:2] * acc[1:3]), x, 1.0])
+    return acc
+"""
+)
+"""The sine of 1e18 has no right digit, and adds a hundred billionth of itself."""
+
+
+def asked(program: Any, x: float, precision: Any, modes: Any, target: Any) -> Any:
+    question = plain_question(program, [Point({"x": np.asarray(x, precision)})], precision, None, modes)
+    (case,) = check_question(question, [target]).cases
+    return case
+
+
+@pytest.mark.parametrize("x", [0.5, 10.0])
+@pytest.mark.parametrize("modes", [("fwd", "rev", "fwd"), ("rev", "rev", "rev")])
+def test_the_range_of_float32_is_no_mistake_of_jax(x: float, modes: Any) -> None:
+    pytest.importorskip("jax")
+    target = next(o for o in resolve("jax") if o.name == "jax:scan:nojit")
+    case = asked(QUOTIENTS, x, "float32", modes, target)
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert "right in float64" in case.message
+    assert asked(QUOTIENTS, x, "float64", modes, target).verdict is Verdict.AGREE
+
+
+@pytest.mark.parametrize("modes", [("rev",), ("fwd",)])
+def test_a_sine_without_digits_is_no_mistake_of_the_engine(modes: Any) -> None:
+    assert asked(HUGE_SINE, 100.0, "float64", modes, EngineOracle()).verdict is Verdict.AGREE
+
+
+class Off(ReverseMode):
+    """The slope of a quotient is one per cent too large."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        return [p if p is None or node.op != "divide" else recorded(p * 1.01) for p in parts]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_rule_that_is_wrong_by_a_hundredth_is_wrong(precision: Any, order: int) -> None:
+    target = EngineOracle("engine:off", Rules(reverse=Off))
+    program = parse("def f(x):\n    for i in range(3):\n        x = x / (1.0 + x * x)\n    return x\n")
+    for modes in itertools.product(("rev", "fwd"), repeat=order):
+        if "rev" in modes:
+            assert asked(program, 0.75, precision, modes, target).verdict is Verdict.DISAGREE
+
+
+def test_functions_are_judged_in_the_same_way() -> None:
+    jax = pytest.importorskip("jax")
+
+    def quotients(x):
+        acc, b = x, 1.0
+        for _ in range(15):
+            t = acc + 1.0
+            acc = t * (b + 2.0)
+            b = t / (acc * acc)
+        return acc
+
+    with jax.enable_x64(True):
+        measured = measure_gradient(quotients, jax.numpy.asarray(10.0, "float32"), order=3, modes="rev")
+    assert measured.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), measured.reason
