@@ -30,12 +30,16 @@ then ints and bools are tensors, too. A library that takes programs as source ov
 from __future__ import annotations
 
 import base64
+import collections
 import json
 import math
 import operator
 import os
+import pathlib
 import struct
 import sys
+import traceback
+import types
 
 __all__ = [
     "BadRequest",
@@ -63,7 +67,16 @@ _SHORT = 24
 
 
 class Unsupported(Exception):
-    """The library does not support this."""
+    """The library does not support this. It may be raised where the library calls back, as in the body of one
+    of its loops: it counts whatever the library makes of it.
+    """
+
+    said = collections.deque(maxlen=16)
+    """What was said last."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        Unsupported.said.append(str(self))
 
 
 class NonFinite(Exception):
@@ -791,8 +804,46 @@ def _entries(way, value):
     return dtype, tuple(shape), entries
 
 
+def _origin(error):
+    """The exception of an adapter behind one of the library, or the exception itself.
+
+    A library may wrap what its callback raises, or keep only the text. What an adapter looks up in a library
+    and does not find is missing in that release.
+    """
+    wrapped = error
+    while wrapped is not None:
+        if isinstance(wrapped, (Unsupported, NonFinite, BadRequest)):
+            return wrapped
+        wrapped = wrapped.__cause__ or wrapped.__context__
+    words = next((words for words in Unsupported.said if words and words in str(error)), None)
+    if words is None and _is_missing(error):
+        words = f"not in this release: {error}"
+    return error if words is None else Unsupported(words)
+
+
+def _is_missing(error):
+    """Whether an adapter looked up a name in the library, and it is not there."""
+    if not isinstance(error, AttributeError):
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames and frames[-1].name == "__getattr__":  # the library says so itself
+        return len(frames) > 1 and _is_own(frames[-2]) and not _is_own(frames[-1])
+    looked_at = getattr(error, "obj", None)
+    place = looked_at if isinstance(looked_at, (types.ModuleType, type)) else type(looked_at)
+    library = getattr(place, "__module__", place.__name__).partition(".")[0]
+    return bool(frames) and _is_own(frames[-1]) and library not in ("__main__", "builtins", "kit")
+
+
+def _is_own(frame):
+    """Whether a frame is the kit's or the adapter's."""
+    file, kit = pathlib.Path(frame.filename).resolve(), pathlib.Path(__file__).resolve()
+    adapter = getattr(sys.modules["__main__"], "__file__", None) or kit
+    return file.parent == kit.parent or file == pathlib.Path(adapter).resolve()
+
+
 def arm_of(error):
     """An exception of the library, as an arm of a reply."""
+    error = _origin(error)
     if isinstance(error, (Unsupported, NotImplementedError)):
         return {"unsupported": str(error) or type(error).__name__}
     kinds = ((NonFinite, "non_finite"), (BadRequest, "bad_request"), (MemoryError, "out_of_memory"))

@@ -153,3 +153,54 @@ def test_what_adapters_share_of_a_request() -> None:
 
     assert kit.each_point(2, at, refusal) == [{"unsupported": "by 0"}, 6]
     assert kit.each_point(1, at)[0]["error"]["kind"] == "exception"
+
+
+# Whose fault it is ------------------------------------------------------------------------------------------
+
+
+def wrapped(keep_text: bool) -> Exception:
+    """What a library makes of an exception in its callback."""
+    try:
+        try:
+            raise kit.Unsupported("there is no op frobnicate here")
+        except kit.Unsupported as own:
+            if keep_text:
+                raise RuntimeError(f"loop body failed: {own} [loop.cpp]") from None
+            raise RuntimeError("loop body failed") from own
+    except RuntimeError as error:
+        if keep_text:
+            error.__context__ = None
+        return error
+
+
+@pytest.mark.parametrize("keep_text", [True, False])
+def test_what_an_adapter_refuses_in_a_callback_is_a_refusal(keep_text: bool) -> None:
+    assert kit.arm_of(wrapped(keep_text)) == {"unsupported": "there is no op frobnicate here"}
+
+
+def test_what_a_release_has_not_is_a_refusal() -> None:
+    """The adapter looks a name up in NumPy, and NumPy in itself."""
+    for error in (
+        looked_up_in(str(kit.__file__), "import numpy\nnumpy.frobnicate"),
+        looked_up_in(str(autograd_adapter.__file__), "import numpy\nnumpy.zeros(2).frobnicate()"),
+    ):
+        arm = kit.arm_of(error)
+        assert list(arm) == ["unsupported"]
+        assert arm["unsupported"].startswith("not in this release: ")
+        assert "frobnicate" in arm["unsupported"]
+    for error in (
+        looked_up_in(np.__file__, "import numpy\nnumpy.frobnicate"),
+        looked_up_in(str(kit.__file__), "None.frobnicate"),
+        looked_up_in(str(kit.__file__), "(0.5).frobnicate"),
+        looked_up_in(str(kit.__file__), "[][1]"),
+    ):
+        assert list(kit.arm_of(error)) == ["error"]
+
+
+def looked_up_in(file: str, source: str) -> Exception:
+    """The exception of some lines of a file."""
+    try:
+        exec(compile(source, file, "exec"), {})
+    except (AttributeError, LookupError) as error:
+        return error
+    raise AssertionError("it raises")
