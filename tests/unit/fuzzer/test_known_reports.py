@@ -136,7 +136,7 @@ def test_the_gradient_of_det_at_a_singular_matrix() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"target": "jax:grad", "version": "2.13.0"},
+        {"target": "jax:scan", "version": "2.13.0"},
         {"target": "mutant:nx-1747"},
         {"target": "cmd:torch"},
         {"version": "2.6.0"},
@@ -176,17 +176,17 @@ TRIANGULAR = 'def f(A: "float[1, 1]", b: "float[1]"):\n    return triangular_sol
         ),
         (
             "jax#2821",
-            made(DET, "jax:grad", "0.10.2", Class.NON_FINITE, "rev rev"),
+            made(DET, "jax:scan", "0.10.2", Class.NON_FINITE, "rev rev"),
             program(DET.replace("4", "3")),
         ),
         (
             "jax#40141",
-            made(EIGH, "jax:grad", "0.10.2", Class.NON_FINITE, "rev", 2.0**25),
+            made(EIGH, "jax:scan", "0.10.2", Class.NON_FINITE, "rev", 2.0**25),
             {"smallest": finding().smallest},
         ),
         (
             "jax#40628",
-            made("def f(x):\n    return i0(x)\n", "jax:grad", "0.10.2", Class.SPURIOUS, "rev", 0.0),
+            made("def f(x):\n    return i0(x)\n", "jax:scan", "0.10.2", Class.SPURIOUS, "rev", 0.0),
             {"version": "0.10.3"},
         ),
         (
