@@ -59,6 +59,7 @@ class Form(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
 @FORMAT
 def show(id: str, dialect: str | None, store: Path, form: str) -> None:
     """Show the recorded finding with this ID, of which the first digits are enough."""
+    from gradfuzz.fuzzer.results.known_reports import reports_of
     from gradfuzz.fuzzer.results.records import to_document
     from gradfuzz.fuzzer.store import lookup
     from gradfuzz.fuzzer.store.runs import Store
@@ -66,7 +67,7 @@ def show(id: str, dialect: str | None, store: Path, form: str) -> None:
     with Store(store) as opened:
         finding = lookup.recorded(opened, id)
     if dialect == "json" or (dialect is None and form == "json"):
-        print_json(to_document(finding))
+        print_json({**to_document(finding), "reported": [report.link for report in reports_of(finding)]})
     elif dialect is not None:
         click.echo(_text(finding, dialect), nl=False)
     else:

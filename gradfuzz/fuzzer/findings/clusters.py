@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gradfuzz.fuzzer.findings.triggers import PLAIN
 from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding, Likelihood
+from gradfuzz.fuzzer.results.trigger import PLAIN
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import Call, walk
 

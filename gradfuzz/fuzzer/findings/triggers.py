@@ -1,4 +1,4 @@
-"""What a finding's program needs to be wrong, and programs from which that is taken out.
+"""Programs from which is taken out what a finding's program needs to be wrong, its trigger.
 
 The trigger is what shrinking left: the ops, except those that most programs have, or, where no such op is
 left, the forms of loops. A disagreement that stays where the triggers of all known findings are taken out is
@@ -7,60 +7,21 @@ another bug. One that vanishes is explained by them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.fuzzer.findings.signature import Precedence
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
-from gradfuzz.fuzzer.questions.loop_forms import Loop, ends, loop_forms, only_loop
+from gradfuzz.fuzzer.questions.loop_forms import ends, loop_forms, only_loop
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.results.trigger import FORMS, Trigger
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, Expr, For, Node, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import Call, Expr, Node, Program, walk
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.text.expressions import call
-
-PLAIN = frozenset(
-    {
-        *("abs", "add", "astype", "broadcast_to", "concat", "divide", "index", "matmul", "multiply"),
-        *("negative", "permute_dims", "reshape", "stack", "subtract", "sum"),
-    }
-)
-"""Ops that many shrunk programs keep because nothing smaller is left: they say little beside another op."""
-
-_FORMS: Mapping[type, str] = {For: "for", While: "while", Repeat: "repeat"}
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """The ops or the loops that a shrunk program consists of."""
-
-    ops: frozenset[str]
-    loops: frozenset[str]
-    """Forms of loops: "for", "while", "repeat"."""
-
-    @classmethod
-    def of(cls, program: Program) -> Trigger:
-        ops, loops = _ops(program), _loops(program)
-        telling = ops - PLAIN
-        return cls(frozenset(telling or (() if loops else ops)), frozenset(() if telling else loops))
-
-    def is_in(self, program: Program) -> bool:
-        """Whether the program has some of it."""
-        return bool(self.ops & _ops(program) or self.loops & _loops(program))
-
-
-def _ops(program: Program) -> set[str]:
-    """The ops that may have a derivative."""
-    ops = {node.op for node in walk(program) if isinstance(node, Call)}
-    return {op for op in ops if OPS[op].kind not in ("comparison", "logic")}
-
-
-def _loops(program: Program) -> set[str]:
-    return {_FORMS[type(node)] for node in walk(program) if isinstance(node, Loop)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +68,9 @@ def _without(met: Candidate, triggers: Sequence[Trigger]) -> Iterator[Candidate]
         if plainer is not None:
             yield met.fitted(plainer, typecheck(plainer))
     loop = only_loop(met.program)
-    if loop is not None and any(_FORMS[type(loop)] in t.loops for t in triggers):
+    if loop is not None and any(FORMS[type(loop)] in t.loops for t in triggers):
         for form, program in loop_forms(met).items():
-            if form != _FORMS[type(loop)]:
+            if form != FORMS[type(loop)]:
                 yield met.fitted(program, typecheck(program))
 
 

@@ -1,6 +1,7 @@
 """What comes of a sweep, as data. Reports import this package and nothing else of the fuzzer.
 
     finding                       verdicts, cases, findings, causes
+    trigger, known_reports        what a shrunk program tells of a bug; the reports of which bug it may be
     evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
                                   adjoints
     events                        what a sweep says while it runs

@@ -3,9 +3,10 @@
     {"schema": 2, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
 
 A document is an object with its schema, its type and all fields of the value, in the form of `codec`. A
-finding also has the text of its program, for the reader. Documents are strict JSON, read field by field and
-never executed. `MIGRATIONS` brings a document of an older schema up to date; a newer schema is refused. To
-add, remove or redefine a field, raise `SCHEMA` by one and add a row there.
+finding also has the text of its program for the reader, and where it is shown the addresses of the reports
+that it is `reported` as; neither is read back. Documents are strict JSON, read field by field and never
+executed. `MIGRATIONS` brings a document of an older schema up to date; a newer schema is refused. To add,
+remove or redefine a field, raise `SCHEMA` by one and add a row there.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from gradfuzz.programs.language.printer import to_text
 
 SCHEMA = 2
 """The schema that is written. Schema 1 had no evidence, no ports, and no other field that `_from_1` adds."""
+
+FOR_READERS = ("text", "reported")
+"""What documents have besides the fields of their values."""
 
 TYPES: Mapping[str, type] = {
     "finding": Finding,
@@ -65,7 +69,8 @@ def from_document(data: Json, of: type[T], source: str) -> T:
     if name != _NAMES[of]:
         raise RecordError(f"{source}: this is of the type {name!r}, and what is wanted is a {_NAMES[of]!r}")
     del fields["schema"]
-    fields.pop("text", None)
+    for name in FOR_READERS:
+        fields.pop(name, None)
     try:
         return decode(of, fields)
     except RecordError as error:

@@ -18,9 +18,10 @@ from collections.abc import Collection, Iterator
 
 from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
-from gradfuzz.fuzzer.findings.triggers import Known, Trigger
+from gradfuzz.fuzzer.findings.triggers import Known
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.raw import Raw, said
+from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.target_name import TargetName
 
 _REPEATS, _SLOW_REPEATS = 2, 1

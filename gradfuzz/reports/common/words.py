@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, Likelihood
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.oracles.base import Array
 from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, where
 
@@ -35,8 +36,28 @@ def title(finding: Finding) -> str:
 
 
 def one_line(finding: Finding) -> str:
-    """The title and the clearest point, as in "GF-7c1e  sign_flip  ...: at x = 0.5 expected 1, got -1"."""
-    return f"{title(finding)}: {summary(finding)}"
+    """The title and the clearest point, as in "GF-7c1e  sign_flip  ...: at x = 0.5 expected 1, got -1", and
+    where it is reported.
+    """
+    return f"{title(finding)}: {in_short(finding)}"
+
+
+def in_short(finding: Finding) -> str:
+    """The clearest point, and the reports: "at x = 0.5 expected 1, got -1; reported as jax#1 (...)"."""
+    reports = _reports(finding)
+    return f"{summary(finding)}; reported as {reports}" if reports else summary(finding)
+
+
+def reported(finding: Finding) -> str:
+    """The known reports that the finding fits, as in "Reported as jax#1 (https://...): NaN where an entry is
+    0."; empty without one.
+    """
+    what = dict.fromkeys(report.what for report in reports_of(finding))
+    return f"Reported as {_reports(finding)}: {'; '.join(what)}." if what else ""
+
+
+def _reports(finding: Finding) -> str:
+    return ", ".join(f"{report.name} ({report.link})" for report in reports_of(finding))
 
 
 def summary(finding: Finding) -> str:

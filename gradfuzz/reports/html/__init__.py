@@ -22,6 +22,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, headline, plain, words
 from gradfuzz.reports.common.standing import Standings, safe_link
@@ -36,7 +37,8 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
     finished, review = _inert(finished), plain.inert(review)
     templates = _environment()
     style, script = _asset("report.css"), _asset("report.js")
-    fitted = _fitted(templates, finished, review, budget)
+    standing = review is not None or any(words.flaky(f) or reports_of(f) for f in finished.findings)
+    fitted = _fitted(templates, finished, review, budget, standing=standing)
     shown = finished.findings[: fitted.full + fitted.short]
     return templates.get_template("page.html.j2").render(
         style=style,
@@ -51,6 +53,7 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         fitted=fitted,
         causes=list(page.causes(finished.clusters, finished.findings)),
         here={finding.id for finding in shown},
+        standing=standing,
         reviewed=review is not None,
         review=review or Review(),
         flaky=list(filter(words.flaky, finished.findings)),
@@ -74,10 +77,12 @@ def _inert(finished: SweepFinished) -> SweepFinished:
     return dataclasses.replace(shown, findings=(*shown.findings, *counted))
 
 
-def _fitted(templates: Environment, finished: SweepFinished, review: Review | None, budget: int) -> Fitted:
+def _fitted(
+    templates: Environment, finished: SweepFinished, review: Review | None, budget: int, *, standing: bool
+) -> Fitted:
+    """The rows and articles that fit. `standing`: the rows have a cell for what is known of them."""
     standings = Standings(review)
     of_row, of_article = templates.get_template("row.html.j2"), templates.get_template("article.html.j2")
-    standing = review is not None or any(map(words.flaky, finished.findings))
     rows = [
         Markup(of_row.render(row=row, rank=k, standing=standing))  # noqa: S704 - a template with autoescape on
         for k, row in enumerate(page.rows(finished.findings[:MOST], standings), 1)

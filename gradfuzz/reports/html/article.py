@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.standing import Standing
 from gradfuzz.reports.common.tables import Mark, PointRow, Table, along, labels, points, tables
@@ -56,6 +57,7 @@ class Article:
     verdict: str
     facts: Mapping[str, str]
     standing: Standing
+    reports: tuple[KnownReport, ...]
     program: Markup
     original: Markup
     points: tuple[PointRow, ...]
@@ -88,6 +90,7 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
             "family": finding.family,
         },
         standing=standing,
+        reports=reports_of(finding),
         program=highlighted(program),
         original=Markup() if short or original == program else highlighted(original),
         points=points(finding),

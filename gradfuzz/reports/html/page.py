@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Cluster, Finding
+from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.reports.common import numbers, summary, words
@@ -78,6 +79,7 @@ class FindingRow:
     got: str
     ratio: str
     standing: Standing
+    reports: tuple[KnownReport, ...]
 
 
 def rows(findings: Sequence[Finding], standings: Standings) -> Iterator[FindingRow]:
@@ -86,7 +88,7 @@ def rows(findings: Sequence[Finding], standings: Standings) -> Iterator[FindingR
         point = finding.clearest
         expected, got = numbers.pair(point.entry_expected, point.entry_got)
         told = (expected, got, numbers.times(point.ratio)) if finding.kind.of_numbers else ("", "", "")
-        yield FindingRow(finding, *told, standings.of(finding))
+        yield FindingRow(finding, *told, standings.of(finding), reports_of(finding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> Iterator
         members = [known[name] for name in cluster.findings if name in known]
         target, colon, told = cluster.label.partition(": ")
         reported = {f.cause.reported for f in members if f.cause and f.cause.reported != "systematic"}
+        reported |= {report.name for f in members for report in reports_of(f)}
         yield CauseRow(
             letter=_letter(k),
             target=target if colon else "",

@@ -12,8 +12,8 @@ targets conventions
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity",
 "-0.0". An array is nested lists. Values by input are objects with the inputs' names. A ratio is null where
-the expected entry is zero. A finding also has its `record` (`fuzzer.results.records`), from which it can be
-replayed.
+the expected entry is zero. A finding also has the addresses of the reports that it is `reported` as, and its
+`record` (`fuzzer.results.records`), from which it can be replayed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Cluster, Finding, FindingPoint
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.report_card import ProbeReport
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
@@ -227,6 +228,7 @@ def finding_document(finding: Finding) -> dict[str, Json]:
         "directions": _arrays(finding.directions),
         **{name: _finding_point(getattr(finding, name)) for name in ("smallest", "clearest", "worst")},
         **_taken(finding, "references", "reproduced", "note"),
+        "reported": [report.link for report in reports_of(finding)],
         "cause": encode(Cause | None, finding.cause),
         **_taken(finding, "script", "ports"),
         "evidence": _evidence(finding.evidence),

@@ -80,7 +80,7 @@ def _finding(suite: Xml.Element, finding: Finding, standing: Standing) -> None:
         _skipped(case, f"known: {standing.reason}{f' ({standing.link})' if standing.link else ''}")
         _told(case, text)
     else:
-        Xml.SubElement(case, "failure", type=finding.kind.value, message=words.summary(finding)).text = text
+        Xml.SubElement(case, "failure", type=finding.kind.value, message=words.in_short(finding)).text = text
 
 
 def _text(finding: Finding) -> str:
@@ -91,6 +91,7 @@ def _text(finding: Finding) -> str:
         numbers = f"expected {row.expected} ({row.bound}){by}, got {row.got}, ratio {row.ratio}"
         lines.append(f"{row.names}: at {row.inputs} {numbers}")
     lines += [words.verdict(finding), words.cause(finding), words.judged(finding)]
+    lines += filter(None, [words.reported(finding)])
     if finding.note:
         lines.append(f"Where it shows: {finding.note}")
     for table in tables.tables(finding.evidence.variants if finding.evidence else ()):

@@ -17,6 +17,7 @@ from typing import Any
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, plain, words
 from gradfuzz.reports.common.headline import headline, work
@@ -159,12 +160,14 @@ def _result(finding: Finding, standing: Standing, *, reviewed: bool) -> dict[str
         "occurrenceCount": finding.seen,
         "properties": _properties(finding),
     }
+    items = [report.link for report in reports_of(finding)]
     if reviewed:
         result["baselineState"] = "new" if standing.word == "new" else "unchanged"
         accepted = {"kind": "external", "status": "accepted", "justification": standing.reason}
         result["suppressions"] = [accepted] if standing.word == "known" else []
-        if standing.link:
-            result["workItemUris"] = [standing.link]
+        items += [standing.link] if standing.link and standing.link not in items else []
+    if items:
+        result["workItemUris"] = items
     return result
 
 

@@ -43,6 +43,7 @@ def _annotation(finding: Finding, standing: Standing) -> str:
     title = f"{finding.id} {finding.kind.value} {finding.target} {finding.version}"
     asked = f"{finding.check} {finding.precision}: {words.summary(finding)}"
     message = [asked, words.verdict(finding), words.cause(finding)]
+    message += filter(None, [words.reported(finding)])
     if standing.word:
         message.append(f"{standing.word.capitalize()}{f': {standing.reason}' if standing.reason else ''}")
     return _command(level, title, "\n".join(message))

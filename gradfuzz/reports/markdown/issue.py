@@ -42,6 +42,7 @@ def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
         "## Description",
         markdown(words.verdict(finding)),
         _asked(finding),
+        *filter(None, [sections.reported(finding)]),
         "## Minimal reproducer",
         sections.definition(finding),
     ]

@@ -66,7 +66,8 @@ def _findings(findings: Iterable[Finding], standings: Standings, name: Callable[
         asked = markdown(f"{finding.check} {finding.precision}")
         told, seen = markdown(words.summary(finding)), f"{finding.seen:,}"
         kind, marks = words.plain_kind(finding.kind), standings.of(finding).marks
-        rows.append((name(finding.id), kind, target, asked, told, seen, marks))
+        standing = ", ".join(filter(None, [marks, *sections.links(finding)]))
+        rows.append((name(finding.id), kind, target, asked, told, seen, standing))
     columns = ("finding", "class", "target", "asked", "at the clearest point", "seen", "standing")
     return sections.table(columns, rows)
 
@@ -90,6 +91,8 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
     if standing.reason:
         link = f" (<{standing.link}>)" if standing.link else ""
         parts.append(f"{standing.word.capitalize()}: {markdown(standing.reason)}{link}")
+    if reported := sections.reported(finding):
+        parts.append(reported)
     if finding.note:
         parts.append(f"Where it shows: {markdown(finding.note)}")
     if finding.evidence is not None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from gradfuzz.fuzzer.results.evidence import Aspect, Evidence, Variant
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.reports.common import tables, words
 from gradfuzz.reports.common.plain import code, code_cell, fenced, markdown, program
@@ -35,6 +36,18 @@ def definition(finding: Finding) -> str:
     """The program, and which function of its outputs is differentiated where that is not obvious."""
     weights = words.weights(finding, "script")
     return fenced(program(finding.program), "python") + (f"\n\n{weights}" if weights else "")
+
+
+def links(finding: Finding) -> list[str]:
+    """A link to each known report that the finding fits."""
+    return [f"[{code(report.name)}](<{report.link}>)" for report in reports_of(finding)]
+
+
+def reported(finding: Finding) -> str:
+    """The known reports that the finding fits, and what they are about; empty without one."""
+    what = dict.fromkeys(report.what for report in reports_of(finding))
+    told = f"Reported as {', '.join(links(finding))}: {markdown('; '.join(what))}."
+    return told if what else ""
 
 
 def points(finding: Finding) -> str:

@@ -31,6 +31,8 @@ def finding(
         paragraph(words.cause(item)),
         paragraph(words.judged(item), style="dim"),
     ]
+    if told := words.reported(item):
+        parts.append(paragraph(told))
     if item.note:
         parts.append(paragraph(f"Where it shows: {item.note}"))
     if item.evidence is not None:

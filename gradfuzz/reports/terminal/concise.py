@@ -23,4 +23,5 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def line(finding: Finding) -> str:
-    return f"{' '.join(words.title(finding).split())}: {words.summary(finding)}"
+    """A finding in one line: its title, the clearest point, and where it is reported."""
+    return f"{' '.join(words.title(finding).split())}: {words.in_short(finding)}"

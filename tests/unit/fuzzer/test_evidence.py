@@ -22,13 +22,14 @@ from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
-from gradfuzz.fuzzer.findings.triggers import Known, Trigger
+from gradfuzz.fuzzer.findings.triggers import Known
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Variant
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Question

@@ -9,9 +9,10 @@ from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.findings.triggers import Known, Trigger, unexplained, without_ops
+from gradfuzz.fuzzer.findings.triggers import Known, unexplained, without_ops
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.mutant import recorded

@@ -4,6 +4,7 @@ page of their own, `docs/howto/op.md`.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -23,8 +24,10 @@ from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.fuzzer import check_program
+from gradfuzz.fuzzer.results import known_reports
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
-from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.fuzzer.results.known_reports import KnownReport
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.oracles import Answer, Mode, Oracle, Point, Question
@@ -80,6 +83,7 @@ def test_how_to_add_what_is_named_here() -> None:
         "a planted bug",
         "a dialect",
         "a family of programs",
+        "a known report",
         "a report",
     ]
 
@@ -197,6 +201,26 @@ def test_a_family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FAMILIES, "short", family)
     said = run("sweep", "engine", "--family", "short", "--max-examples", "2")
     assert "short" in said
+
+
+# A known report
+
+
+def test_a_known_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = ("mutant:nx-1747", ">=0.0.1", "adjoints are swept in forward order", tuple(Class))
+    loops = ("for", "while", "repeat")
+    row = KnownReport("nx#1747", *about, loops=loops)
+    run(
+        "sweep", "mutant:nx-1747", "--max-examples", "4", "--report", "concise=before.txt", exit_code=FINDINGS
+    )
+    monkeypatch.setattr(known_reports, "KNOWN_REPORTS", (*known_reports.KNOWN_REPORTS, row))
+    run("report", "1", "--report", "concise=after.txt")
+    assert "reported as" not in Path("before.txt").read_text(encoding="utf-8")
+    told = Path("after.txt").read_text(encoding="utf-8")
+    assert "; reported as nx#1747 (https://github.com/elixir-nx/nx/issues/1747)" in told
+    (finding, *_) = re.findall(r"GF-[0-9a-f]+", told)
+    assert "Reported as nx#1747" in run("show", finding)
+    assert json.loads(run("show", finding, "--as", "json"))["reported"] == [row.link]
 
 
 # A report

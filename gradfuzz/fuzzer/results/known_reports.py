@@ -1,0 +1,285 @@
+"""The known reports: bugs that a library's tracker has already, a row each.
+
+A finding that fits a row is shown with the report, so that nobody files it again. A row holds what is known
+of the bug and no more: what has another op, mode, class or version than it names may be another bug. The
+reports are those of `docs/trophies.md`. A report about a function that no program can call has no row.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.trigger import PLAIN, loops_in, ops_in
+from gradfuzz.oracles.base import Mode
+from gradfuzz.oracles.target_name import TargetName
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.printer import to_text
+
+TRACKERS: Mapping[str, str] = {
+    "pytorch": "pytorch/pytorch",
+    "jax": "jax-ml/jax",
+    "tensorflow": "tensorflow/tensorflow",
+    "Paddle": "PaddlePaddle/Paddle",
+    "mlx": "ml-explore/mlx",
+    "tinygrad": "tinygrad/tinygrad",
+    "warp": "NVIDIA/warp",
+    "taichi": "taichi-dev/taichi",
+    "pytensor": "pymc-devs/pytensor",
+    "HIPS/autograd": "HIPS/autograd",
+    "tfjs": "tensorflow/tfjs",
+    "nx": "elixir-nx/nx",
+}
+"""The repositories on GitHub of the trackers, by the names that reports are cited with."""
+
+FINITE = (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE)
+"""Classes of wrong numbers that are numbers ..."""
+NUMBERS = (*FINITE, Class.NON_FINITE)
+"""... and NaN and infinity with them."""
+
+FIRST: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
+SECOND: tuple[tuple[Mode, ...], ...] = (("rev", "rev"), ("rev", "fwd"), ("fwd", "rev"), ("fwd", "fwd"))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownReport:
+    """A row. What is empty is not asked for; loops and ops that are not named make it another bug."""
+
+    name: str
+    """As it is cited: "pytorch#192540"."""
+    system: str
+    """The library, as a target is named."""
+    versions: str
+    """The versions that have the bug as far as known, as Python packages specify them: ">=2.13.0"."""
+    what: str
+    """What is wrong, in a few words."""
+    classes: tuple[Class, ...]
+    ops: tuple[str, ...] = ()
+    """The ops that are wrong, of which the program has one."""
+    beside: tuple[str, ...] = ()
+    """Ops that may stand beside them, as `trigger.PLAIN` ones always may."""
+    loops: tuple[str, ...] = ()
+    """The forms of loops that are wrong: "for", "while", "repeat"."""
+    modes: tuple[tuple[Mode, ...], ...] = ()
+    """The derivatives that are wrong, innermost mode first."""
+    precisions: tuple[Precision, ...] = ()
+    ways: tuple[str, ...] = ()
+    """The ways into the library that are wrong."""
+    sizes: tuple[float, float] = (0.0, math.inf)
+    """Bounds of the largest entry, in absolute value, of the inputs at the smallest point."""
+    text: str = ""
+    """A regular expression that is found in the program's text."""
+    says: str = ""
+    """What an error's message contains."""
+
+    @property
+    def link(self) -> str:
+        """The address of the report. GitHub leads on from an issue's to that of a proposed change."""
+        tracker, _, number = self.name.partition("#")
+        return f"https://github.com/{TRACKERS[tracker]}/issues/{number}"
+
+    def fits(self, finding: Finding) -> bool:
+        """Whether the finding is the bug of this report, as far as can be told."""
+        target = TargetName.of(finding.target)
+        return (
+            target.owner == self.system
+            and finding.kind in self.classes
+            and (not self.modes or finding.modes in self.modes)
+            and (not self.precisions or finding.precision in self.precisions)
+            and (not self.ways or target.way in self.ways)
+            and (finding.kind is not Class.ERROR or self.says in finding.note)
+            and _is_in(finding.version, self.versions)
+            and self._fits_program(finding)
+        )
+
+    def _fits_program(self, finding: Finding) -> bool:
+        ops, loops = ops_in(finding.program), loops_in(finding.program)
+        low, high = self.sizes
+        return (
+            ops - PLAIN <= {*self.ops, *self.beside}
+            and (not self.ops or not ops.isdisjoint(self.ops))
+            and loops <= set(self.loops)
+            and bool(loops) == bool(self.loops)
+            and low <= _largest(finding) <= high
+            and re.search(self.text, to_text(finding.program), re.DOTALL) is not None
+        )
+
+
+def reports_of(finding: Finding) -> tuple[KnownReport, ...]:
+    """The known reports that the finding fits, in the order of the table."""
+    return tuple(report for report in KNOWN_REPORTS if report.fits(finding))
+
+
+def _largest(finding: Finding) -> float:
+    """The largest entry of the inputs at the smallest point, in absolute value."""
+    arrays = (np.asarray(value, np.float64) for value in finding.smallest.inputs.values())
+    return max((float(np.max(np.abs(array))) for array in arrays if array.size), default=0.0)
+
+
+@functools.cache
+def _is_in(version: str, versions: str) -> bool:
+    try:
+        return SpecifierSet(versions).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+_FACTORIZATION = "forward mode, differentiated again, takes the factorization for a constant"
+_PADDLE_SOLVE = "the gradient by one operand where the other one is a constant"
+_MLX_FUNCTIONS = "values of float64 have the accuracy of float32"
+
+KNOWN_REPORTS: tuple[KnownReport, ...] = (
+    *(
+        KnownReport(
+            *(name, "torch", ">=2.13.0", _FACTORIZATION, FINITE),
+            ops=("solve", "det", "slogdet"),
+            beside=("sin",),
+            modes=(("fwd", "rev"), ("fwd", "fwd")),
+        )
+        for name in ("pytorch#192540", "pytorch#196695", "pytorch#196697")
+    ),
+    KnownReport(
+        *("pytorch#104675", "torch", ">=2.13.0", "the gradient is 0 at singular matrices", (Class.MISSING,)),
+        ops=("det",),
+        modes=FIRST,
+    ),
+    KnownReport(
+        *("pytorch#196701", "torch", ">=2.13.0", "a wrong number where an entry is 0", FINITE),
+        ops=("cumulative_prod",),
+        modes=(("fwd", "fwd"),),
+    ),
+    KnownReport(
+        *("pytorch#162350", "torch", ">=2.13.0", "autograd.grad over forward_ad raises", (Class.ERROR,)),
+        ops=("softmax", "log_softmax", "logsumexp"),
+        modes=(("fwd", "rev"),),
+        says="modified by an inplace operation",
+    ),
+    KnownReport(
+        *("pytorch#158169", "torch", ">=2.13.0", "vmap raises for a vector", (Class.ERROR,)),
+        ops=("lstsq",),
+        says="input.size(-2) should match other.size(-2)",
+    ),
+    KnownReport(
+        *("jax#40141", "jax", ">=0.10.2", "wrong where an eigenvalue is so large that 1 + w rounds", NUMBERS),
+        ops=("eigh",),
+        modes=FIRST,
+        sizes=(2.0**20, math.inf),
+    ),
+    KnownReport(
+        *("jax#2821", "jax", ">=0.10.2", "NaN or wrong at singular matrices from 4 x 4 on", NUMBERS),
+        ops=("det",),
+        modes=SECOND,
+        text=r"\[(?:\d+, )*([4-9]|\d\d+), \1\]",
+    ),
+    KnownReport(
+        *("jax#40628", "jax", "==0.10.2", "derivatives at 0 are wrong, and cancel next to it", NUMBERS),
+        ops=("i0", "i1"),
+        sizes=(0.0, 1e-3),
+    ),
+    KnownReport(
+        *("jax#37635", "jax", ">=0.10.2", "the derivative is wrong below about -7", NUMBERS),
+        ops=("digamma", "polygamma"),
+        sizes=(6.0, math.inf),
+    ),
+    KnownReport(
+        *("tensorflow#127753", "tensorflow", ">=2.21.0", "an op used twice, first on one operand", FINITE),
+        ops=("multiply",),
+        beside=("sin",),
+        modes=(("fwd", "fwd"),),
+        ways=("eager",),
+        text=r"\*.*\*",
+    ),
+    KnownReport(
+        *("tensorflow#119430", "tensorflow", "==2.21.0", "the gradient is 0 by an entry that is 0", FINITE),
+        ops=("cumulative_prod",),
+        modes=FIRST,
+    ),
+    KnownReport(
+        *("tensorflow#61117", "tensorflow", ">=2.21.0", "half of the Hessian is 0 at an entry 0", FINITE),
+        ops=("prod",),
+        modes=SECOND,
+    ),
+    KnownReport(
+        *("tensorflow#119477", "tensorflow", ">=2.21.0", "the gradient at a singular matrix"),
+        (*FINITE, Class.ERROR),
+        ops=("det",),
+        modes=FIRST,
+        says="InvalidArgumentError",
+    ),
+    KnownReport(
+        *("Paddle#57863", "paddle", ">=3.3.1", _PADDLE_SOLVE, NUMBERS),
+        ops=("triangular_solve",),
+        modes=(("rev",),),
+        text=r"\A(?!.*unit_diagonal)",
+    ),
+    KnownReport(
+        *("Paddle#52836", "paddle", ">=3.3.1", _PADDLE_SOLVE, (Class.ERROR,)),
+        ops=("solve",),
+        modes=(("rev",),),
+        says="SIGSEGV",
+    ),
+    *(
+        KnownReport(
+            *(name, "mlx", ">=0.32.4", _MLX_FUNCTIONS, (Class.WRONG_PRIMAL,)),
+            ops=("sin", "cos", "exp", "erf"),
+            precisions=("float64",),
+        )
+        for name in ("mlx#3047", "mlx#4158")
+    ),
+    KnownReport(
+        *("tinygrad#17885", "tinygrad", ">=0.14.0", "cos loses the digits that pi/2 - x loses"),
+        (*FINITE, Class.WRONG_PRIMAL),
+        ops=("cos", "sin"),
+        precisions=("float32",),
+        sizes=(1e3, math.inf),
+    ),
+    KnownReport(
+        *("warp#1552", "warp", ">=1.19.0", "the adjoint of a dynamic loop with `continue`", FINITE),
+        loops=("for",),
+        modes=(("rev",),),
+        text=r"\bcontinue\b",
+    ),
+    KnownReport(
+        *("taichi#8027", "taichi", ">=1.7.4", "a loop of more than 30 trips crashes", (Class.ERROR,)),
+        beside=("sin",),
+        loops=("for",),
+        modes=(("rev",),),
+        text=r"range\((?:3[1-9]|[4-9]\d|\d{3,})\)",
+        says="SIGSEGV",
+    ),
+    KnownReport(
+        *("pytensor#1911", "pytensor", ">=3.0.7", "NaN where an entry is 0", (Class.NON_FINITE,)),
+        ops=("cumulative_prod",),
+    ),
+    KnownReport(
+        *("HIPS/autograd#93", "autograd", ">=1.9.1", "NaN where an entry is 0", (Class.NON_FINITE,)),
+        ops=("prod",),
+    ),
+    KnownReport(
+        *("HIPS/autograd#549", "autograd", ">=1.9.1", "raises at a singular matrix", (Class.ERROR,)),
+        ops=("det",),
+        says="LinAlgError",
+    ),
+    KnownReport(
+        *("tfjs#3252", "tfjs", ">=4.22.0", "the second derivative raises", (Class.ERROR,)),
+        ops=("tanh",),
+        modes=(("rev", "rev"),),
+    ),
+    KnownReport(
+        *("nx#1827", "nx", "==0.13.1", "the gradient of `while` in f64 is its bytes, read as f32"),
+        (*NUMBERS, Class.WRONG_DTYPE),
+        beside=("sin",),
+        loops=("for", "while", "repeat"),
+        modes=(("rev",),),
+        precisions=("float64",),
+    ),
+)
+"""The rows, by system."""
