@@ -18,10 +18,10 @@ from gradfuzz.fuzzer.results.codec import decode
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.results.records import from_document
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.fuzzer.store import baseline
-from gradfuzz.fuzzer.sweep.totals import rank
 from gradfuzz.pytest_plugin.options import options
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.numbers import count

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.reports.common.numbers import bound, factor, number, pair, ratio, where
-from gradfuzz.reports.common.words import MALFORMED, explanation
+from gradfuzz.reports.common.words import MALFORMED, claim
 from gradfuzz.testing.measuring.measured import Measured, Nearby
 
 _METHODS = {
@@ -67,8 +67,9 @@ def _headline(m: Measured) -> str:
     if m.kind is Class.WRONG_PRIMAL:
         return f"the value of {m.function} changes when it is differentiated"
     name = f" by {where(*m.worst)}" if m.worst is not None and m.kind not in MALFORMED else ""
-    kind = f"{m.kind.value}: {explanation(m.kind)}" if m.kind is not None else "wrong"
-    return f"{what}{name} is wrong ({kind})"
+    if m.kind is None:
+        return f"{what}{name} is wrong"
+    return f"{what}{name} is wrong ({m.kind.value}: {claim(m.kind, m.worst_expected, m.worst_got, m.ratio)})"
 
 
 def _numbers(m: Measured) -> Iterator[str]:

@@ -10,20 +10,24 @@ import numpy as np
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.ranking import Seriousness, seriousness
 from gradfuzz.fuzzer.shrinking.reductions import canonical_names
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Const, Expr, Program
 
-Precedence = tuple[int, int, str, int, str, str]
+Precedence = tuple[Seriousness, str, int, str, str]
 """Of findings with the same signature the one with the smallest gives its numbers."""
 
 
 def precedence(finding: Finding, index: int) -> Precedence:
-    """The most serious first, then the lowest order; `index` is the number of the program that it
-    was met on.
+    """The most serious first, as in the ranking: a first derivative that is wrong by a factor gives the
+    numbers, even if the second derivative of the same program has the wrong sign. How often a finding is seen
+    plays no part, as it is not known yet; inputs play none, as shrinking makes them ordinary where it can.
+
+    `index` is the number of the program that it was met on.
     """
-    return finding.kind.severity, len(finding.modes), finding.target, index, finding.check, finding.precision
+    return seriousness(finding), finding.target, index, finding.check, finding.precision
 
 
 def skeleton(program: Program) -> str:

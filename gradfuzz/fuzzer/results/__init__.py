@@ -5,6 +5,7 @@
     evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
                                   adjoints
     events                        what a sweep says while it runs
+    ranking                       which findings a reader should see first
     raw, counts                   a disagreement as a batch met it; how often an oracle got which verdict
     report_card, score, review    the ends of a probe and of a self-test; what became of earlier findings
     environment                   where and when a sweep ran

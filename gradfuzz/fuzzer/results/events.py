@@ -79,7 +79,7 @@ class SweepFinished:
     checks: int
     summaries: tuple[TargetSummary, ...]
     findings: tuple[Finding, ...]
-    """Ranked: at ordinary inputs first and absurd ones last, then most serious, then most often seen."""
+    """Ranked: at ordinary inputs first and absurd ones last, then by order, class and how often seen."""
     complete: bool
     """False where a time limit or an interrupt ended it early."""
     interrupted: bool

@@ -12,10 +12,10 @@ from gradfuzz.fuzzer.questions.tested import added, ordered
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.syntax import Const, walk
 from gradfuzz.strategies import FAMILIES
 
 
@@ -148,33 +148,12 @@ class Totals:
         return tuple(sorted((_noted(entry, more[k]) for k, entry in enumerate(self._entries)), key=rank))
 
 
-_ORDINARY, _CONCEIVABLE = 100.0, 1e6
-"""Sizes of inputs and constants: ordinary is 1/100 .. 100, conceivable 1e-6 .. 1e6."""
-
-
-def rank(finding: Finding) -> tuple[object, ...]:
-    """Sorts findings: at ordinary inputs first, absurd ones last; then reproducible, serious, frequent."""
-    flaky = finding.reproduced[0] < finding.reproduced[1]
-    values = [n.value for n in walk(finding.program) if isinstance(n, Const)]
-    constants = [value for value in values if isinstance(value, float)]
-    points = (finding.smallest, finding.clearest, finding.worst)
-    inputs = [[float(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
-    absurdity = min(_absurdity([*constants, *numbers]) for numbers in inputs)
-    return absurdity, flaky, finding.kind.severity, -finding.seen, finding.id
-
-
-def _absurdity(numbers: Sequence[float]) -> int:
-    """0 where every number is zero or of ordinary size, 1 where all are conceivable, 2 otherwise."""
-    sizes = [abs(number) for number in numbers if number]
-    return sum(not all(1 / most <= size <= most for size in sizes) for most in (_ORDINARY, _CONCEIVABLE))
-
-
 def _where(finding: Finding) -> str:
     return f"{finding.kind.value} as {finding.check} of {finding.target}"
 
 
 def _merge(entry: _Merged, other: Finding, key: Precedence) -> None:
-    """Merges a finding into an entry. The more serious one gives the numbers; the note lists the other."""
+    """Merges a finding into an entry. The smaller key gives the numbers; the note lists the other."""
     old = entry.finding
     lead = other if key < entry.key else old
     entry.finding = replace(lead, id=old.id, signature=entry.signature, seen=old.seen + other.seen)

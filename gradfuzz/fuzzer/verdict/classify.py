@@ -1,14 +1,15 @@
 """The class of an error: expected against got, entry by entry.
 
     expected  got         class
-    -3        +3.25       sign_flip      opposite signs, both plainly not zero
-    3e-6      1.000001    ratio_blowup   same sign, at least 10 times too large
+    -3        +3          sign_flip      the other sign, and the same size within a tenth
+    3e-6      1.000001    ratio_blowup   at least 10 times too large, whatever the sign
     0.75      0.0         missing        zero where it is not
     0.0       1.25        spurious       not zero where it is
-    0.75      1.3125      wrong_value    anything else beyond the allowed error
+    0.75      1.3125      wrong_value    anything else beyond the allowed error: -0.5 and 1.75 times the truth
     0.75      nan         non_finite
 
-"Plainly" and "zero" are in units of the allowed error, never of a constant.
+A number counts as zero only where it is within the allowed error of zero. An answer has to be at most a
+thousandth of the truth as well.
 """
 
 from __future__ import annotations
@@ -23,7 +24,20 @@ from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.oracles.base import Array
 
 BLOWUP = 10.0
-"""From this ratio on, a gradient of the right sign is a ratio_blowup."""
+"""From this size of the ratio on, a gradient is a ratio_blowup, whatever its sign: -30 times the truth is
+first of all far too large.
+"""
+
+FLIPPED = 0.1
+"""A sign_flip may differ in size from the truth by this part of it, or by the allowed error where that is
+more. Within a tenth a reader sees the same number with the other sign. What a forgotten transpose, factor or
+term leaves, as -0.02, -0.5 or -2 times the truth, is far outside.
+"""
+
+NEXT_TO_ZERO = 1e-3
+"""An answer that rounding cannot tell from zero is missing up to this part of the truth. Where rounding is
+coarse, a tenth of the truth cannot be told from zero either, and "missing" would be untrue of that.
+"""
 
 CLEAR = 10.0
 """An error of this many times the allowed one is clear; disagreements and shrinking steps need that."""
@@ -76,15 +90,15 @@ def classify_entry(expected: float, got: float, allowed: float) -> Class | None:
         return None
     if expected == 0.0:
         return Class.SPURIOUS
-    if abs(got) <= allowed:
+    if abs(got) <= min(allowed, NEXT_TO_ZERO * abs(expected)):
         return Class.MISSING
     if abs(expected) <= allowed:
         # With this much rounding the truth may be zero: its sign says nothing.
         return Class.SPURIOUS
-    if (got > 0) != (expected > 0):
-        return Class.SIGN_FLIP
     if abs(got) >= BLOWUP * abs(expected):
         return Class.RATIO_BLOWUP
+    if abs(got + expected) <= max(allowed, FLIPPED * abs(expected)):
+        return Class.SIGN_FLIP
     return Class.WRONG_VALUE
 
 

@@ -65,7 +65,7 @@ class VariantRow:
     ratio: str
     mark: Mark
     flipped: bool
-    """Whether the answer has the wrong sign."""
+    """Whether the answer has another sign than the truth, whatever its size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, 
 _KINDS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
     Class.RATIO_BLOWUP: "the derivative is far too large",
-    Class.MISSING: "the derivative is returned as zero, and is not",
-    Class.SPURIOUS: "the derivative is zero, and something else is returned",
+    Class.MISSING: "the derivative is returned as zero or almost zero, and is not",
+    Class.SPURIOUS: "the derivative is zero as far as can be told, and something else is returned",
     Class.WRONG_VALUE: "the derivative is wrong",
     Class.NON_FINITE: "the derivative is finite, and NaN or infinity is returned",
     Class.WRONG_PRIMAL: "the value itself is wrong",
@@ -93,29 +93,60 @@ def plain_kind(kind: Class) -> str:
 
 
 def explanation(kind: Class) -> str:
-    """A class of disagreement as a sentence without its full stop."""
+    """A class of disagreement, whatever the numbers, as a sentence without its full stop."""
     return _KINDS[kind]
 
 
-def sentence(kind: Class) -> str:
-    """A class of disagreement as a sentence."""
-    return f"{_KINDS[kind][0].upper()}{_KINDS[kind][1:]}."
+def claim(kind: Class, expected: float | None, got: float | None, times: float | None) -> str:
+    """What is wrong with a number, as a sentence without its full stop, as in "the derivative is wrong: -0.02
+    times what is right". `times` is got / expected.
+
+    It never says more than the numbers: "returned as zero" only of zero.
+    """
+    if expected is None or got is None:
+        return explanation(kind)
+    right, wrong = pair(expected, got)
+    match kind:
+        case Class.MISSING if got == 0.0:
+            return "the derivative is returned as zero, and is not"
+        case Class.MISSING:
+            return f"the derivative is returned as almost zero: {wrong} where {right} is right"
+        case Class.SPURIOUS if expected == 0.0:
+            return "the derivative is zero, and something else is returned"
+        case Class.WRONG_VALUE if times is not None:
+            return f"the derivative is wrong: {ratio(times)} times what is right"
+        case Class.RATIO_BLOWUP if times is not None and times < 0.0:
+            return "the derivative is far too large, and has the wrong sign"
+        case _:
+            return explanation(kind)
+
+
+def claimed(finding: Finding) -> str:
+    """The claim about the clearest point of a finding."""
+    point = finding.clearest
+    return claim(finding.kind, point.entry_expected, point.entry_got, point.ratio)
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def verdict(finding: Finding) -> str:
     """What is wrong, at the clearest point, in one or two sentences."""
     point = finding.clearest
     if finding.kind in MALFORMED:
-        return sentence(finding.kind)
+        return sentence(explanation(finding.kind))
     expected, got = pair(point.entry_expected, point.entry_got)
     name, index = point.entry
     what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {where(name, index)}"
     size = ""
-    if point.ratio is not None and finding.kind in (Class.RATIO_BLOWUP, Class.WRONG_VALUE):
-        size = f"; that is {ratio(point.ratio)} times as much"
+    told = ratio(point.ratio)
+    if point.ratio is not None and finding.kind in (Class.RATIO_BLOWUP, Class.SIGN_FLIP) and told != "-1":
+        size = f"; that is {told} times as much"
     off = bound(float(point.bound[name][index]) if name in point.bound else 0.0)
     return (
-        f"{sentence(finding.kind)} At the clearest point {finding.target} returns {got} for the {what};"
+        f"{sentence(claimed(finding))} At the clearest point {finding.target} returns {got} for the {what};"
         f" it is {expected} ({off}){size}."
     )
 

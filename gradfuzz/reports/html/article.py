@@ -70,7 +70,7 @@ class Article:
 
 def article(finding: Finding, standing: Standing, issue: str = "", *, short: bool = False) -> Article:
     """The view of one finding; `issue` is its issue text."""
-    name, sentence = anchor(finding.id), words.sentence(finding.kind)
+    name, sentence = anchor(finding.id), words.sentence(words.claimed(finding))
     verdict = words.verdict(finding).removeprefix(sentence).strip().replace("± ", "±\N{NO-BREAK SPACE}")
     program, original = plain.program(finding.program), plain.program(finding.original)
     scripts = _reproducers(finding, issue)

@@ -45,7 +45,8 @@ _HELP: dict[Class, str] = {
     Class.MISSING: "A contribution is lost: nothing is learnt from this input.",
     Class.SPURIOUS: "A contribution is made up: something is learnt from an input that has no influence.",
     Class.WRONG_VALUE: (
-        "The derivative has the right sign and order of magnitude, and is wrong by more than rounding allows."
+        "The derivative is wrong by more than rounding allows: neither ten times too large, nor zero, nor the"
+        " right number with the other sign. The message has the ratio."
     ),
     Class.NON_FINITE: "One such answer makes every parameter NaN at the next step.",
     Class.WRONG_PRIMAL: "The value is wrong before anything is differentiated.",
@@ -98,8 +99,8 @@ def _rules() -> list[Json]:
         {
             "id": kind.value,
             "name": "".join(part.capitalize() for part in kind.value.split("_")),
-            "shortDescription": {"text": words.sentence(kind)},
-            "fullDescription": {"text": f"{words.sentence(kind)} {_HELP[kind]}"},
+            "shortDescription": {"text": words.sentence(words.explanation(kind))},
+            "fullDescription": {"text": f"{words.sentence(words.explanation(kind))} {_HELP[kind]}"},
             "help": {"text": f"{_HELP[kind]} {_JUDGED}", "markdown": f"{_HELP[kind]}\n\n{_JUDGED}"},
             "defaultConfiguration": {"level": "error"},
             "properties": {"tags": ["correctness", "automatic differentiation"]},

@@ -99,7 +99,7 @@ def _variants(part: tables.Table) -> str:
     for row in part.rows:
         at = [markdown(row.at)] * part.at
         word = f"**{row.mark.word}**" if row.mark.word == Label.DIFFERS.value else row.mark.word
-        flip = ", sign flip" if row.flipped else ""
+        flip = ", other sign" if row.flipped else ""
         rows.append([code_cell(row.name), *at, _with_bound(row), row.got, row.ratio, f"{word}{flip}"])
     return table([markdown(column) for column in columns], rows)
 

@@ -20,6 +20,7 @@ from gradfuzz.fuzzer.results.events import (
     TargetSummary,
 )
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.reports.common import numbers, plain, words
 from gradfuzz.reports.common.pieces import program
 from gradfuzz.reports.common.summary import group, tally
@@ -139,7 +140,7 @@ class Live:
                 parts += [Text("latest program", style="dim"), program(self._program)]
         if self._met and not self._findings:
             parts.append(Text(f"met {self._met}; to be shrunk", overflow="fold"))
-        found = sorted(self._findings.values(), key=lambda f: f.kind.severity)
+        found = sorted(self._findings.values(), key=rank)
         parts += [Text(words.one_line(f), overflow="fold") for f in found[:_SHOWN]]
         if len(found) > _SHOWN:
             parts.append(Text(f"and {len(found) - _SHOWN} more"))

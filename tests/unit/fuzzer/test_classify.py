@@ -17,7 +17,7 @@ ULP = 2.0**-52
     ("expected", "got", "kind"),
     [
         (0.75, 1.3125, Class.WRONG_VALUE),  # acc*x, 3 trips, x = 0.5, adjoints swept in forward order
-        (-3.0, 3.25, Class.SIGN_FLIP),  # acc*(x-2), 2 trips, x = 0.5
+        (-3.0, 3.25, Class.SIGN_FLIP),  # acc*(x-2), 2 trips, x = 0.5: off by 0.25, and a tenth is 0.3
         (3e-6, 1.000001000001, Class.RATIO_BLOWUP),  # acc*x, 3 trips, x = 0.001
         (0.75, 0.0, Class.MISSING),
         (0.75, -0.0, Class.MISSING),
@@ -28,6 +28,20 @@ ULP = 2.0**-52
         (0.75, 7.4, Class.WRONG_VALUE),
         (1e-9, 3e-9, Class.WRONG_VALUE),
         (-1e-9, -1e-12, Class.WRONG_VALUE),
+        (0.5, -0.5, Class.SIGN_FLIP),  # -1 times
+        (-0.5, 0.51, Class.SIGN_FLIP),  # -1.02 times
+        (1.0, -0.9375, Class.SIGN_FLIP),
+        (1.0, -1.125, Class.WRONG_VALUE),
+        (8.0, -4.0, Class.WRONG_VALUE),  # -0.5 times
+        (-8.0, 2.0, Class.WRONG_VALUE),  # -0.25 times
+        (0.5, -0.01, Class.WRONG_VALUE),  # -0.02 times
+        (0.5, -15.0, Class.RATIO_BLOWUP),  # -30 times
+        (-0.5, 15.0, Class.RATIO_BLOWUP),
+        (0.75, -7.4, Class.WRONG_VALUE),
+        (0.5, 5e-10, Class.WRONG_VALUE),  # 1e-9 times, which float64 tells from zero
+        (0.5, -5e-10, Class.WRONG_VALUE),
+        (0.0, -0.5, Class.SPURIOUS),
+        (0.5, -0.5 * 2.0**-60, Class.MISSING),
         (0.75, 0.75, None),
         (0.75, 0.75 + ULP, None),
         (0.0, 0.0, None),
@@ -41,6 +55,31 @@ def test_class_of_an_entry(expected: float, got: float, kind: Class | None) -> N
 def test_what_cannot_be_told_from_zero_counts_as_zero() -> None:
     assert classify_entry(1e-18, -1.0, 1e-17) is Class.SPURIOUS
     assert classify_entry(1.0, -1e-18, 1e-17) is Class.MISSING
+    assert classify_entry(0.3, -7.2e-9, 1e-7) is Class.MISSING
+    assert classify_entry(0.5, 5e-10, 1e-9) is Class.MISSING  # 1e-9 times
+
+
+def test_a_tenth_of_the_truth_is_not_zero_even_if_rounding_is_as_large() -> None:
+    """The error is 11 times what is allowed."""
+    assert classify_entry(0.75, 0.0625, 0.0625) is Class.WRONG_VALUE
+    assert classify_entry(0.75, -0.0625, 0.0625) is Class.WRONG_VALUE
+    assert classify_entry(0.75, 0.0, 0.0625) is Class.MISSING
+
+
+def test_a_flipped_sign_is_allowed_the_rounding_of_the_pair() -> None:
+    """-1.125 times: an eighth is more than a tenth."""
+    assert classify_entry(1.0, -1.125, 0.125) is Class.SIGN_FLIP
+    assert classify_entry(1.0, -1.125, 0.12) is Class.WRONG_VALUE
+
+
+@pytest.mark.parametrize("got", [1.0, 1.125, 0.9, 0.875])
+def test_a_truth_within_the_allowed_error_is_right(got: float) -> None:
+    assert classify_entry(1.0, got, 0.125) is None
+
+
+def test_a_flip_of_a_truth_within_the_allowed_error_says_nothing() -> None:
+    assert classify_entry(1e-3, -1e-3, 1e-2) is None
+    assert classify_entry(1e-3, -1e-1, 1e-2) is Class.SPURIOUS
 
 
 def test_error_in_units_of_what_is_allowed() -> None:

@@ -5,6 +5,7 @@ others explain as well.
 from __future__ import annotations
 
 import dataclasses
+import random
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ import pytest
 
 from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
-from gradfuzz.fuzzer.findings.prove import prove
+from gradfuzz.fuzzer.findings.prove import Proof, prove
+from gradfuzz.fuzzer.findings.signature import precedence
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
+from gradfuzz.fuzzer.results.ranking import rank
+from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import WorkItem, run
-from gradfuzz.fuzzer.sweep.totals import rank
+from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.programs.language.syntax import Program
@@ -200,3 +204,67 @@ def test_ordinary_inputs_come_first_and_absurd_ones_last() -> None:
     flaky = a_finding("flaky", reproduced=(3, 5), kind=Class.SIGN_FLIP)
     found = sorted([absurd, far, flaky, huge, ordinary, zero], key=rank)
     assert [f.id for f in found] == ["zero", "ordinary", "flaky", "far", "absurd", "huge"]
+
+
+def order(n: int) -> dict[str, Any]:
+    """The fields of a finding about reverse mode, n times."""
+    return {"modes": ("rev",) * n, "check": "vjp" if n == 1 else f"order {n}"}
+
+
+RANKED = (
+    a_finding("first order, other sign", kind=Class.SIGN_FLIP),
+    a_finding("first order, often seen", seen=9),
+    a_finding("forward mode is as common", modes=("fwd",), check="jvp", seen=8),
+    a_finding("first order", seen=2),
+    a_finding("first order, id of the same rank", seen=2),
+    a_finding("in float32", precision="float32"),
+    a_finding("in half precision, often seen", precision="bfloat16", seen=90),
+    a_finding("in the other half precision", precision="float16", seen=80),
+    a_finding("the value", kind=Class.WRONG_PRIMAL, modes=("rev", "rev"), check="value"),
+    a_finding("solve", "def f(x):\n    return solve(x, x)\n", kind=Class.MISSING, **order(2)),
+    a_finding("slogdet", "def f(x):\n    return slogdet(x)[1]\n", kind=Class.SIGN_FLIP, **order(3)),
+    a_finding("crash", kind=Class.ERROR, seen=99),
+    a_finding("crash, second order", kind=Class.ERROR, **order(2)),
+    a_finding("flaky", kind=Class.SIGN_FLIP, reproduced=(4, 5)),
+    a_finding("large", at=1e3, kind=Class.SIGN_FLIP),
+    a_finding("absurd", at=1e-170, kind=Class.SIGN_FLIP),
+)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_low_orders_come_first_then_classes_then_precisions(seed: int) -> None:
+    found = list(RANKED)
+    random.Random(seed).shuffle(found)
+    assert [f.id for f in sorted(found, key=rank)] == [f.id for f in RANKED]
+
+
+def test_the_class_comes_before_the_precision_and_after_the_order() -> None:
+    half = a_finding("half", kind=Class.SIGN_FLIP, precision="float16")
+    second = a_finding("second", kind=Class.SIGN_FLIP, **order(2))
+    assert rank(half) < rank(a_finding("value")) < rank(second)
+    assert precedence(half, 9) < precedence(a_finding("value"), 0) < precedence(second, 0)
+
+
+def test_of_equally_serious_findings_the_one_met_first_precedes() -> None:
+    some = a_finding("some")
+    assert precedence(some, 3) < precedence(dataclasses.replace(some, seen=9), 4)
+    assert precedence(some, 4) < precedence(dataclasses.replace(some, precision="float16"), 3)
+    assert precedence(some, 4) < precedence(dataclasses.replace(some, target="torch:func"), 3)
+
+
+@pytest.mark.parametrize("crash", [True, False])
+@pytest.mark.parametrize("low_first", [True, False])
+def test_the_lowest_order_gives_the_numbers_and_a_crash_does_not(crash: bool, low_first: bool) -> None:
+    """Whichever is met first."""
+    low = a_finding("f" * 64, at=0.5)
+    high = a_finding("f" * 64, at=0.25, kind=Class.SIGN_FLIP, **order(2))
+    if crash:
+        low, high = high, a_finding("f" * 64, at=2.0, kind=Class.ERROR)
+    totals = Totals([("torch:eager", "2")], ["loops"])
+    case = witness(POWER, 0.5, oracle("mutant:nx-1747")).case
+    for index, finding in enumerate([low, high] if low_first else [high, low]):
+        totals.settle(Raw(case, "loops", index), Proof(finding))
+    (merged,) = totals.findings()
+    assert (merged.kind, merged.modes, merged.smallest) == (low.kind, low.modes, low.smallest)
+    assert merged.seen == 2
+    assert merged.note == f"Also {high.kind.value} as {high.check} of torch:eager."

@@ -91,6 +91,8 @@ def test_disagreement() -> None:
     [
         (0.75, 1.3125, Class.WRONG_VALUE, 1.75),
         (-3.0, 3.25, Class.SIGN_FLIP, -3.25 / 3),
+        (-3.0, 0.75, Class.WRONG_VALUE, -0.25),
+        (-3.0, 90.0, Class.RATIO_BLOWUP, -30.0),
         (3e-6, 1.000001000001, Class.RATIO_BLOWUP, 333_333.666667),
         (0.0, 0.5, Class.SPURIOUS, None),
         (0.75, 0.0, Class.MISSING, 0.0),

@@ -249,6 +249,19 @@ def test_a_finding_of_schema_1_written_by_hand() -> None:
     assert value.smallest.allowed == {}
 
 
+@pytest.mark.parametrize(
+    ("kind", "got"),
+    [("sign_flip", -0.015), ("sign_flip", -22.5), ("ratio_blowup", 22.5), ("missing", 0.0625)],
+)
+def test_a_finding_keeps_the_class_that_it_was_written_with(kind: str, got: float) -> None:
+    """-0.02 and -30 times the truth used to be a sign_flip; a twelfth was missing if rounding is as large."""
+    document = records.load(DATA / "finding_schema_1.json")
+    document["kind"] = kind
+    document["clearest"] |= {"entry_expected": 0.75, "entry_got": got, "ratio": got / 0.75}
+    value = records.from_document(document, Finding, "finding_schema_1.json")
+    assert (value.kind.value, value.clearest.entry_got) == (kind, got)
+
+
 @pytest.mark.parametrize("value", [FindingFound(finding()), DOCUMENTS[5]], ids=["found", "finished"])
 def test_schema_1_holds_in_every_document(value: Any) -> None:
     document = copy.deepcopy(records.to_document(value))

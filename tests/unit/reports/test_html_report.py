@@ -163,7 +163,7 @@ def test_it_says_what_a_maintainer_needs() -> None:
         "333,334×",
         "± 1e-22",
         "agrees by coincidence",
-        "sign flip",
+        "other sign",
         "Repeated 5 of 5 times",
         "Behaves exactly like this bug",
         "The baseline says: reported, not yet released",

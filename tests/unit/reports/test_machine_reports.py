@@ -453,7 +453,7 @@ def test_an_issue_has_what_a_maintainer_needs() -> None:
     for row in (
         "| clearest | `x = 0.001` | `x` | 3e-06 ± 1e-22 | 1.000001 | 333,334× | 2e+21× |",
         "| `acc / x` | x = 0.5, 3 trips | -48 ± 1e-22 | -84 | 1.75× | **differs** |",
-        "| `acc * (x - 2)` | x = 0.5, 2 trips | -3 ± 1e-22 | 3.25 | -1.083× | **differs**, sign flip |",
+        "| `acc * (x - 2)` | x = 0.5, 2 trips | -3 ± 1e-22 | 3.25 | -1.083× | **differs**, other sign |",
         "- order: `second` differs (expected 3, got 1.5); `third` agrees by coincidence",
         "- python `3.11.9`",
     ):

@@ -31,6 +31,7 @@ from gradfuzz.oracles.base import Answer, Point, Question, Truth
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.reports.common import numbers, scripts, words
 from gradfuzz.reports.machine import json as documents
+from gradfuzz.reports.markdown import issue
 from gradfuzz.reports.terminal import live
 from gradfuzz.reports.terminal import report as terminal
 
@@ -244,6 +245,49 @@ def test_equal_points_are_one_row() -> None:
 def test_every_class_has_words(kind: Class) -> None:
     assert words.explanation(kind)
     assert words.verdict(make_finding(kind=kind, note="ValueError: no")).endswith((".", "no"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected", "got", "told"),
+    [
+        (Class.SIGN_FLIP, 0.3, -0.3, "The derivative has the wrong sign."),
+        (Class.WRONG_VALUE, 0.5, -0.01, "The derivative is wrong: -0.02 times what is right."),
+        (Class.WRONG_VALUE, 8.0, -4.0, "The derivative is wrong: -0.5 times what is right."),
+        (Class.WRONG_VALUE, 0.5, 5e-10, "The derivative is wrong: 1e-09 times what is right."),
+        (Class.RATIO_BLOWUP, 0.5, 15.0, "The derivative is far too large."),
+        (Class.RATIO_BLOWUP, 0.5, -15.0, "The derivative is far too large, and has the wrong sign."),
+        (Class.MISSING, 0.3, 0.0, "The derivative is returned as zero, and is not."),
+        (Class.MISSING, 0.3, -0.0, "The derivative is returned as zero, and is not."),
+        (
+            Class.MISSING,
+            0.3,
+            -7.2e-9,
+            "The derivative is returned as almost zero: -7.2e-09 where 0.3 is right.",
+        ),
+        (Class.SPURIOUS, 0.0, 0.5, "The derivative is zero, and something else is returned."),
+        (
+            Class.SPURIOUS,
+            1e-18,
+            0.5,
+            "The derivative is zero as far as can be told, and something else is returned.",
+        ),
+    ],
+)
+def test_the_words_say_no_more_than_the_numbers(kind: Class, expected: float, got: float, told: str) -> None:
+    found = make_finding(kind=kind, clearest=finding_point(0.5, expected, got))
+    assert words.verdict(found).startswith(f"{told} At the clearest point ")
+    assert issue.title(found).endswith(f": {told[0].lower()}{told[1:-1]} (vjp, float64)")
+
+
+def test_the_ratio_is_told_where_the_words_leave_it_open() -> None:
+    def told(kind: Class, got: float) -> str:
+        return words.verdict(make_finding(kind=kind, clearest=finding_point(0.5, -3.0, got)))
+
+    assert told(Class.SIGN_FLIP, 3.25).endswith("; that is -1.083 times as much.")
+    assert told(Class.RATIO_BLOWUP, 90.0).endswith("; that is -30 times as much.")
+    assert told(Class.SIGN_FLIP, 0.06).endswith("; that is -0.02 times as much."), "an older store has these"
+    assert "times as much" not in told(Class.SIGN_FLIP, 3.0)
+    assert "times as much" not in told(Class.WRONG_VALUE, 0.75)
 
 
 def test_the_script_is_shown_on_demand() -> None:

@@ -341,7 +341,7 @@ def test_a_mismatch_survives_a_pickle() -> None:
 
 
 MESSAGE = """\
-the derivative of product by x[1] is wrong (sign_flip: the derivative has the wrong sign)
+the derivative of product by x[1] is wrong (wrong_value: the derivative is wrong: -1.667 times what is right)
   expected  0.75 (exact)
   got       -1.25, -1.667 times as much
   allowed   E: what rounding to float64 may do here; the error is E times that

@@ -1,0 +1,51 @@
+"""The order of findings: which of them a reader should see first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.programs.language.syntax import Const, walk
+
+_ORDINARY, _CONCEIVABLE = 100.0, 1e6
+"""Sizes of inputs and constants: ordinary is 1/100 .. 100, conceivable 1e-6 .. 1e6."""
+
+_COMMON = ("float64", "float32")
+"""The precisions that most programs compute in."""
+
+Seriousness = tuple[bool, int, int, bool]
+
+
+def rank(finding: Finding) -> tuple[object, ...]:
+    """Sorts findings. Those at ordinary inputs come first, and absurd inputs last; then those that are
+    reproducible; then the most serious; then those that are seen most often. The id settles what is left.
+    """
+    flaky = finding.reproduced[0] < finding.reproduced[1]
+    values = [n.value for n in walk(finding.program) if isinstance(n, Const)]
+    constants = [value for value in values if isinstance(value, float)]
+    points = (finding.smallest, finding.clearest, finding.worst)
+    inputs = [[float(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
+    absurdity = min(_absurdity([*constants, *numbers]) for numbers in inputs)
+    return absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
+
+
+def seriousness(finding: Finding) -> Seriousness:
+    """The smallest is the most serious.
+
+    A wrong answer comes before a crash, which nobody overlooks. A low order of the derivative comes before a
+    high one, whatever the class: more programs ask for it. Then the class decides, and then whether it shows
+    in float64 or float32 or only in half precision.
+    """
+    crash = finding.kind is Class.ERROR
+    return crash, _order(finding), finding.kind.severity, finding.precision not in _COMMON
+
+
+def _order(finding: Finding) -> int:
+    """The order of the derivative. A wrong value counts as first order: every derivative starts with it."""
+    return 1 if finding.kind is Class.WRONG_PRIMAL else max(1, len(finding.modes))
+
+
+def _absurdity(numbers: Sequence[float]) -> int:
+    """0 where every number is zero or of ordinary size, 1 where all are conceivable, 2 otherwise."""
+    sizes = [abs(number) for number in numbers if number]
+    return sum(not all(1 / most <= size <= most for size in sizes) for most in (_ORDINARY, _CONCEIVABLE))
