@@ -27,9 +27,9 @@ from packaging.version import Version
 from gradfuzz.adapters.shipped import ADAPTERS, Adapter
 from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE, main
 from gradfuzz.errors import InstallError, MissingExtraError, UnknownTargetError, UsageError
-from gradfuzz.fuzzer.findings.signature import signature
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.sweep.bisecting import Bisection, Said, bisect
 from gradfuzz.fuzzer.sweep.replaying import Status, replay
