@@ -158,6 +158,13 @@ def test_releases_are_shrunk_in_queues_of_their_own() -> None:
     assert shrink_queues.queue("toygrad==1.3:dual") == ("toygrad==1.3", False)
 
 
+def test_the_ways_of_a_command_share_a_queue_and_commands_do_not() -> None:
+    shrink_queues = ShrinkQueues()
+    ways = [shrink_queues.queue(f"cmd:python one/a.py#{way}") for way in ("fast", "slow")]
+    assert ways == [("cmd:python one/a.py", False)] * 2
+    assert shrink_queues.queue("cmd:python two/a.py#fast") == ("cmd:python two/a.py", False)
+
+
 # Environments -----------------------------------------------------------------------------------------------
 
 

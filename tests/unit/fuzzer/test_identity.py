@@ -4,24 +4,27 @@ the baseline accepts by that, and by rule.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gradfuzz.errors import RecordError, UsageError
+from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, Likelihood
 from gradfuzz.fuzzer.results.identity import planted_bug, signature, signature_of
+from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.records import from_document, load
 from gradfuzz.fuzzer.results.review import Baseline, Pattern, Review, Rule
 from gradfuzz.fuzzer.store import baseline
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.reviewing import counted, review
+from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.programs import parse
 from gradfuzz.reports.machine.json import baseline_document
 
@@ -43,7 +46,7 @@ def at_fault(body: str, **changes: Any) -> Finding:
         "modes": ("rev",),
         "kind": Class.SIGN_FLIP,
     }
-    return dataclasses.replace(MUTANT, **{**given, **changes})
+    return replace(MUTANT, **{**given, **changes})
 
 
 def looping(form: str) -> Finding:
@@ -81,7 +84,7 @@ SAME = {
     ],
     "all of a mutant": [
         MUTANT,
-        dataclasses.replace(MUTANT, cause=LIKELY, kind=Class.NON_FINITE, modes=("fwd",), program=SIN.program),
+        replace(MUTANT, cause=LIKELY, kind=Class.NON_FINITE, modes=("fwd",), program=SIN.program),
     ],
     "wrong values in any mode": [
         at_fault("sin(x)", kind=Class.WRONG_PRIMAL, modes=modes) for modes in ((), ("rev",))
@@ -140,7 +143,7 @@ OTHERS = [
     at_fault("sin(x)", cause=LIKELY),
     at_fault("sin(x)", cause=cause("used-after", Likelihood.LIKELY)),
     MUTANT,
-    dataclasses.replace(MUTANT, target="mutant:used-after"),
+    replace(MUTANT, target="mutant:used-after"),
 ]
 
 
@@ -149,9 +152,22 @@ def test_another_cause_is_another_finding() -> None:
     assert [k for k, (one, other) in enumerate(pairs) if signature(one) == signature(other)] == []
 
 
+def test_two_ways_of_a_command_are_one_finding_of_a_sweep() -> None:
+    ways = [f"cmd:python a.py#{way}" for way in ("fast", "slow")]
+    totals = Totals([(way, "1") for way in ways], ["loops"])
+    for index, way in enumerate(ways):
+        finding = at_fault("sin(x)", target=way, seen=1)
+        case: Any = None  # a finding stands for itself
+        totals.settle(Raw(case, "loops", index), Proof(replace(finding, id=signature(finding))))
+    (merged,) = totals.findings()
+    assert (merged.target, merged.seen, merged.id) == (ways[0], 2, f"GF-{merged.signature[:4]}")
+    assert merged.note.endswith(f"Also sign_flip as vjp of {ways[1]}.")
+    assert merged.signature == signature(merged), "it can be computed anew from what is recorded"
+
+
 def test_the_planted_bug_of_a_finding() -> None:
     assert planted_bug(MUTANT) == "nx-1747", "a mutant is its own cause"
-    assert planted_bug(dataclasses.replace(MUTANT, cause=LIKELY)) == "nx-1747"
+    assert planted_bug(replace(MUTANT, cause=LIKELY)) == "nx-1747"
     assert planted_bug(at_fault("x", cause=LIKELY)) == "last-trip-only"
     assert planted_bug(at_fault("x", cause=cause("used-after", Likelihood.POSSIBLE))) == ""
 
@@ -164,8 +180,8 @@ def old_rows(store: Path, *findings: tuple[str, Finding], fixed: str = "") -> No
     with Store(store, write=True) as opened:
         run = opened.begin(SweepStarted(0, (), ("loops",), 16, None, "gradfuzz sweep"), {})
         for digit, finding in findings:
-            opened.found(run, dataclasses.replace(finding, id=f"GF-{digit * 4}", signature=digit * 64))
-        gone = [dataclasses.replace(MUTANT, signature=fixed * 64)] if fixed else []
+            opened.found(run, replace(finding, id=f"GF-{digit * 4}", signature=digit * 64))
+        gone = [replace(MUTANT, signature=fixed * 64)] if fixed else []
         opened.review(run, Review(fixed=tuple(gone)), complete=True)
         database = opened._database
         with database.transaction():
@@ -194,7 +210,7 @@ def test_an_older_finding_that_is_fixed_stays_so_until_it_comes_again(tmp_path: 
         assert [r.finding.id for r in store.recorded()] == ["GF-cccc"]
     with Store(path, write=True) as store:
         run = store.begin(SweepStarted(0, (), ("loops",), 16, None, "gradfuzz sweep"), {})
-        new = dataclasses.replace(SIN, id="GF-new", signature=signature(SIN))
+        new = replace(SIN, id="GF-new", signature=signature(SIN))
         store.found(run, new)
         began = store.runs()[0].began
         assert {r.finding.id: r.first for r in store.recorded()} == {"GF-new": began, "GF-cccc": began}
@@ -207,8 +223,8 @@ def test_a_baseline_of_an_older_gradfuzz_still_accepts() -> None:
     known = baseline.read(OLD)
     assert [item.entry.id for item in known.accepted] == ["GF-0eb9", "GF-2fc9"]
     old = known.accepted[0].finding
-    met = dataclasses.replace(old, id="GF-1111", program=SIN.program, kind=Class.MISSING)
-    other = dataclasses.replace(met, id="GF-2222", program=at_fault("exp(x)").program)
+    met = replace(old, id="GF-1111", program=SIN.program, kind=Class.MISSING)
+    other = replace(met, id="GF-2222", program=at_fault("exp(x)").program)
     accepted, expired = baseline.standing(known, [met, other], TODAY)
     assert ([e.id for e in accepted], expired) == (["GF-1111"], ())
     assert accepted[0].link == "https://example.org/1"
@@ -217,13 +233,13 @@ def test_a_baseline_of_an_older_gradfuzz_still_accepts() -> None:
 def test_the_signature_that_an_entry_has_counts_as_well() -> None:
     known = baseline.read(OLD)
     entry = known.accepted[0].entry
-    same = dataclasses.replace(at_fault("exp(x)"), signature=entry.signature)
+    same = replace(at_fault("exp(x)"), signature=entry.signature)
     assert baseline.standing(known, [same], TODAY)[0]
 
 
 def test_accepting_anew_replaces_entries_of_an_older_gradfuzz() -> None:
     known = baseline.read(OLD)
-    met = dataclasses.replace(known.accepted[1].finding, id="GF-1111")
+    met = replace(known.accepted[1].finding, id="GF-1111")
     known = baseline.added(known, met, baseline.entry_of(met, "again"))
     assert [item.entry.reason for item in known.accepted] == ["again"]
 
@@ -232,7 +248,7 @@ def test_accepting_anew_replaces_entries_of_an_older_gradfuzz() -> None:
 
 SOLVING = "def f(a: 'float[2, 2]', b: 'float[2]'):\n    return sum(solve(a, b))\n"
 SOLVED = at_fault("x", id="GF-1234", program=parse(SOLVING))
-LOOPED = dataclasses.replace(looping("repeat"), id="GF-5678")
+LOOPED = replace(looping("repeat"), id="GF-5678")
 
 
 @pytest.mark.parametrize(
