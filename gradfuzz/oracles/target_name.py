@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 
 _FORM = re.compile(
@@ -70,9 +71,12 @@ class TargetName:
 
     @property
     def owner(self) -> str:
-        """Whose bug it is: "torch" for every way into every release. For what a command starts it is the
-        whole name: the ids of findings are made from it, and baselines hold them.
+        """Whose bug it is: "torch" for every way into every release, "cmd:python adapter.py" for every way
+        into what "cmd:/usr/bin/python tools/adapter.py" starts, in whatever folders it lies. The ids of
+        findings are made from it, and baselines hold them.
         """
+        if self.command:
+            return f"cmd:{_bare_command(self.command)}"
         return self.whole if self.library in ("cmd", "mutant") else self.library
 
     @property
@@ -85,3 +89,26 @@ class TargetName:
     def at(self, version: str) -> TargetName:
         """The same entry point of another release."""
         return TargetName(self.library, f"=={version}", self.way)
+
+
+_FOLDERS = re.compile(r"[^\s='\"]*[/\\](?=[^\s/\\])")
+"""All of a path in a text up to its last part."""
+
+_PATH = re.compile(r"[^=]*[/\\](?=[^/\\])")
+"""The same of a path that is a word, or the value in "--option=value"; its folders may have spaces."""
+
+
+def without_folders(text: str) -> str:
+    """The text with the folders of its paths taken off: "python adapter.py" of "/bin/python x/adapter.py"."""
+    return _FOLDERS.sub("", text)
+
+
+def _bare_command(command: str) -> str:
+    """The words of a command as a shell reads them, without folders; quotes make no difference."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    scripts = {k + 1 for k, word in enumerate(words) if word == "-c"}
+    bare = (without_folders(w) if k in scripts else _PATH.sub("", w) for k, w in enumerate(words))
+    return shlex.join(bare)

@@ -7,7 +7,7 @@ import functools
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.review import BaselineEntry
-from gradfuzz.fuzzer.store.baseline import accepts
+from gradfuzz.fuzzer.store.baseline import concerns, standing
 from gradfuzz.fuzzer.sweep.totals import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
@@ -186,7 +186,7 @@ def _outcome(cell: Cell, judged: Sequence[Judged], given: Options) -> Outcome:
         [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged],
         [j for j in wrong if id(j.case) not in dropped],
         list(findings.values()),
-        *_accepted(findings, given),
+        *standing(given.known, list(findings.values()), _today()),
     )
 
 
@@ -194,20 +194,15 @@ def _shrinks(finding: Finding, given: Options) -> bool:
     """Whether to shrink: in the nightly profile, and where the baseline may have the shrunk finding."""
     if given.profile == "nightly":
         return True
-    entries = [item.entry for item in given.known.accepted]
-    if any(entry.signature == finding.signature for entry in entries):
+    if any(standing(given.known, [finding], _today())):
         return False
-    return any(TargetName.of(entry.target).owner == TargetName.of(finding.target).owner for entry in entries)
+    targets = [item.entry.target for item in given.known.accepted]
+    ours = any(TargetName.of(target).owner == TargetName.of(finding.target).owner for target in targets)
+    return ours or any(concerns(rule.accept, finding.target) for rule in given.known.rules)
 
 
-def _accepted(
-    findings: Mapping[str, Finding], given: Options
-) -> tuple[list[BaselineEntry], list[BaselineEntry]]:
-    """The entries of the baseline that accept findings, and those that no longer do."""
-    today = datetime.datetime.now(datetime.UTC).date()
-    entries = [item.entry for item in given.known.accepted if item.entry.signature in findings]
-    named = [replace(entry, id=findings[entry.signature].id) for entry in entries]
-    return [e for e in named if accepts(e, today)], [e for e in named if not accepts(e, today)]
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
 
 
 # Words ------------------------------------------------------------------------------------------------------

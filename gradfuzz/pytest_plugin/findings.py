@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.representative import finding_at
 from gradfuzz.fuzzer.findings.reproducer import reproducer
-from gradfuzz.fuzzer.findings.signature import signature
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding
+from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.target_name import TargetName

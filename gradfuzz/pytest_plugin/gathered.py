@@ -148,12 +148,15 @@ class Gathered:
 
 
 def _named(said: list[dict[str, Any]]) -> tuple[Finding, ...]:
-    """The findings, each once, with distinct ids. The first occurrence gives the numbers."""
-    found: dict[str, Finding] = {}
+    """The findings, each once, with distinct ids. The one that ranks first gives the numbers."""
+    met: dict[str, list[Finding]] = {}
     for document in (document for one in said for document in one["findings"]):
         finding = from_document(document, Finding, "a test's report")
-        first = found.setdefault(finding.signature, replace(finding, seen=0))
-        found[finding.signature] = replace(first, seen=first.seen + finding.seen)
+        met.setdefault(finding.signature, []).append(finding)
+    found = {
+        signature: replace(min(alike, key=rank), seen=sum(finding.seen for finding in alike))
+        for signature, alike in met.items()
+    }
     digits = 4
     while len({signature[:digits] for signature in found}) < len(found):
         digits += 1

@@ -48,7 +48,7 @@ def test_findings_come_with_exit_code_1_reports_and_scripts(
     assert "Scripts that show the findings" in result.stderr
     results = json.loads(Path("sweep.sarif").read_text())["runs"][0]["results"]
     prints = [
-        r["partialFingerprints"]["gradfuzzSignature/v1"]
+        r["partialFingerprints"]["gradfuzzSignature/v2"]
         for r in results
         if r.get("baselineState") != "absent"
     ]

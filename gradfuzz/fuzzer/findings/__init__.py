@@ -2,7 +2,8 @@
 
     prove                        asked again alone, confirmed by both references, shrunk, shown at three
                                  points
-    representative, signature    a finding and its three points; when two are the same
+    representative, signature    a finding and its three points; which programs are built
+                                 alike, and which finding leads
     triggers                     whether known findings explain a disagreement, or it is another bug
     survey                       where it shows: other ways, modes, precisions and loop forms
     diagnose, applied_rules      which planted bug it behaves like; which mutants a question concerns
@@ -19,7 +20,8 @@
   as it was drawn. One that says the same everywhere is the probable cause. Several such mutants are told
   apart by standard programs on which they differ. The cause is certain if no other mutant says the same and
   there are errors enough to tell.
-- Evidence decides nothing. Where several proofs have one signature, only one that leads so far gathers it.
+- Evidence decides nothing. Of proofs with programs that are built alike only one that leads so far gathers
+  it.
 - The adjoints of a loop are asked by the program itself: an input at zeros is added to the carry in each
   iteration, and the gradient by that input is the answer.
 """

@@ -11,12 +11,13 @@ from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
-from gradfuzz.fuzzer.findings.signature import precedence, signature, skeleton
+from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.findings.triggers import Known, unexplained
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.codec import KEY, OPTIONAL
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
 from gradfuzz.fuzzer.verdict.classify import classify_entry

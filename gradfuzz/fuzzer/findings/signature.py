@@ -1,8 +1,7 @@
-"""When two findings are the same: the same library is wrong about programs that are built alike."""
+"""Which findings repeat others: those of programs that are built alike; and which of several leads."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,6 @@ from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.ranking import Seriousness, seriousness
 from gradfuzz.fuzzer.shrinking.reductions import canonical_names
-from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Const, Expr, Program
 
@@ -46,9 +44,3 @@ def skeleton(program: Program) -> str:
     types = [replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes)) for p in named.params]
     params = tuple(replace(p, type=type) for p, type in zip(named.params, types, strict=True))
     return to_text(replace(named, params=params, body=map_expressions(named.body, erase)))
-
-
-def signature(finding: Finding) -> str:
-    """64 hex digits that are the same wherever the same library is wrong about programs built alike."""
-    text = f"{TargetName.of(finding.target).owner}\n{skeleton(finding.program)}"
-    return hashlib.sha256(text.encode()).hexdigest()

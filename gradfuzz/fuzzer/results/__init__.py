@@ -1,6 +1,7 @@
 """What comes of a sweep, as data. Reports import this package and nothing else of the fuzzer.
 
     finding                       verdicts, cases, findings, causes
+    identity                      when two findings are the same
     trigger, known_reports        what a shrunk program tells of a bug; the reports of which bug it may be
     evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
                                   adjoints
@@ -13,7 +14,8 @@
     records                       documents with a schema and a version, and their migrations
 
 - Nothing is pickled. What is read is checked against the type hints of the dataclass that it becomes.
-- Findings are the same where their signatures are. An id is short for a signature.
+- Findings are the same where their signatures are: those of one system from one cause. An id is short for a
+  signature.
 """
 
 from __future__ import annotations

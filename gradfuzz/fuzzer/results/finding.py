@@ -178,7 +178,7 @@ class Finding:
     """The same question by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"."""
     evidence: Evidence | None = None
     signature: str = ""
-    """64 hex digits, which `id` abbreviates: the same wherever one library is wrong about one structure."""
+    """64 hex digits, which `id` abbreviates: the same wherever one system is wrong from one cause."""
     others: tuple[Mapping[str, Array], ...] = ()
     """The inputs answered in the same call as each of the points, where the target answers together ..."""
     place: int = 0

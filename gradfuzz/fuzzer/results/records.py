@@ -1,6 +1,6 @@
 """Findings, events, reviews and settings as versioned JSON documents.
 
-    {"schema": 2, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
+    {"schema": 3, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
 
 A document is an object with its schema, its type and all fields of the value, in the form of `codec`. A
 finding also has the text of its program for the reader, and where it is shown the addresses of the reports
@@ -23,8 +23,10 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Baseline, Review
 from gradfuzz.programs.language.printer import to_text
 
-SCHEMA = 2
-"""The schema that is written. Schema 1 had no evidence, no ports, and no other field that `_from_1` adds."""
+SCHEMA = 3
+"""The schema that is written. Schema 1 had no evidence, no ports, and no other field that `_from_1` adds. In
+schema 2 signatures told structures of programs apart, and baselines had no rules.
+"""
 
 FOR_READERS = ("text", "reported")
 """What documents have besides the fields of their values."""
@@ -141,6 +143,15 @@ def _from_1(data: dict[str, Json]) -> dict[str, Json]:
     return data
 
 
+def _from_2(data: dict[str, Json]) -> dict[str, Json]:
+    """Drops the signatures of findings: they are computed anew."""
+    for finding in _findings(data):
+        finding["signature"] = ""
+    if data.get("type") == "baseline":
+        data.setdefault("rules", [])
+    return data
+
+
 _NEW_IN_2: Mapping[str, Mapping[str, Any]] = {
     "finding": {"ports": {}, "evidence": None, "signature": "", "others": [], "place": 0},
     "sweep finished": {"tested": {}, "conventions": {}, "environment": {}},
@@ -162,5 +173,5 @@ def _findings(data: dict[str, Json]) -> Iterator[dict[str, Json]]:
             yield finding
 
 
-MIGRATIONS: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {1: _from_1}
+MIGRATIONS: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {1: _from_1, 2: _from_2}
 """From each schema to the next."""

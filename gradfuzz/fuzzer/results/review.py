@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.codec import KEY, OPTIONAL
 from gradfuzz.fuzzer.results.finding import Finding
 
 
@@ -31,10 +32,36 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
-    """All accepted findings, by target and id."""
+class Pattern:
+    """What a rule accepts: findings that fit every glob that is given."""
 
-    accepted: tuple[Accepted, ...] = ()
+    id: str | None = field(default=None, metadata={OPTIONAL: True})
+    target: str | None = field(default=None, metadata={OPTIONAL: True})
+    op: str | None = field(default=None, metadata={OPTIONAL: True})
+    """It fits one of the telling ops of the shrunk program, or one of its loops: "solve", "while"."""
+    cause: str | None = field(default=None, metadata={OPTIONAL: True})
+    """It fits the alias of the planted bug that is the target, or certainly or likely the cause."""
+    kind: str | None = field(default=None, metadata={KEY: "class", OPTIONAL: True})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Findings that are accepted for now without being named one by one."""
+
+    accept: Pattern
+    reason: str = field(default="", metadata={OPTIONAL: True})
+    """Never empty: a rule without it is refused."""
+    link: str = field(default="", metadata={OPTIONAL: True})
+    expires: datetime.date | None = field(default=None, metadata={OPTIONAL: True})
+    """The first day on which the findings count again; None: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """All accepted findings, by target and id, and the rules by which others are accepted."""
+
+    accepted: tuple[Accepted, ...] = field(default=(), metadata={OPTIONAL: True})
+    rules: tuple[Rule, ...] = field(default=(), metadata={OPTIONAL: True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +69,9 @@ class Review:
     """Known findings are those of the sweep that the baseline accepts; the sweep's others are new or open."""
 
     known: tuple[BaselineEntry, ...] = ()
-    """Entries that accept a finding of this sweep."""
+    """An entry for each finding of this sweep that is accepted, by an entry of its own or by a rule."""
     expired: tuple[BaselineEntry, ...] = ()
-    """Expired entries of findings of this sweep."""
+    """An entry for each finding of this sweep that was accepted until now."""
     stale: tuple[BaselineEntry, ...] = ()
     """Entries whose finding is fixed: rechecked, the target is right."""
     fixed: tuple[Finding, ...] = ()

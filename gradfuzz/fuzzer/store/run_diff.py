@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.store.runs import signature_of
+from gradfuzz.fuzzer.results.identity import signature_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results.codec import Json
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.records import from_document, loads, to_document
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.database import Database
@@ -27,6 +28,9 @@ DEFAULT = Path(".gradfuzz") / "store.sqlite"
 
 _RESUMABLE = 8
 """This many unfinished runs keep their work; that of older ones is deleted."""
+
+_ALL = 2**62
+"""More than any number of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,15 @@ class Recorded:
     run: int
     finding: Finding
     first: str
+
+
+class _Row(NamedTuple):
+    run: int
+    signature: str
+    """As it was stored."""
+    finding: Finding
+    first: str
+    """When the first run with this signature began."""
 
 
 class Store:
@@ -152,15 +165,15 @@ class Store:
 
     def recorded(self) -> list[Recorded]:
         """Every finding once, newest run first, without those that are fixed."""
-        rows = self._database.rows("""
-            SELECT latest.run, latest.id, latest.document, runs.began
-            FROM (SELECT *, max(run) FROM findings GROUP BY signature) AS latest
-            JOIN runs ON number = (SELECT min(run) FROM findings WHERE signature = latest.signature)
-            WHERE NOT EXISTS
-                (SELECT 1 FROM fixed WHERE fixed.signature = latest.signature AND fixed.run >= latest.run)
-            ORDER BY latest.run DESC, latest.place
-            """)
-        return [Recorded(run, self._finding(id, document), began) for run, id, document, began in rows]
+        fixed: dict[str, int] = dict(self._database.rows("SELECT signature, run FROM fixed"))
+        found: dict[str, Recorded] = {}
+        first: dict[str, str] = {}
+        for row in self._rows_by_signature():
+            own = signature_of(row.finding)
+            first[own] = min(row.first, first.get(own, row.first))
+            if max(fixed.get(row.signature, 0), fixed.get(own, 0)) < row.run:
+                found.setdefault(own, Recorded(row.run, row.finding, row.first))
+        return [replace(record, first=first[own]) for own, record in found.items()]
 
     def ids(self) -> list[str]:
         """The ids of all findings, fixed ones too."""
@@ -174,9 +187,27 @@ class Store:
 
     def first_seen(self, before: int) -> dict[str, str]:
         """For each signature in runs before this one, when the first run with it began."""
-        found = "findings JOIN runs ON run = number WHERE run < ?"
-        query = f"SELECT signature, min(began) FROM {found} GROUP BY signature"  # noqa: S608 - our own text
-        return dict(self._database.rows(query, before))
+        first: dict[str, str] = {}
+        for row in self._rows_by_signature(before):
+            own = signature_of(row.finding)
+            first[own] = min(row.first, first.get(own, row.first))
+        return first
+
+    def _rows_by_signature(self, before: int | None = None) -> Iterator[_Row]:
+        """The latest row with each signature, newest run first, from runs before this one.
+
+        The rows of an older gradfuzz have signatures of an older kind. Several of those may be one finding
+        now: whoever reads goes by `signature_of` the finding.
+        """
+        query = """
+            SELECT latest.run, latest.signature, latest.id, latest.document, runs.began
+            FROM (SELECT *, max(run) FROM findings WHERE run < ? GROUP BY signature) AS latest
+            JOIN runs ON number = (SELECT min(run) FROM findings WHERE signature = latest.signature)
+            ORDER BY latest.run DESC, latest.place
+            """
+        rows = self._database.rows(query, _ALL if before is None else before)
+        for run, signature, id, document, began in rows:
+            yield _Row(run, signature, self._finding(id, document), began)
 
     def _insert(self, run: int, findings: Iterable[Finding]) -> None:
         for finding in findings:
@@ -220,15 +251,6 @@ def cut_short(started: SweepStarted, progress: Progress | None, findings: Sequen
         interrupted=True,
         rerun=started.rerun,
     )
-
-
-def signature_of(finding: Finding) -> str:
-    """The finding's signature; computed for a finding of an older schema."""
-    if finding.signature:
-        return finding.signature
-    from gradfuzz.fuzzer.findings.signature import signature
-
-    return signature(finding)
 
 
 def _text(document: Any) -> str:

@@ -8,14 +8,14 @@ only a few.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.review import Baseline, Review
-from gradfuzz.fuzzer.store.baseline import accepts
-from gradfuzz.fuzzer.store.runs import Store, signature_of
+from gradfuzz.fuzzer.store.baseline import matches, standing
+from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
 
 _AT_MOST = 24
@@ -37,20 +37,25 @@ def review(
     """
     today = today or datetime.datetime.now(datetime.UTC).date()
     found = {signature_of(finding): finding.id for finding in finished.findings}
-    entries = [item.entry for item in baseline.accepted]
-    up = [replace(entry, id=found[entry.signature]) for entry in entries if entry.signature in found]
+    known, expired = standing(baseline, finished.findings, today)
     asked = {summary.name for summary in finished.summaries}
     recorded = store.recorded() if store else []
-    waiting: dict[str, Finding] = {item.entry.signature: item.finding for item in baseline.accepted}
+    missing = [
+        item for item in baseline.accepted if not any(matches(item, finding) for finding in finished.findings)
+    ]
+    accepted = {signature_of(item.finding) for item in missing}
+    waiting = [item.finding for item in missing]
     for record in recorded:
-        waiting.setdefault(signature_of(record.finding), record.finding)
-    missing = {s: finding for s, finding in waiting.items() if s not in found and finding.target in asked}
-    right = set() if finished.interrupted else _right(dict(list(missing.items())[:_AT_MOST]), tell)
+        signature = signature_of(record.finding)
+        if signature not in found and signature not in accepted:
+            waiting.append(record.finding)
+    waiting = [finding for finding in waiting if finding.target in asked][:_AT_MOST]
+    right = set() if finished.interrupted else _right(waiting, tell)
     first = store.first_seen(run) if store else {}
     return Review(
-        known=tuple(entry for entry in up if accepts(entry, today)),
-        expired=tuple(entry for entry in up if not accepts(entry, today)),
-        stale=tuple(entry for entry in entries if entry.signature in right),
+        known=known,
+        expired=expired,
+        stale=tuple(item.entry for item in missing if signature_of(item.finding) in right),
         fixed=tuple(record.finding for record in recorded if signature_of(record.finding) in right),
         first_seen=tuple((id, first[s][:10]) for s, id in found.items() if s in first),
     )
@@ -58,14 +63,15 @@ def review(
 
 def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:
     """The findings of the sweep that the baseline does not accept."""
-    known = {entry.signature for entry in review.known}
-    return tuple(finding for finding in finished.findings if signature_of(finding) not in known)
+    known = {entry.id for entry in review.known}
+    return tuple(finding for finding in finished.findings if finding.id not in known)
 
 
-def _right(findings: dict[str, Finding], tell: Callable[[str], None]) -> set[str]:
-    """The signatures of the fixed findings."""
+def _right(findings: Sequence[Finding], tell: Callable[[str], None]) -> set[str]:
+    """The signatures of which every finding is fixed."""
     if findings:
         plural = "s" if len(findings) > 1 else ""
         tell(f"Asking again about {len(findings)} earlier finding{plural} that did not come up.")
-    outcomes = zip(findings, replay_all(findings.values()), strict=True)
-    return {signature for signature, outcome in outcomes if outcome.status is Status.FIXED}
+    outcomes = list(zip(map(signature_of, findings), replay_all(findings), strict=True))
+    wrong = {signature for signature, outcome in outcomes if outcome.status is not Status.FIXED}
+    return {signature for signature, _ in outcomes} - wrong

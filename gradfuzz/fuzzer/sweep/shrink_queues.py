@@ -43,7 +43,7 @@ _DROPPED = 4
 """After this many false alarms in a bucket, its other disagreements are only counted."""
 
 Queue = tuple[str, bool]
-"""Library, with the release if its name has one, and whether the queue is for slow entry points."""
+"""What is asked with all its ways, as in "torch", and whether the queue is for slow entry points."""
 
 Bucket = tuple[str, str, Class, str]
 """Entry point, kind of check, class, what an exception says."""
@@ -68,8 +68,7 @@ class ShrinkQueues:
 
     def queue(self, oracle_name: str) -> Queue:
         """The queue of an oracle's disagreements."""
-        name = TargetName.of(oracle_name)
-        return name.base if name.specifier else name.owner, oracle_name in self._slow
+        return TargetName.of(oracle_name).system, oracle_name in self._slow
 
     def known(self, queue: Queue) -> dict[str, Known]:
         """The queue's findings, by the skeletons of their programs."""

@@ -153,7 +153,7 @@ def _where(finding: Finding) -> str:
 
 
 def _merge(entry: _Merged, other: Finding, key: Precedence) -> None:
-    """Merges a finding into an entry. The smaller key gives the numbers; the note lists the other."""
+    """Merges a finding of the same cause. The smaller key gives the numbers; the note lists the other."""
     old = entry.finding
     lead = other if key < entry.key else old
     entry.finding = replace(lead, id=old.id, signature=entry.signature, seen=old.seen + other.seen)
@@ -163,7 +163,7 @@ def _merge(entry: _Merged, other: Finding, key: Precedence) -> None:
 
 
 def _noted(entry: _Merged, more: int) -> Finding:
-    """The finding with `more` sightings and a note on where else its program is wrong."""
+    """The finding with `more` sightings and a note on where else it shows."""
     finding = entry.finding
     also = sorted(text for text in entry.also if text != _where(finding))
     note = f"{finding.note} Also {', '.join(also)}.".strip() if also else finding.note

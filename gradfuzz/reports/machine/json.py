@@ -32,7 +32,7 @@ from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Cluster, Finding
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.report_card import ProbeReport
-from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.fuzzer.results.review import BaselineEntry, Review, Rule
 from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.printer import to_text
@@ -114,9 +114,9 @@ def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
     return {"conventions": [_encoded(row) for row in rows]}
 
 
-def baseline_document(entries: Iterable[BaselineEntry]) -> dict[str, Json]:
-    """The entries of the baseline; one object each."""
-    return {"baseline": [_accepted(entry) for entry in entries]}
+def baseline_document(entries: Iterable[BaselineEntry], rules: Iterable[Rule] = ()) -> dict[str, Json]:
+    """The entries of the baseline and its rules; one object each."""
+    return {"baseline": list(map(_accepted, entries)), "rules": [encode(Rule, rule) for rule in rules]}
 
 
 def _taken(value: object, *names: str) -> dict[str, Json]:

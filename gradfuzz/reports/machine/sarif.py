@@ -17,6 +17,7 @@ from typing import Any
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, plain, words
@@ -31,7 +32,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 Json = Any
 
-_FINGERPRINT = "gradfuzzSignature/v1"
+_FINGERPRINT = "gradfuzzSignature/v2"
 
 _LONG = frozenset({"evidence", "ports"})
 """Fields that a result's properties lack: collectors accept a few megabytes in all."""
@@ -157,7 +158,7 @@ def _result(finding: Finding, standing: Standing, *, reviewed: bool) -> dict[str
         "level": "warning" if words.flaky(finding) else "error",
         "message": _message(f"{line(finding)}. {words.verdict(finding)} {words.cause(finding)}"),
         "locations": [{"logicalLocations": [_place(finding)]}],
-        "partialFingerprints": {_FINGERPRINT: finding.signature or finding.id},
+        "partialFingerprints": {_FINGERPRINT: signature_of(finding)},
         "occurrenceCount": finding.seen,
         "properties": _properties(finding),
     }

@@ -216,10 +216,41 @@ def test_an_accepted_finding_that_is_fixed_is_stale(monkeypatch: pytest.MonkeyPa
         ),
         (["add", "aaaa", "--reason", "r", "--expires", "2020-01-01"], "is over"),
         (["remove", "aaaa"], "no finding 'aaaa' is in gradfuzz-baseline.json"),
+        (["add", "--op", "solve"], "needs a reason"),
+        (["add", "--op", "solv", "--reason", "r"], "no op fits 'solv', so the rule accepts nothing"),
+        (["add", "--class", "wrong", "--reason", "r"], "no class fits 'wrong'"),
+        (["add", "--op", "sin", "--reason", "r", "--expires", "2020-01-01"], "is over"),
+        (["remove", "--op", "sin"], "no rule accepts op sin; the rules are: it has none"),
     ],
 )
 def test_bad_entries(arguments: list[str], words: str) -> None:
     assert words in run("baseline", *arguments, exit_code=USAGE).stderr
+
+
+@recorded
+def test_a_rule_accepts_what_fits_its_globs(monkeypatch: pytest.MonkeyPatch) -> None:
+    globs = "--target", "mutant:*", "--cause", "nx-1747"
+    assert "Accepted in" in run("baseline", "add", *globs, "--reason", "reported").stderr
+    run("baseline", "add", "b*", "--op", "solve", "--reason", "later", "--expires", "2099-01-01")
+    lines = [
+        "target mutant:*, cause nx-1747: reported",
+        "id GF-b*, op solve: later; until 2099-01-01",
+    ]
+    assert run("baseline").stdout.splitlines() == lines
+    document = json.loads(run("baseline", "list", "--format", "json").stdout)
+    assert [rule["accept"] for rule in document["rules"]] == [
+        {"target": "mutant:*", "cause": "nx-1747"},
+        {"id": "GF-b*", "op": "solve"},
+    ]
+    sweep(monkeypatch, WRONG, RIGHT)
+    document = json.loads(run("sweep", "engine", "--format", "json", exit_code=FINDINGS).stdout)
+    assert [(e["id"], e["reason"]) for e in document["review"]["known"]] == [("GF-aaaa", "reported")]
+    sweep(monkeypatch, WRONG)
+    run("sweep", "engine", exit_code=CLEAN)
+    run("baseline", "remove", *globs)
+    run("sweep", "engine", exit_code=FINDINGS)
+    run("baseline", "remove", "b*", "--op", "solve")
+    assert run("baseline").stdout == ""
 
 
 def test_a_baseline_that_is_none_stops_a_sweep_before_it_begins() -> None:

@@ -27,9 +27,9 @@ from packaging.version import Version
 from gradfuzz.adapters.shipped import ADAPTERS, Adapter
 from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE, main
 from gradfuzz.errors import InstallError, MissingExtraError, UnknownTargetError, UsageError
-from gradfuzz.fuzzer.findings.signature import signature
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.sweep.bisecting import Bisection, Said, bisect
 from gradfuzz.fuzzer.sweep.replaying import Status, replay
@@ -156,6 +156,13 @@ def test_releases_are_shrunk_in_queues_of_their_own() -> None:
     shrink_queues = ShrinkQueues()
     assert shrink_queues.queue("toygrad==1.0:dual") == ("toygrad==1.0", False)
     assert shrink_queues.queue("toygrad==1.3:dual") == ("toygrad==1.3", False)
+
+
+def test_the_ways_of_a_command_share_a_queue_and_commands_do_not() -> None:
+    shrink_queues = ShrinkQueues()
+    ways = [shrink_queues.queue(f"cmd:python one/a.py#{way}") for way in ("fast", "slow")]
+    assert ways == [("cmd:python one/a.py", False)] * 2
+    assert shrink_queues.queue("cmd:python two/a.py#fast") == ("cmd:python two/a.py", False)
 
 
 # Environments -----------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ from gradfuzz.fuzzer.results.finding import (
     Verdict,
 )
 from gradfuzz.fuzzer.results.report_card import Label
-from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry, Pattern, Review, Rule
 from gradfuzz.programs import Program, parse
 from gradfuzz.strategies import FAMILIES
 
@@ -132,9 +132,8 @@ def finding(**changes: Any) -> Finding:
 SUMMARY = TargetSummary(
     "engine", "0.1.0", "loops", 10, 9, inconclusive={Reason.KINK: 1}, worst_agreeing=math.inf
 )
-ENTRY = BaselineEntry(
-    "GF-7c1e", "7c1e" * 16, "mutant:nx-1747", "known", "https://example.org/1", datetime.date(2027, 3, 1)
-)
+DAY = datetime.date(2027, 3, 1)
+ENTRY = BaselineEntry("GF-7c1e", "7c1e" * 16, "mutant:nx-1747", "known", "https://example.org/1", DAY)
 DOCUMENTS = [
     finding(),
     finding(evidence=None, cause=None, ports={}, others=()),
@@ -151,6 +150,10 @@ DOCUMENTS = [
     ),
     Review(
         (ENTRY,), (), (dataclasses.replace(ENTRY, expires=None),), (finding(),), (("GF-7c1e", "2026-03-01"),)
+    ),
+    Baseline(
+        (Accepted(ENTRY, finding()),),
+        (Rule(Pattern(target="torch*", op="solve"), "known"), Rule(Pattern(kind="error"), "r", "l", DAY)),
     ),
 ]
 
@@ -276,6 +279,13 @@ def test_schema_1_holds_in_every_document(value: Any) -> None:
     assert (found.evidence, found.place, found.note) == (None, 0, finding().note)
 
 
+def test_schema_2_had_signatures_of_another_kind() -> None:
+    document = records.to_document(finding()) | {"schema": 2}
+    assert document["signature"] == "7c1e" * 16
+    back = records.from_document(document, Finding, "old")
+    assert (back.signature, back.id) == ("", "GF-7c1e"), "it is computed anew; the id stays"
+
+
 FIELDS = {
     "Finding": (
         "id target version check kind family precision modes wrt program original weights directions smallest"
@@ -290,13 +300,18 @@ FIELDS = {
     ),
     "Review": "known expired stale fixed first_seen",
     "Evidence": "curve variants differences adjoints",
+    "Baseline": "accepted rules",
+    "Rule": "accept reason link expires",
+    "Pattern": "id target op cause kind",
 }
 
 
-@pytest.mark.parametrize("of", [Finding, FindingPoint, SweepFinished, Review, Evidence])
+@pytest.mark.parametrize(
+    "of", [Finding, FindingPoint, SweepFinished, Review, Evidence, Baseline, Rule, Pattern]
+)
 def test_a_schema_has_these_fields(of: Any) -> None:
     """Whoever adds a field gives the schema a new number and a migration, and then this list the field."""
-    assert records.SCHEMA == 2
+    assert records.SCHEMA == 3
     assert [f.name for f in dataclasses.fields(of)] == FIELDS[of.__name__].split()
 
 
@@ -316,8 +331,8 @@ def changed(path: str, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("data", "parts"),
     [
-        (changed("schema", 3), ["schema 3", "newer gradfuzz"]),
-        (changed("schema", "2"), ["schema '2'", "1 to 2"]),
+        (changed("schema", 4), ["schema 4", "newer gradfuzz"]),
+        (changed("schema", "2"), ["schema '2'", "1 to 3"]),
         (changed("schema", 0), ["schema 0"]),
         (changed("type", "review"), ["'review'", "'finding'"]),
         (changed("seen", KeyError), ["'seen' is missing"]),

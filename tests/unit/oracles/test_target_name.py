@@ -20,8 +20,11 @@ from gradfuzz.oracles.target_name import TargetName
         ("mutant:nx-1747", "mutant", "mutant:nx-1747", "mutant:nx-1747"),
         ("cmd:python a:b.py", "cmd", "cmd:python a:b.py", "cmd:python a:b.py"),
         ("cmd:x==1 --y", "cmd", "cmd:x==1 --y", "cmd:x==1 --y"),
-        ("cmd:python a.py#fast", "cmd", "cmd:python a.py", "cmd:python a.py#fast"),
+        ("cmd:python a.py#fast", "cmd", "cmd:python a.py", "cmd:python a.py"),
         ("cmd:sh -c 'a # b'", "cmd", "cmd:sh -c 'a # b'", "cmd:sh -c 'a # b'"),
+        ("cmd:/a/python ./b/c.py#d", "cmd", "cmd:/a/python ./b/c.py", "cmd:python c.py"),
+        ("cmd:'/a b/c' --d=/e/f ../g/", "cmd", "cmd:'/a b/c' --d=/e/f ../g/", "cmd:c --d=f g/"),
+        ("cmd:x -y http://h/z 'b", "cmd", "cmd:x -y http://h/z 'b", "cmd:x -y z ''\"'\"'b'"),
     ],
 )
 def test_what_a_name_means(text: str, library: str, system: str, owner: str) -> None:

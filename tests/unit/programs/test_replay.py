@@ -17,11 +17,12 @@ import pytest
 from gradfuzz.errors import MissingExtraError, RecordError, StoreError, UsageError
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding, FindingPoint
+from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.results.review import Baseline
 from gradfuzz.fuzzer.store import baseline, lookup
 from gradfuzz.fuzzer.store.run_diff import difference
-from gradfuzz.fuzzer.store.runs import Store, signature_of
+from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.store.stream import read as read_stream
 from gradfuzz.fuzzer.sweep import replaying
 from gradfuzz.fuzzer.sweep.replaying import Status, replay, replay_all

@@ -20,10 +20,10 @@ import pytest
 import sarif_om
 from markdown_it import MarkdownIt
 
-from gradfuzz.fuzzer.findings.signature import signature
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.reports.common import plain
@@ -244,28 +244,28 @@ def test_sarif_stays_small() -> None:
 
 
 def test_fingerprints_are_those_of_the_bug() -> None:
-    """The same library wrong about programs built alike is one bug, whatever the names, constants, points and
-    versions; others are others.
+    """One system wrong from one cause is one bug, whatever the programs, points and versions; others are
+    others.
     """
-    first = finding(0)
+    first = dataclasses.replace(finding(0), target="jax:scan", cause=None)
     again = dataclasses.replace(
         first, version="9.9", seen=99, smallest=first.worst, program=loop_program("acc*y", trips=3)
     )
-    other_program = dataclasses.replace(first, program=loop_program("acc*acc + x", trips=3))
+    other_program = dataclasses.replace(first, program=loop_program("sin(acc) + x", trips=3))
     other_library = dataclasses.replace(first, target="torch:eager")
     signed = [
         dataclasses.replace(item, signature=signature(item))
         for item in (first, again, other_program, other_library)
     ]
     prints = [
-        result["partialFingerprints"]["gradfuzzSignature/v1"] for result in results((finished(signed), None))
+        result["partialFingerprints"]["gradfuzzSignature/v2"] for result in results((finished(signed), None))
     ]
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
     assert all(re.fullmatch("[0-9a-f]{64}", text) for text in prints)
-    assert results(SWEEPS["bare"])[0]["partialFingerprints"] == {"gradfuzzSignature/v1": finding(0).id}, (
-        "better than none"
-    )
+    assert results(SWEEPS["bare"])[0]["partialFingerprints"] == {
+        "gradfuzzSignature/v2": signature(finding(0))
+    }, "computed where it was not recorded"
 
 
 def test_sarif_messages_read_as_they_were_meant() -> None:

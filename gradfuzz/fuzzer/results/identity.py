@@ -1,0 +1,70 @@
+"""When two findings are the same: one system is wrong from one cause, whatever the seed and the path.
+
+The signature of a finding is made from the system and from the cause.
+
+    a planted bug     where the target is a mutant, or a diagnosis names one as certain or likely
+    anything else     the telling ops of the shrunk program, or its loops; what is asked (value, rev, fwd, or
+                      the order of the derivative); the group of the class; of an error also what it says
+
+Numbers, shapes, precisions, entry points, releases and folders are not in it. So two bugs merge that one
+system has in the same ops, in the same mode and with classes of one group: a wrong sign and a wrong factor,
+one of scalars and one of arrays. All that a mutant does wrong is one finding: it has one bug by construction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from gradfuzz.fuzzer.results.finding import Class, Finding, Likelihood
+from gradfuzz.fuzzer.results.raw import said
+from gradfuzz.fuzzer.results.trigger import Trigger
+from gradfuzz.oracles.target_name import TargetName, without_folders
+
+_GROUPS: Mapping[Class, str] = dict.fromkeys(
+    (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE), "wrong numbers"
+)
+"""Classes that one bug shows by turns, as the inputs fall. Any other class is a group of its own."""
+
+
+def signature(finding: Finding) -> str:
+    """64 hex digits that are the same wherever one system is wrong from one cause."""
+    parts = TargetName.of(finding.target).owner, *_cause(finding)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def signature_of(finding: Finding) -> str:
+    """The finding's signature; computed for a finding of an older schema."""
+    return finding.signature or signature(finding)
+
+
+def planted_bug(finding: Finding) -> str:
+    """The alias of the planted bug that is the target or is probably the cause; empty without one."""
+    name = TargetName.of(finding.target)
+    if name.library == "mutant":
+        return name.way
+    cause = finding.cause
+    return cause.mutant if cause is not None and cause.likelihood is not Likelihood.POSSIBLE else ""
+
+
+def _cause(finding: Finding) -> tuple[str, ...]:
+    planted = planted_bug(finding)
+    if planted:
+        return "planted bug", planted
+    trigger, kind = Trigger.of(finding.program), finding.kind
+    needed = "ops" if trigger.ops else "loops", *sorted(trigger.ops or trigger.loops)
+    words = _said(finding.note) if kind is Class.ERROR else ""
+    return " ".join(needed), _question(finding), _GROUPS.get(kind, kind.value), words
+
+
+def _question(finding: Finding) -> str:
+    """What is asked: "value", "rev", "fwd", "order 2"."""
+    if finding.kind is Class.WRONG_PRIMAL or not finding.modes:
+        return "value"
+    return finding.modes[0] if len(finding.modes) == 1 else f"order {len(finding.modes)}"
+
+
+def _said(note: str) -> str:
+    """What an error says. The note of its finding begins with that, and goes on after the first full stop."""
+    return re.sub(r"\d+", "", said(without_folders(note.split(". ")[0])))
