@@ -25,6 +25,9 @@ LEAST = 4
 
 _NAMES = ("x", "y", "z", "u", "v", "w")
 
+_POOL = 40
+"""Of this many points those are taken at which an op selects each of its operands."""
+
 _MOST_ENTRIES = 100
 """An op on more numbers than this is not asked alone."""
 
@@ -68,9 +71,14 @@ class Alone:
         return all(case.verdict is Verdict.AGREE for case in self.cases)
 
     @property
-    def wrong(self) -> bool:
+    def wrong(self) -> list[int]:
+        """The points at which it is wrong, by their numbers."""
+        return [k for k, case in enumerate(self.cases) if case.verdict.is_wrong]
+
+    @property
+    def all_wrong(self) -> bool:
         """Whether every answer is."""
-        return all(case.verdict.is_wrong for case in self.cases)
+        return len(self.wrong) == len(self.cases)
 
 
 def alone(program: Program) -> Iterator[tuple[str, Program]]:
@@ -112,12 +120,37 @@ def _program(node: Call, types: dict[str, Type]) -> Program | None:
 
 
 def ask(op: str, program: Program, like: Candidate, target: Oracle, most: int) -> Alone | None:
-    """The target's answers about an op alone, in `like`'s modes and precision, at `most` points, half of them
-    with other weights; None where it cannot be asked at `LEAST` points.
+    """The target's answers about an op alone, in `like`'s modes and precision; None where it cannot be asked.
+
+    There are `most` points, each with its own weights; of an op that selects, `LEAST` for each operand.
     """
-    candidates = list(_judgeable(_candidates(op, program, like), most))
-    found = asked_alone(op, program, candidates, target)
-    return enough(found)
+    good = (c for c in _candidates(op, program, like) if can_be_judged(c.question()))
+    if OPS[op].kind == "selection":
+        floats = sum(p.type.is_float for p in program.params)
+        candidates = _evenly(list(itertools.islice(good, _POOL)), max(most, LEAST * floats))
+    else:
+        candidates = list(itertools.islice(good, most))
+    return enough(asked_alone(op, program, candidates, target))
+
+
+def _evenly(pool: list[Candidate], most: int) -> list[Candidate]:
+    """So many of these that each operand has a derivative at as many points as can be."""
+    chosen: list[Candidate] = []
+    counts = dict.fromkeys(pool[0].wrt, 0) if pool else {}
+    while pool and len(chosen) < most:
+        wanted = min(counts, key=lambda name: counts[name])
+        best = next((c for c in pool if wanted in _telling(c)), pool[0])
+        pool.remove(best)
+        chosen.append(best)
+        for name in _telling(best):
+            counts[name] += 1
+    return chosen
+
+
+def _telling(candidate: Candidate) -> list[str]:
+    """The operands by which the derivative is not 0."""
+    (known,) = evaluator().reference_values(candidate.question())
+    return [name for name, slope in known.truth.gradient.items() if np.any(slope != 0.0)]
 
 
 def enough(found: Alone | None) -> Alone | None:
@@ -142,11 +175,6 @@ def asked_alone(op: str, program: Program, candidates: Sequence[Candidate], targ
     return Alone(op, program, tuple(c for c, _ in judged), tuple(case for _, case in judged))
 
 
-def _judgeable(candidates: Iterator[Candidate], most: int) -> Iterator[Candidate]:
-    good = (c for c in candidates if can_be_judged(c.question()))
-    yield from itertools.islice(good, most)
-
-
 def can_be_judged(question: Question) -> bool:
     """Whether truth and tolerance are known at the question's only point."""
     (known,) = evaluator().reference_values(question)
@@ -160,7 +188,7 @@ def _candidates(op: str, program: Program, like: Candidate) -> Iterator[Candidat
     rng = np.random.default_rng(20)
     floats = tuple(p.name for p in program.params if p.type.is_float)
     shapes = {p.name: p.type.sizes for p in program.params}
-    for kind in _ORDER:
+    for kind in _ORDER * (4 if OPS[op].kind == "selection" else 1):
         point = Point({p.name: _value(op, p, kind, like, rng) for p in program.params})
         weights = tuple(_signed(rng, t.sizes) if t.is_float else None for t in typed.outputs)
         along = {name: _signed(rng, shapes[name]) for name in floats}

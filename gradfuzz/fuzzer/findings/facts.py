@@ -7,7 +7,6 @@ which the answer is clearly not what it would be otherwise. What two explanation
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -42,6 +41,9 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _NO_DECIMALS = (3, 6, 7, 9, 11, 12)
 """Parts that are told as fractions."""
 
+_FAR = 1e3
+"""An answer of more than this many times what is right has no rounding of its own granted."""
+
 _EXACT = 1e-3
 """A factor that rounding blurs by more than this share is told with "about"."""
 
@@ -63,9 +65,9 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     ops = islice(alone(candidate.program), _SLOW_OPS if slow else _OPS)
     points = LEAST if slow else _POINTS
     found = [one for op, made in ops if (one := ask(op, made, candidate, target, points)) is not None]
-    wrong = [one for one in found if one.wrong]
+    wrong = [one for one in found if one.all_wrong or _by_whom(one, wrong=True)]
+    right = [one for one in found if one.right and _by_whom(one, wrong=False) == list(one.operands)]
     sentences: list[str] = []
-    right = [one for one in found if one.right]
     for one in wrong:
         sentences += _of_op(one, target, found, more=not slow and one is wrong[0])
     if right:
@@ -93,13 +95,18 @@ def _of_op(one: Alone, target: Oracle, asked: list[Alone], *, more: bool) -> Ite
         (kind, *others) = kinds
         yield f"{one.op} alone {'is wrong' if others or kind is None else told[kind]}: {one.text}, {many}"
         return
+    rows = {name: _rows(one.cases, name) for name in one.operands}
+    wrong = _by_whom(one, wrong=True)
+    if not one.all_wrong:
+        name = max(wrong, key=lambda k: len(rows[k]))
+        many = (
+            f"at all {len(rows[name])} points tried where its derivative by {name}, or the answer, is not 0"
+        )
     yield f"{one.op} alone is wrong: {one.text}, {many}"
     if more and (mode := _by_mode(one, target, asked)):
         yield mode
-    rows = {name: _rows(one.cases, name) for name in one.operands}
-    wrong = [name for name, of in rows.items() if all(row.wrong for row in of) and len(of) >= LEAST]
     if len(rows) > 1:
-        right = [name for name, of in rows.items() if all(row.right for row in of) and len(of) >= LEAST]
+        right = _by_whom(one, wrong=False)
         all_tell = all(len(rows[name]) == len(one.cases) for name in wrong)
         yield from _by_operand(one, wrong, right, "" if all_tell else _NOT_0)
     for name in wrong:
@@ -115,14 +122,26 @@ def _of_op(one: Alone, target: Oracle, asked: list[Alone], *, more: bool) -> Ite
             yield f"{by}the answer is {how}, {_points(rows[name], len(one.cases))}"
 
 
+def _by_whom(one: Alone, *, wrong: bool) -> list[str]:
+    """The operands by which it is wrong, or right, wherever that can be told."""
+    rows = {name: _rows(one.cases, name) for name in one.operands}
+    return [
+        name
+        for name, of in rows.items()
+        if len(of) >= LEAST and all(row.wrong if wrong else row.right for row in of)
+    ]
+
+
 def _by_operand(one: Alone, wrong: Sequence[str], right: Sequence[str], where: str) -> Iterator[str]:
     def named(names: Sequence[str]) -> str:
         return " and ".join(f"its {_ORDINALS[one.place(name)]} operand, {name}" for name in names)
 
     if wrong and right:
-        yield f"wrong by {named(wrong)}{where}; right by {named(right)}"
+        yield f"wrong by {named(wrong)}{where and f',{where}'}; right by {named(right)}"
     elif len(wrong) == len(one.operands):
-        yield ("wrong by each operand" if len(wrong) > 2 else "wrong by both operands") + where
+        yield ("wrong by each operand" if len(wrong) > 2 else "wrong by both operands") + (
+            where and f",{where}"
+        )
 
 
 def _by_mode(one: Alone, target: Oracle, asked: list[Alone]) -> str:
@@ -131,12 +150,12 @@ def _by_mode(one: Alone, target: Oracle, asked: list[Alone]) -> str:
     if modes not in (("rev",), ("fwd",)):
         return ""
     other: tuple[Mode, ...] = ("fwd",) if modes == ("rev",) else ("rev",)
-    candidates = [replace(c, modes=other) for c in one.candidates[:LEAST]]
+    candidates = [replace(one.candidates[k], modes=other) for k in one.wrong[:LEAST]]
     found = enough(asked_alone(one.op, one.program, candidates, target))
     if found is None:
         return ""
     asked.append(found)
-    if not (found.right or found.wrong):
+    if not (found.right or found.all_wrong):
         return ""
     here, there = check_name(modes), check_name(other)
     return f"wrong in {here}, right in {there}" if found.right else f"wrong in {here} and in {there}"
@@ -271,7 +290,7 @@ def _is_times(row: _Row, c: float) -> bool:
     return bool(np.all(np.abs(row.got - c * row.expected) <= allowed))
 
 
-_NOT_0 = " where it is not 0"
+_NOT_0 = " where it or what is right is not 0"
 
 
 def _points(rows: Sequence[_Row], tried: int) -> str:
@@ -297,6 +316,8 @@ def _explained(one: Alone, name: str, rows: Sequence[_Row], broadcast: bool) -> 
         "the transpose of what is right": _transposed,
         "the weight of the output itself, as if the slope were 1": _passed_on,
     }
+    if len(one.program.params) == 1:
+        known["what is right at the result in place of the operand"] = partial(_at_result, name=name)
     for other in one.operands:
         if other != name:
             known[f"the derivative by {other}"] = partial(_slope, name=other)
@@ -316,8 +337,8 @@ def _fits(rows: Sequence[_Row], alternative: Callable[[_Row], Array | None]) -> 
         if other is None or other.shape != row.got.shape:
             return False
         u = unit_roundoff(row.case.question.precision)
-        size = np.max(np.abs(other), initial=0.0)
-        scale = max(1.0, size / max(float(np.max(np.abs(row.expected), initial=0.0)), math.ulp(0.0)))
+        size, right = (float(np.max(np.abs(a), initial=0.0)) for a in (other, row.expected))
+        scale = size / right if 0.0 < right < size < _FAR * right else 1.0
         allowed = 2.0 * scale * np.max(row.allowed, initial=0.0) + 2.0 * SAFETY * u * np.abs(other)
         if not np.all(np.abs(row.got - other) <= allowed):
             return False
@@ -335,6 +356,15 @@ def _passed_on(row: _Row) -> Array | None:
 
 def _slope(row: _Row, name: str) -> Array | None:
     return None if row.case.truth is None else _of(row.case.truth, name)
+
+
+def _at_result(row: _Row, name: str) -> Array | None:
+    """The derivative where the operand has the value of the result."""
+    truth = row.case.truth
+    if truth is None or truth.values[0].shape != row.expected.shape:
+        return None
+    value = truth.values[0].astype(row.case.question.precision)
+    return _true(replace(Candidate.of(row.case.question), inputs={name: value}), name)
 
 
 def _exchanged(row: _Row, name: str, other: str) -> Array | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
+from gradfuzz.adapters import path
 from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.forward import ForwardMode, Tangent
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode
@@ -23,6 +25,7 @@ from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Traits
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.mutant import recorded
 from gradfuzz.oracles.mutants.mutations import MUTATIONS, Applied
+from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.precision import Precision
@@ -92,6 +95,7 @@ def said(about: Candidate, target: Oracle) -> tuple[str, ...]:
 EXP_IN_A_LOOP = "def f(x):\n    for i in range(3):\n        x = exp(x) * 0.1\n    return x\n"
 BY_FIRST = "wrong by its first operand, x; right by its second operand, y"
 BY_SECOND = "wrong by its second operand, y; right by its first operand, x"
+TWICE = "the answer is exactly 2 times what is right"
 BACK = "wrong in vjp, right in jvp"
 
 
@@ -267,11 +271,33 @@ def right(text: str) -> str:
                 right("x * y"),
             ],
         ),
+        (
+            "sin(x)",
+            planted("sin", mistaken("at-result")),
+            [
+                alone("sin", "sin(x)"),
+                BACK,
+                "the answer is what is right at the result in place of the operand, at all 6 points",
+            ],
+        ),
         ("sin(x)", planted("sin", other_factor_everywhere), [alone("sin", "sin(x)"), BACK]),
     ],
 )
 def test_what_was_planted_is_told(text: str, target: Oracle, sentences: list[str]) -> None:
     assert list(said(candidate(text), target)) == sentences
+
+
+def test_where_both_are_0_nothing_is_claimed() -> None:
+    """Each operand of a maximum has a derivative at half of the points."""
+    sentences = said(candidate("maximum(x, y)"), planted("maximum", times(2.0), 0))
+    where = "where it or what is right is not 0"
+    assert list(sentences) == [
+        "maximum alone is wrong: maximum(x, y), at all 4 points tried where its derivative by x, or the"
+        " answer, is not 0",
+        BACK,
+        f"wrong by its first operand, x, {where}; right by its second operand, y",
+        f"by x, {TWICE}, at all 4 points {where}",
+    ]
 
 
 def test_the_mode_is_told() -> None:
@@ -337,6 +363,83 @@ def test_a_slow_target_is_asked_less(stride: int, most: int) -> None:
     found = facts(about, [smallest], target)
     assert most / 2 <= target.asked <= most
     assert found.witnesses
+
+
+# A library --------------------------------------------------------------------------------------------------
+
+PATCHED = """
+from autograd.core import primitive_vjps
+
+
+def wrong(function, place, change):
+    right = primitive_vjps[function]
+
+    def maker(places, ans, args, kwargs):
+        back = right(places, ans, args, kwargs)
+        return lambda g: tuple(change(s) if k == place else s for k, s in zip(places, back(g)))
+
+    primitive_vjps[function] = maker
+
+
+wrong(anp.cos, 0, lambda s: 2.0 * s)
+wrong(anp.true_divide, 1, lambda s: -s)
+wrong(anp.matmul, 0, lambda s: anp.swapaxes(s, -1, -2))
+
+
+if __name__ == "__main__":"""
+
+
+@pytest.fixture(scope="module")
+def patched_autograd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
+    """HIPS autograd with three wrong rules."""
+    pytest.importorskip("autograd")
+    own = path("kit.py").parent
+    folder = tmp_path_factory.mktemp("patched")
+    text = (own / "autograd_adapter.py").read_text(encoding="utf-8")
+    script = folder / "autograd_adapter.py"
+    script.write_text(text.replace('\nif __name__ == "__main__":', PATCHED), encoding="utf-8")
+    for name in ("kit.py", "fields.py", "kernels.py"):
+        (folder / name).write_text((own / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (way,) = resolve(f"cmd:{sys.executable} {script}")
+    yield way
+    way.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("cos(x) * y", [alone("cos", "cos(x)"), BACK, f"{TWICE}, at all 6 points", right("x * y")]),
+        (
+            "x / y",
+            [
+                alone("divide", "x / y"),
+                BACK,
+                BY_SECOND,
+                "by y, the answer is exactly -1 times what is right, at all 6 points",
+            ],
+        ),
+        (
+            "sum(a @ b)",
+            [
+                alone("matmul", "x @ y"),
+                BACK,
+                BY_FIRST,
+                "by x, the answer is the transpose of what is right, at all 6 points",
+                right("sum(x)"),
+            ],
+        ),
+    ],
+)
+def test_what_was_planted_in_a_library_is_told(
+    text: str, sentences: list[str], patched_autograd: Oracle
+) -> None:
+    about = candidate(text)
+    smallest = asked(about, patched_autograd)
+    found = facts(about, [smallest], patched_autograd)
+    assert list(found.sentences) == sentences
+    cause = diagnose([Witness(about, smallest), *found.witnesses], patched_autograd)
+    assert cause is not None
+    assert cause.mutant.split(".")[1] == sentences[0].split()[0]
 
 
 # Causes -----------------------------------------------------------------------------------------------------
