@@ -69,7 +69,7 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     right = [one for one in found if one.right and _by_whom(one, wrong=False) == list(one.operands)]
     sentences: list[str] = []
     for one in wrong:
-        sentences += _of_op(one, target, found, more=not slow and one is wrong[0])
+        sentences += _of_op(one, target, found, more=not is_slow(target) and one is wrong[0])
     if right:
         told = f"right alone at every point tried: {', '.join(one.text for one in right)}"
         sentences.append(told)
@@ -145,11 +145,12 @@ def _by_operand(one: Alone, wrong: Sequence[str], right: Sequence[str], where: s
 
 
 def _by_mode(one: Alone, target: Oracle, asked: list[Alone]) -> str:
-    """In which modes it is wrong, as far as each can be asked."""
+    """Whether it is wrong in the other mode, too, or of a higher order already in first order."""
     modes = one.candidates[0].modes
-    if modes not in (("rev",), ("fwd",)):
+    if not modes:
         return ""
-    other: tuple[Mode, ...] = ("fwd",) if modes == ("rev",) else ("rev",)
+    opposite: tuple[Mode, ...] = ("fwd",) if modes == ("rev",) else ("rev",)
+    other = modes[:1] if len(modes) > 1 else opposite
     candidates = [replace(one.candidates[k], modes=other) for k in one.wrong[:LEAST]]
     found = enough(asked_alone(one.op, one.program, candidates, target))
     if found is None:

@@ -329,10 +329,22 @@ def test_a_factor_that_rounding_blurs_is_not_called_exact() -> None:
     assert "the answer is about 2 times what is right, at all 6 points" in sentences
 
 
-def test_at_second_order_the_op_is_named_too() -> None:
+def test_at_second_order_the_first_is_told() -> None:
     sentences = said(candidate("cos(x) * y", ("rev", "rev")), planted("cos", times(-1.0)))
-    assert sentences[0] == alone("cos", "cos(x)")
+    assert sentences[:2] == (alone("cos", "cos(x)"), "wrong in second order (rev, rev) and in vjp")
     assert sentences[-1] == right("x * y")
+
+
+def test_a_rule_that_is_right_at_first_order_is_no_cause() -> None:
+    """The second derivative of sin goes through cos, whose rule is wrong: that of sin is not."""
+    about, target = candidate("sin(x)", ("rev", "rev")), planted("cos", times(2.0))
+    smallest = asked(about, target)
+    found = facts(about, [smallest], target)
+    assert "wrong in second order (rev, rev), right in vjp" in found.sentences
+    without = diagnose([Witness(about, smallest)], target)
+    assert without is not None
+    assert without.mutant == "vjp.sin.0.double"
+    assert diagnose([Witness(about, smallest), *found.witnesses], target) is None
 
 
 class Counted(Oracle):
