@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -307,6 +308,21 @@ def test_the_mode_is_told() -> None:
         "wrong in jvp, right in vjp",
         "the answer is exactly -1 times what is right, at all 6 points",
     ]
+
+
+def test_where_each_op_is_right_the_program_is_compared() -> None:
+    """Of the three equal parts of the derivative of x ** 3, the last trip's alone is there."""
+    cube = "def f(x):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x\n    return acc\n"
+    about = candidate(cube)
+    target = oracle("mutant:last-trip-only")
+    points = [replace(about, inputs={"x": np.asarray(x)}) for x in (0.5, 2.0, -1.5, 3.0, 0.25)]
+    around = [asked(at, target) for at in points]
+    third = "the answer to the program is exactly 1/3 times what is right, at all 5 points"
+    assert facts(about, around, target).sentences == (right("x * y"), third)
+    few = facts(about, around[:3], target).sentences
+    assert few == (right("x * y"),)
+    at_1 = asked(replace(about, inputs={"x": np.asarray(1.0)}), EngineOracle())
+    assert facts(about, [*around, at_1], target).sentences == (right("x * y"),)
 
 
 def test_of_a_right_answer_nothing_is_said() -> None:
