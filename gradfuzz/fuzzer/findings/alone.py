@@ -122,10 +122,11 @@ def _program(node: Call, types: dict[str, Type]) -> Program | None:
 def ask(op: str, program: Program, like: Candidate, target: Oracle, most: int) -> Alone | None:
     """The target's answers about an op alone, in `like`'s modes and precision; None where it cannot be asked.
 
-    There are `most` points, each with its own weights; of an op that selects, `LEAST` for each operand.
+    There are `most` points, each with its own weights; of an op that selects, `LEAST` for each operand
+    where `most` is more than that.
     """
     good = (c for c in _candidates(op, program, like) if can_be_judged(c.question()))
-    if OPS[op].kind == "selection":
+    if OPS[op].kind == "selection" and most > LEAST:
         floats = sum(p.type.is_float for p in program.params)
         candidates = _evenly(list(itertools.islice(good, _POOL)), max(most, LEAST * floats))
     else:

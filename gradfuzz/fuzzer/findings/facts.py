@@ -303,7 +303,8 @@ def _told_factor(by: str, factor: _Factor, rows: Sequence[_Row], tried: int) -> 
     many = _points(rows, tried)
     if c == 0:
         return f"{by}the answer is 0 {many}"
-    number = str(c) if isinstance(c, Fraction) and c.denominator in _NO_DECIMALS else f"{float(c):.3g}"
+    as_fraction = exact and isinstance(c, Fraction) and c.denominator in _NO_DECIMALS
+    number = str(c) if as_fraction else f"{float(c):.3g}"
     about = "exactly" if exact else "about"
     return f"{by}the answer is {about} {number} times what is right, {many}"
 

@@ -382,9 +382,10 @@ class Counted(Oracle):
         return self.of.answer(question)
 
 
-@pytest.mark.parametrize(("stride", "most"), [(1, 30), (8, 8)])
-def test_a_slow_target_is_asked_less(stride: int, most: int) -> None:
-    about = candidate("sum(cos(x * v) / y + exp(v) - a[0])")
+@pytest.mark.parametrize(("stride", "most"), [(1, 32), (8, 8)])
+@pytest.mark.parametrize("text", ["sum(cos(x * v) / y + exp(v) - a[0])", "clip(cos(x), 0.0, y) / y"])
+def test_a_slow_target_is_asked_less(text: str, stride: int, most: int) -> None:
+    about = candidate(text)
     wrong = planted("divide", times(2.0), 0)
     smallest = asked(about, wrong)
     target = Counted(wrong, stride)
