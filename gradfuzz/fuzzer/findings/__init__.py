@@ -7,6 +7,7 @@
     triggers                     whether known findings explain a disagreement, or it is another bug
     survey                       where it shows: other ways, modes, precisions and loop forms
     diagnose, applied_rules      which planted bug it behaves like; which mutants a question concerns
+    alone, facts                 the ops of the program asked alone; what holds at every point, in sentences
     gather                       measures what is shown beside a finding
     curve, variants, bodies, batches, step_sizes, adjoints
                                  its parts
@@ -20,6 +21,8 @@
   as it was drawn. One that says the same everywhere is the probable cause. Several such mutants are told
   apart by standard programs on which they differ. The cause is certain if no other mutant says the same and
   there are errors enough to tell.
+- Each op of the shrunk program is also asked alone, on parameters. A mutant that answers otherwise there is
+  no cause. What is said besides a cause holds at every point tried; what two explanations fit is not said.
 - Evidence decides nothing. Of proofs with programs that are built alike only one that leads so far gathers
   it.
 - The adjoints of a loop are asked by the program itself: an input at zeros is added to the carry in each

@@ -3,14 +3,15 @@
 Every mutant is asked what the target was asked: the shrunk program at the finding's points and at further
 ones, in the other modes and loop forms that were tried, and the program as it was drawn. A mutant that gives
 the target's answers everywhere, also where the target is right, names the probable cause. That is a likeness,
-not a proof: the target need not be written like the engine.
+not a proof: the target need not be written like the engine. A mutant is not even possible if its op does not
+stand in the shrunk program, or if it answers otherwise about an op of that program alone.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,11 +45,14 @@ _APART = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Witness:
-    """What the target answered about a candidate, and the verdict. `drawn`: before it was shrunk."""
+    """What the target answered about a candidate, and the verdict. `drawn`: before it was shrunk; `alone`:
+    about one of its ops on parameters alone.
+    """
 
     candidate: Candidate
     case: CheckResult
     drawn: bool = False
+    alone: bool = False
 
 
 def diagnose(witnesses: Sequence[Witness], target: Oracle) -> Cause | None:
@@ -61,11 +65,12 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle) -> Cause | None:
     if not telling or not telling[0].case.verdict.is_wrong or telling[0].case.kind is Class.WRONG_DTYPE:
         return None
     telling.sort(key=lambda w: not w.case.verdict.is_wrong)  # wrong ones first: most mutants fail there
-    shrunk = [w for w in telling if not w.drawn and w.case.verdict.is_wrong][:_ENOUGH]
-    suspects = _suspects(telling[0].candidate, target.traits.batched)
-    alike = [mutant for mutant in suspects if _says_the_same(mutant, shrunk)]
-    everywhere = [mutant for mutant in alike if _says_the_same(mutant, telling[len(shrunk) :])]
-    everywhere = _told_apart(everywhere, telling[0].candidate, target)
+    shrunk = [w for w in telling if not (w.drawn or w.alone) and w.case.verdict.is_wrong][:_ENOUGH]
+    needed = [*shrunk, *(w for w in telling if w.alone)]
+    suspects = _suspects(witnesses[0].candidate, target.traits.batched)
+    alike = [mutant for mutant in suspects if _says_the_same(mutant, needed)]
+    everywhere = [m for m in alike if _says_the_same(m, [w for w in telling if w not in needed])]
+    everywhere = _told_apart(everywhere, witnesses[0].candidate, target)
     if everywhere:
         only = len(everywhere) == 1 and _conclusive(telling)
         return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
@@ -122,9 +127,12 @@ def _conclusive(telling: Sequence[Witness]) -> bool:
 
 def _suspects(smallest: Candidate, together: bool) -> Iterator[Mutant]:
     """Mutants that can be wrong about a candidate: those after real reports, then one rule at a time."""
-    applied = applied_rules(smallest.alone().question())
+    question = smallest.alone().question()
+    applied = applied_rules(question)
+    own = {op for _, op, _ in applied_rules(replace(question, modes=question.modes[:1]))}
     for mutant in itertools.chain(MUTANTS, systematic({op for _, op, _ in applied})):
-        if (together or mutant.batched is None) and concerns(mutant, applied):
+        in_it = not mutant.ops or not own.isdisjoint(mutant.ops) or mutant.order > 1
+        if in_it and (together or mutant.batched is None) and concerns(mutant, applied):
             yield mutant
 
 

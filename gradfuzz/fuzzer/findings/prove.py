@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
+from gradfuzz.fuzzer.findings.facts import facts
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
@@ -116,6 +117,7 @@ def _finding(
         *(Witness(o.candidate, o.case) for o in own),
         Witness(_met(raw), raw.case, drawn=True),
     ]
+    told = facts(candidate, [smallest, *around], target)
     modes = candidate.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
     finding = replace(
         finding_at(candidate, smallest, target, raw.family, raw.case.question.program),
@@ -124,7 +126,8 @@ def _finding(
         worst=finding_point(most),
         reproduced=(repeated, _TIMES),
         note=" ".join(filter(None, (_what(smallest), _company(candidate), found.note))),
-        cause=diagnose(witnesses, target),
+        cause=diagnose([*witnesses, *told.witnesses], target),
+        facts=told.sentences,
         script=reproducer(candidate, clear, target),
     )
     finding = replace(finding, id=signature(finding))

@@ -8,7 +8,7 @@
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
     dataclass                 an object with every one of its fields, by name or by `KEY` of its metadata;
-                              without those that are `OPTIONAL` and None
+                              without those that are `OPTIONAL` and None or ()
 
 Data is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T, encode(T,
 v))` is `v` bit for bit.
@@ -84,7 +84,7 @@ def encode(hint: Any, value: Any) -> Json:
         return {
             key: encode(field.hint, item)
             for key, (field, item) in written.items()
-            if item is not None or not field.optional
+            if item not in (None, ()) or not field.optional
         }
     if issubclass(own, tuple):
         return [encode(inner, item) for inner, item in zip(_items(hint, len(value)), value, strict=True)]

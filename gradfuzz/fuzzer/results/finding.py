@@ -12,6 +12,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
@@ -183,6 +184,8 @@ class Finding:
     """The inputs answered in the same call as each of the points, where the target answers together ..."""
     place: int = 0
     """... and how many of them come before the point."""
+    facts: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
+    """What holds at every point tried, whatever the cause: plain sentences without a full stop."""
 
 
 @dataclass(frozen=True, slots=True)

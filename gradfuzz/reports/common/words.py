@@ -178,12 +178,16 @@ def judged(finding: Finding) -> str:
 
 
 def cause(finding: Finding) -> str:
-    """The planted bug that behaves like the finding, how sure that is, and where such a bug was reported."""
+    """The planted bug that behaves like the finding, how sure that is, and where such a bug was reported; and
+    what is known in any case.
+    """
+    known = f"What is known: {'; '.join(finding.facts)}." if finding.facts else ""
     found = finding.cause
     if found is None:
-        return "Probable cause: none of the planted bugs behaves like this."
+        return known or "Probable cause: none of the planted bugs behaves like this."
     source = "a rule changed on purpose" if found.reported == "systematic" else f"as in {found.reported}"
-    return f"{_CAUSES[found.likelihood]}: {found.summary} (mutant:{found.mutant}, {source}). {_why(found)}"
+    told = f"{_CAUSES[found.likelihood]}: {found.summary} (mutant:{found.mutant}, {source}). {_why(found)}"
+    return f"{told} {known}" if known else told
 
 
 _CAUSES: dict[Likelihood, str] = {

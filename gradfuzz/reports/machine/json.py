@@ -230,6 +230,7 @@ def finding_document(finding: Finding) -> dict[str, Json]:
         **_taken(finding, "references", "reproduced", "note"),
         "reported": [report.link for report in reports_of(finding)],
         "cause": encode(Cause | None, finding.cause),
+        "facts": list(finding.facts),
         **_taken(finding, "script", "ports"),
         "evidence": _evidence(finding.evidence),
         "record": to_document(replace(finding, script="", ports={}, evidence=None)),

@@ -125,6 +125,7 @@ def finding(**changes: Any) -> Finding:
         signature="7c1e" * 16,
         others=({"x": array(1.0, 2.0, dtype="float32"), "n": np.array(0)},),
         place=1,
+        facts=("divide alone is wrong: x / y, at all 6 points tried",),
     )
     return dataclasses.replace(value, **changes)
 
@@ -270,13 +271,14 @@ def test_schema_1_holds_in_every_document(value: Any) -> None:
     document = copy.deepcopy(records.to_document(value))
     document["schema"] = 1
     inner = document["finding"] if "finding" in document else document["findings"][0]
-    for name in ("evidence", "ports", "signature", "others", "place"):
+    for name in ("evidence", "ports", "signature", "others", "place", "facts"):
         del inner[name]
     for name in ("tested", "conventions", "environment"):
         document.pop(name, None)
     back = records.from_document(document, type(value), "old")
     found = back.finding if isinstance(back, FindingFound) else back.findings[0]
     assert (found.evidence, found.place, found.note) == (None, 0, finding().note)
+    assert found.facts == ()
 
 
 def test_schema_2_had_signatures_of_another_kind() -> None:
@@ -290,6 +292,7 @@ FIELDS = {
     "Finding": (
         "id target version check kind family precision modes wrt program original weights directions smallest"
         " clearest worst seen references reproduced note cause script ports evidence signature others place"
+        " facts"
     ),
     "FindingPoint": (
         "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed"

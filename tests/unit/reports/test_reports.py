@@ -30,6 +30,7 @@ from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.oracles.base import Answer, Point, Question, Truth
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.reports.common import numbers, scripts, words
+from gradfuzz.reports.formats import FORMATS
 from gradfuzz.reports.machine import json as documents
 from gradfuzz.reports.markdown import issue
 from gradfuzz.reports.terminal import live
@@ -140,6 +141,24 @@ FINISHED = SweepFinished(
 )
 def test_the_cause_in_words(cause: Cause | None, words_in_it: str) -> None:
     assert words_in_it in words.cause(make_finding(cause=cause))
+
+
+def test_what_is_known_stands_with_the_cause_and_without_one() -> None:
+    facts = ("cos alone is wrong: cos(x), at all 6 points tried", "wrong in vjp, right in jvp")
+    told = "What is known: cos alone is wrong: cos(x), at all 6 points tried; wrong in vjp, right in jvp."
+    assert words.cause(make_finding(cause=None, facts=facts)) == told
+    cause = Cause("m", Likelihood.LIKELY, "s", "r")
+    assert words.cause(make_finding(cause=cause, facts=facts)).endswith(f"gives the same answers. {told}")
+    document = documents.finding_document(make_finding(facts=facts))
+    assert document["facts"] == list(facts)
+
+
+@pytest.mark.parametrize("name", ["terminal", "json", "html", "junit", "sarif", "github", "markdown"])
+def test_a_report_says_what_is_known(name: str) -> None:
+    fact = "cosine alone is wrong"
+    of_one = dataclasses.replace(FINISHED, findings=(make_finding(cause=None, facts=(fact,)),))
+    assert fact in " ".join(FORMATS[name].render(of_one, None).split())
+    assert fact not in FORMATS[name].render(FINISHED, None)
 
 
 def test_a_flaky_finding_is_marked() -> None:

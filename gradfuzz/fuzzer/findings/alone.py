@@ -1,0 +1,219 @@
+"""The ops of a shrunk program, each asked on parameters alone, with nothing around it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.results.trigger import PLAIN
+from gradfuzz.fuzzer.verdict.shared import evaluator
+from gradfuzz.oracles.base import Array, Oracle, Point, Question
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.syntax import Call, Const, Expr, Name, Param, Program, Return, walk
+from gradfuzz.programs.language.typecheck import expression_type, typecheck
+from gradfuzz.programs.language.types import Type
+
+LEAST = 4
+"""Fewer points than this say nothing."""
+
+_NAMES = ("x", "y", "z", "u", "v", "w")
+
+_POOL = 40
+"""Of this many points those are taken at which an op selects each of its operands."""
+
+_MOST_ENTRIES = 100
+"""An op on more numbers than this is not asked alone."""
+
+_HERMITIAN = ("cholesky", "eigh", "eigvalsh")
+
+_INTERVALS = {"low": (0.3, 0.9), "high": (1.2, 2.6), "negative": (-0.9, -0.3), "mixed": (0.4, 1.8)}
+"""Where the entries of operands are drawn from; each suits some domains."""
+
+_ORDER = ("low", "high", "mixed", "low", "high", "negative") * 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alone:
+    """An op on parameters alone, and the verdicts on a target's answers, one for each point."""
+
+    op: str
+    program: Program
+    candidates: tuple[Candidate, ...]
+    cases: tuple[CheckResult, ...]
+
+    @property
+    def text(self) -> str:
+        """The op with its operands, as in "x / y"; its name where that takes several lines."""
+        lines = str(self.program).strip().splitlines()
+        return lines[-1].strip().removeprefix("return ") if len(lines) == 2 else self.op
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The parameters with a derivative."""
+        return tuple(p.name for p in self.program.params if p.type.is_float)
+
+    def place(self, name: str) -> int:
+        """Which of the op's operands a parameter is, from 0."""
+        (op,) = self.program.result.values
+        assert isinstance(op, Call), "it is made so"
+        return op.args.index(Name(name))
+
+    @property
+    def right(self) -> bool:
+        """Whether every answer is."""
+        return all(case.verdict is Verdict.AGREE for case in self.cases)
+
+    @property
+    def wrong(self) -> list[int]:
+        """The points at which it is wrong, by their numbers."""
+        return [k for k, case in enumerate(self.cases) if case.verdict.is_wrong]
+
+    @property
+    def all_wrong(self) -> bool:
+        """Whether every answer is."""
+        return len(self.wrong) == len(self.cases)
+
+
+def alone(program: Program) -> Iterator[tuple[str, Program]]:
+    """The program's ops as programs of their own, those that tell most first."""
+    types = typecheck(program).variables
+    calls = [node for node in walk(program) if isinstance(node, Call)]
+    seen = set()
+    for node in sorted(calls, key=lambda c: c.op in PLAIN):
+        made = _program(node, types)
+        if made is not None and made not in seen:
+            seen.add(made)
+            yield node.op, made
+
+
+def _program(node: Call, types: dict[str, Type]) -> Program | None:
+    """The op on parameters; None where it has no derivative, or operands that no parameter can be."""
+    if not OPS[node.op].smooth or OPS[node.op].kind in ("comparison", "logic"):
+        return None
+    args: list[Expr] = []
+    params: list[Param] = []
+    try:
+        if not expression_type(node, types).is_float:
+            return None
+        for arg in node.args:
+            t = expression_type(arg, types)
+            if isinstance(arg, Const) and not t.is_float:
+                args.append(arg)
+            elif t.is_complex or len(params) == len(_NAMES):
+                return None
+            else:
+                params.append(Param(_NAMES[len(params)], t))
+                args.append(Name(params[-1].name))
+        made = Program("f", tuple(params), (Return((replace(node, args=tuple(args), line=0),)),))
+        typecheck(made)
+    except GradfuzzError:
+        return None
+    entries = sum(math.prod(p.type.sizes) for p in params)
+    return made if any(p.type.is_float for p in params) and entries <= _MOST_ENTRIES else None
+
+
+def ask(op: str, program: Program, like: Candidate, target: Oracle, most: int) -> Alone | None:
+    """The target's answers about an op alone, in `like`'s modes and precision; None where it cannot be asked.
+
+    There are `most` points, each with its own weights; of an op that selects, `LEAST` for each operand
+    where `most` is more than that.
+    """
+    good = (c for c in _candidates(op, program, like) if can_be_judged(c.question()))
+    if OPS[op].kind == "selection" and most > LEAST:
+        floats = sum(p.type.is_float for p in program.params)
+        candidates = _evenly(list(itertools.islice(good, _POOL)), max(most, LEAST * floats))
+    else:
+        candidates = list(itertools.islice(good, most))
+    return enough(asked_alone(op, program, candidates, target))
+
+
+def _evenly(pool: list[Candidate], most: int) -> list[Candidate]:
+    """So many of these that each operand has a derivative at as many points as can be."""
+    chosen: list[Candidate] = []
+    counts = dict.fromkeys(pool[0].wrt, 0) if pool else {}
+    while pool and len(chosen) < most:
+        wanted = min(counts, key=lambda name: counts[name])
+        best = next((c for c in pool if wanted in _telling(c)), pool[0])
+        pool.remove(best)
+        chosen.append(best)
+        for name in _telling(best):
+            counts[name] += 1
+    return chosen
+
+
+def _telling(candidate: Candidate) -> list[str]:
+    """The operands by which the derivative is not 0."""
+    (known,) = evaluator().reference_values(candidate.question())
+    return [name for name, slope in known.truth.gradient.items() if np.any(slope != 0.0)]
+
+
+def enough(found: Alone | None) -> Alone | None:
+    """None where fewer than `LEAST` answers could be judged."""
+    return found if found is not None and len(found.cases) >= LEAST else None
+
+
+def asked_alone(op: str, program: Program, candidates: Sequence[Candidate], target: Oracle) -> Alone | None:
+    """The target's answers to these candidates, without those that cannot be judged; None where it cannot be
+    asked, or crashes: asked again, it might hang again.
+    """
+    judged: list[tuple[Candidate, CheckResult]] = []
+    for candidate in candidates:
+        question = candidate.question()
+        if target.supports(question) is not None:
+            return None
+        (case,) = evaluator().cases(target.name, question, target.answer(question), thorough=True)
+        if case.verdict in (Verdict.UNSUPPORTED, Verdict.CRASHED):
+            return None
+        if case.verdict in (Verdict.AGREE, Verdict.DISAGREE):
+            judged.append((candidate, case))
+    return Alone(op, program, tuple(c for c, _ in judged), tuple(case for _, case in judged))
+
+
+def can_be_judged(question: Question) -> bool:
+    """Whether truth and tolerance are known at the question's only point."""
+    (known,) = evaluator().reference_values(question)
+    (tolerance,) = evaluator().tolerances(question)
+    return known.truth.status == "ok" and tolerance.reason is None
+
+
+def _candidates(op: str, program: Program, like: Candidate) -> Iterator[Candidate]:
+    """The op at fixed points, with two sets of weights and directions in turn."""
+    typed = typecheck(program)
+    rng = np.random.default_rng(20)
+    floats = tuple(p.name for p in program.params if p.type.is_float)
+    shapes = {p.name: p.type.sizes for p in program.params}
+    for kind in _ORDER * (4 if OPS[op].kind == "selection" else 1):
+        point = Point({p.name: _value(op, p, kind, like, rng) for p in program.params})
+        weights = tuple(_signed(rng, t.sizes) if t.is_float else None for t in typed.outputs)
+        along = {name: _signed(rng, shapes[name]) for name in floats}
+        yield Candidate.of(Question(program, (point,), like.precision, floats, like.modes, weights, along))
+
+
+def _value(op: str, param: Param, kind: str, like: Candidate, rng: np.random.Generator) -> Array:
+    """Multiples of 1/64, which every precision holds; square matrices are far from singular."""
+    shape = param.type.sizes
+    if param.type.dtype == "bool":
+        return np.asarray(rng.random(shape) < 0.5)
+    if not param.type.is_float:
+        return np.zeros(shape, "int64")
+    values = np.asarray(np.round(rng.uniform(*_INTERVALS[kind], size=shape) * 64) / 64)
+    if kind == "mixed":
+        values = values * rng.choice([-1.0, 1.0], size=shape)
+    if len(shape) > 1 and shape[-1] == shape[-2] and OPS[op].kind == "linalg":
+        values = values + 2.0 * np.eye(shape[-1])
+        if op in _HERMITIAN:
+            values = (values + np.swapaxes(values, -1, -2)) / 2
+    return np.asarray(values).astype(like.precision)
+
+
+def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Eighths from 0.5 to 2 in size, of either sign, never 1."""
+    eighths = rng.choice(np.array([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15]), size=shape)
+    return np.asarray(eighths * rng.choice(np.array([-1.0, 1.0]), size=shape) / 8)
