@@ -9,10 +9,10 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import float_carry, loop_trips, only_loop
 from gradfuzz.fuzzer.questions.suites import CanonicalCase, body_program, inputs_at
 from gradfuzz.fuzzer.results.evidence import Aspect, Variant
+from gradfuzz.fuzzer.results.trigger import FORMS
 from gradfuzz.fuzzer.verdict.classify import ratio_of
 from gradfuzz.fuzzer.verdict.rows import LabelledRow, groups, rows
 from gradfuzz.oracles.base import Oracle, output_key
-from gradfuzz.programs.language.syntax import For, Repeat
 
 _BODIES = (
     *("acc + x", "acc * 2", "sin(acc)", "acc * acc", "acc + x^2"),
@@ -37,7 +37,7 @@ def bodies(candidate: Candidate, target: Oracle) -> list[Variant]:
     trips, loop = loop_trips(candidate), only_loop(candidate.program)
     if loop is None or not trips or float_carry(candidate.program) is None:
         return []
-    form = "for" if isinstance(loop, For) else "repeat" if isinstance(loop, Repeat) else "while"
+    form = FORMS[type(loop)]
     costly = is_costly(target)
     cases = list(_cases(candidate, form, trips, costly))
     asked = groups(cases, candidate.modes, in_company=target.traits.batched)

@@ -11,16 +11,16 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.questions.weighted import plain_inputs
+from gradfuzz.fuzzer.results.trigger import FORMS
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TripCount, interpret
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import Call, For, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import Call, Program, walk
 
 Tested = Mapping[str, Mapping[str, int]]
 """By kind of feature, how many programs had each; sizes count points."""
 
-_FORMS = {For: "for", While: "while", Repeat: "repeat"}
 _NO_LOOP = "none"
 
 _TRIPS = ((0, "0"), (1, "1"), (4, "2-4"), (16, "5-16"))
@@ -31,7 +31,7 @@ _SMALLEST, _LARGEST = -9, 9
 
 _KINDS: Mapping[str, tuple[str, ...] | None] = {
     "op": None,
-    "loop form": (*_FORMS.values(), _NO_LOOP),
+    "loop form": (*FORMS.values(), _NO_LOOP),
     "trips": (*(name for _, name in _TRIPS), _MORE_TRIPS),
     "dtype": None,
     "order": None,
@@ -53,7 +53,7 @@ def counted(questions: Sequence[Question]) -> Tested:
     first = questions[0]
     program, inputs = first.program, [point.inputs for point in first.points]
     nodes = list(walk(program))
-    forms = [_FORMS[type(n)] for n in nodes if isinstance(n, (For, While, Repeat))]
+    forms = [FORMS[type(n)] for n in nodes if type(n) in FORMS]
     found: dict[str, Counter[str]] = {
         "op": _once(n.op for n in nodes if isinstance(n, Call)),
         "loop form": _once(forms or [_NO_LOOP]),

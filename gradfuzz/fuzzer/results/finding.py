@@ -55,9 +55,18 @@ class Class(enum.Enum):
         return self not in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR)
 
     @property
+    def of_finite_numbers(self) -> bool:
+        """Whether it is about numbers, and NaN and infinity are none of them."""
+        return self.of_numbers and self is not Class.NON_FINITE
+
+    @property
     def severity(self) -> int:
         """0 is the most serious."""
         return list(Class).index(self)
+
+
+FINITE = (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE)
+"""Classes of a derivative that is a wrong number. One bug shows them by turns, as the inputs fall."""
 
 
 class Reason(enum.Enum):

@@ -15,17 +15,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 
-from gradfuzz.fuzzer.results.finding import Class, Finding, Likelihood
+from gradfuzz.fuzzer.results.finding import FINITE, Class, Finding, Likelihood
 from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.target_name import TargetName, without_folders
-
-_GROUPS: Mapping[Class, str] = dict.fromkeys(
-    (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE), "wrong numbers"
-)
-"""Classes that one bug shows by turns, as the inputs fall. Any other class is a group of its own."""
 
 
 def signature(finding: Finding) -> str:
@@ -55,7 +49,7 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     trigger, kind = Trigger.of(finding.program), finding.kind
     needed = "ops" if trigger.ops else "loops", *sorted(trigger.ops or trigger.loops)
     words = _said(finding.note) if kind is Class.ERROR else ""
-    return " ".join(needed), _question(finding), _GROUPS.get(kind, kind.value), words
+    return " ".join(needed), _question(finding), "wrong numbers" if kind in FINITE else kind.value, words
 
 
 def _question(finding: Finding) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.finding import FINITE, Class, Finding
 from gradfuzz.fuzzer.results.trigger import PLAIN, loops_in, ops_in
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.target_name import TargetName
@@ -40,10 +40,8 @@ TRACKERS: Mapping[str, str] = {
 }
 """The repositories on GitHub of the trackers, by the names that reports are cited with."""
 
-FINITE = (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE)
-"""Classes of wrong numbers that are numbers ..."""
 NUMBERS = (*FINITE, Class.NON_FINITE)
-"""... and NaN and infinity with them."""
+"""Classes of wrong derivatives, NaN and infinity among them."""
 
 FIRST: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
 SECOND: tuple[tuple[Mode, ...], ...] = (("rev", "rev"), ("rev", "fwd"), ("fwd", "rev"), ("fwd", "fwd"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import Loop, ends
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
+from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
@@ -73,10 +73,6 @@ def _is_small(program: Program) -> bool:
     return loops <= 1 and operations(program) <= _SMALL
 
 
-_BY_NUMBERS = (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE)
-"""Numeric classes: a case can move between them when inputs change, as the worst entry decides the class."""
-
-
 class _Trial:
     """Asks whether candidates still disagree clearly and in the same class."""
 
@@ -110,7 +106,7 @@ class _Trial:
     def _interest(self, case: CheckResult) -> Interest:
         if same_kind(case, self._kind, self._message):
             return Interest.YES
-        wrong = case.verdict is Verdict.DISAGREE and case.kind in _BY_NUMBERS and self._kind in _BY_NUMBERS
+        wrong = case.verdict is Verdict.DISAGREE and case.kind in FINITE and self._kind in FINITE
         return Interest.NEARLY if wrong else Interest.NO
 
     def _fair(self, candidate: Candidate) -> bool:

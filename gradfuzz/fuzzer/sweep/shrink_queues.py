@@ -106,13 +106,13 @@ class ShrinkQueues:
         repeats = _SLOW_REPEATS if slow else _REPEATS
         if self._repeats[bucket] >= repeats or self._dropped[bucket] >= _DROPPED:
             return False
-        looked = self._looked.setdefault(queue, set())
-        program = raw.case.oracle, bucket[1], raw.family, raw.index
         if bucket not in self._firsts:
             self._firsts[bucket] = raw
             return True
         if _is_mutant(queue):
             return True
+        looked = self._looked.setdefault(queue, set())
+        program = raw.case.oracle, bucket[1], raw.family, raw.index
         if self._taken[queue] >= (_SLOW_AT_MOST if slow else _AT_MOST) or program in looked:
             return False
         looked.add(program)

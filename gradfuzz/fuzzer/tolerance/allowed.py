@@ -73,6 +73,8 @@ class _How:
     eps: float | None = None
 
 
+_USUAL = _How()
+
 _AT_RANDOM = _How(eps=2.0**-52)
 """float64 itself, rounded to either side."""
 
@@ -151,7 +153,7 @@ def _by_modes(
     trip_limit: int,
     rules: Rules | None = None,
     *,
-    how: _How | None = None,
+    how: _How = _USUAL,
 ) -> list[Tolerance]:
     program, wrt = question.program, question.wrt
     try:
@@ -161,7 +163,7 @@ def _by_modes(
     result: dict[int, Tolerance] = {}
     for group in _alike(question):
         points = [question.points[k] for k in group]
-        found = _together(graph, question, points, trip_limit, how or _How())
+        found = _together(graph, question, points, trip_limit, how)
         result.update(zip(group, found, strict=True))
     return [result[k] for k in range(len(question.points))]
 

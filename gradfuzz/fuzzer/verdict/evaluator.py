@@ -9,8 +9,9 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.along import MANY, entries_of, wide_along
 from gradfuzz.fuzzer.verdict.judge import judge, plainly_right
-from gradfuzz.fuzzer.verdict.truth import Latest, ReferenceValue, Truths, question_key
+from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
 from gradfuzz.oracles.base import Answer, ProbedQuestion, Question
+from gradfuzz.programs.language.recent import Latest
 
 
 class Evaluator:

@@ -12,26 +12,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
+from gradfuzz.fuzzer.results.trigger import loops_in
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Array, Oracle, Point, Question
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import Call, For, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import Call, Program, walk
 
 _SHORT = 12
 """A straight program of at most so many operations is short."""
 
 
 def is_long(program: Program) -> bool:
-    nodes = list(walk(program))
-    loop = any(isinstance(node, (For, While, Repeat)) for node in nodes)
-    return loop or sum(isinstance(node, Call) for node in nodes) > _SHORT
+    return bool(loops_in(program)) or sum(isinstance(node, Call) for node in walk(program)) > _SHORT
 
 
 def may_be_rounding(case: CheckResult) -> bool:
     """Whether a case is about a finite number in a precision below float64."""
-    kind = case.kind
-    numbers = kind is not None and kind.of_numbers and kind is not Class.NON_FINITE
+    numbers = case.kind is not None and case.kind.of_finite_numbers
     return case.verdict is Verdict.DISAGREE and numbers and case.question.precision != "float64"
 
 
@@ -44,7 +42,7 @@ def sustained(
     """
     if not may_be_rounding(case) or not is_long(question.program):
         return case
-    wide = replace(question, precision="float64", points=tuple(map(_in_float64, question.points)))
+    wide = in_float64(question)
     if target.supports(wide) is not None:
         return case
     (there,) = evaluator.cases(target.name, wide, [target.answer(wide)[place]], at=[place])
@@ -58,8 +56,11 @@ def doubted(case: CheckResult) -> CheckResult:
     return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message)
 
 
-def _in_float64(point: Point) -> Point:
+def in_float64(question: Question) -> Question:
+    """The same question in float64, at the same inputs."""
+
     def wide(x: Array) -> Array:
         return x.astype(np.float64) if is_float(x.dtype) else x
 
-    return Point({name: wide(np.asarray(x)) for name, x in point.inputs.items()})
+    points = [{name: wide(np.asarray(x)) for name, x in point.inputs.items()} for point in question.points]
+    return replace(question, precision="float64", points=tuple(map(Point, points)))

@@ -8,10 +8,7 @@ judged.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -19,8 +16,7 @@ from gradfuzz.fuzzer.verdict.kinks import slopes_across
 from gradfuzz.oracles.base import Doubt, ProbedQuestion, Question, Reference, Sides, Truth, output_key
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
-
-T = TypeVar("T")
+from gradfuzz.programs.language.recent import Latest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,22 +42,6 @@ def _differences(question: Question) -> int:
     entries = sum(question.points[0].inputs[name].size for name in question.wrt)
     differences: int = entries * 3**question.order
     return differences
-
-
-class Latest(Generic[T]):
-    """What was computed last, by key; at most `size` values."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[tuple[object, ...], T] = OrderedDict()
-
-    def get(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """The value of `key`, computed where it is not known."""
-        if key not in self._values:
-            self._values[key] = compute()
-            if len(self._values) > self._size:
-                self._values.popitem(last=False)
-        return self._values[key]
 
 
 class Truths:

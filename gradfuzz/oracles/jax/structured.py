@@ -11,11 +11,10 @@ outside it, where JAX compiles the loops itself.
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +36,7 @@ from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.graphs.graph import Branch, Graph, Loop
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.recent import Latest
 from gradfuzz.programs.language.syntax import Program
 
 _PER_COMPILE = 8
@@ -49,8 +49,6 @@ _COMPILED = 4
 
 _RECENT = 64
 """This many compiled questions are kept, to be asked again at other points."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,23 +133,7 @@ class _Job:
         return [jax_answers.arguments(self.question, k) for k in self.live]
 
 
-class _Recent(Generic[T]):
-    """What was made most recently, by key."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._entries: OrderedDict[tuple[Any, ...], T] = OrderedDict()
-
-    def get(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        if key not in self._entries:
-            self._entries[key] = make()
-            if len(self._entries) > self._most:
-                self._entries.popitem(last=False)
-        self._entries.move_to_end(key)
-        return self._entries[key]
-
-
-_traced: _Recent[Traced] = _Recent(256)
+_traced: Latest[Traced] = Latest(256)
 """A sweep asks the ways with and without jit the same questions, one after the other."""
 
 
@@ -172,7 +154,7 @@ class Structured(Oracle):
         self.style = style
         self.jit = jit
         self.by = by
-        self._recent: _Recent[Callable[..., Any]] = _Recent(_RECENT)
+        self._recent: Latest[Callable[..., Any]] = Latest(_RECENT)
 
     def supports(self, question: Question) -> str | None:
         known = lowered_program(question.program)
@@ -235,25 +217,32 @@ class Structured(Oracle):
         """Asks several jobs per compile. Failures are left to `_run_points`."""
         groups = [jobs[k : k + _PER_COMPILE] for k in range(0, len(jobs), _PER_COMPILE)]
         with ThreadPoolExecutor(2) as pool:
-            running = [(group, self._start(group, pool)) for group in groups]
-            for group, started in running:
-                self._finish(group, started)
+            columns = [[job.arguments() for job in group] for group in groups]
+            running = [self._start(*each, pool) for each in zip(groups, columns, strict=True)]
+            for group, own, started in zip(groups, columns, running, strict=True):
+                self._finish(group, own, started)
 
-    def _start(self, group: list[_Job], pool: ThreadPoolExecutor) -> Future[Callable[..., Any]] | None:
+    def _start(
+        self, group: list[_Job], columns: list[list[Arguments]], pool: ThreadPoolExecutor
+    ) -> Future[Callable[..., Any]] | None:
         """Traces here and compiles in the pool, so that the next group is traced meanwhile."""
         try:
             traced = [self._trace(job) for job in group]
             together = quick_jit(lambda *each: [f(*a) for f, a in zip(traced, each, strict=True)])
-            lowered = together.lower(*(job.arguments()[0] for job in group))
+            lowered = together.lower(*(column[0] for column in columns))
         except Exception:  # noqa: BLE001 - whatever JAX raises is the answer of one of the questions
             return None
         return pool.submit(lowered.compile)
 
-    def _finish(self, group: list[_Job], started: Future[Callable[..., Any]] | None) -> None:
+    def _finish(
+        self,
+        group: list[_Job],
+        columns: list[list[Arguments]],
+        started: Future[Callable[..., Any]] | None,
+    ) -> None:
         """Runs at the first points of all jobs, then at the second, ...; the last of a job stands in for
         those that it has not.
         """
-        columns = [job.arguments() for job in group]
         turns = [[c[min(k, len(c) - 1)] for c in columns] for k in range(max(map(len, columns)))]
         found = []
         try:

@@ -1,4 +1,4 @@
-"""A cache by identity: what was made of the programs and graphs that came last."""
+"""What was made last: of programs and graphs, found by identity, and of anything else, found by a key."""
 
 from __future__ import annotations
 
@@ -28,3 +28,20 @@ class Recent(Generic[K, V]):
             if len(self._entries) > self._size:
                 self._entries.popitem(last=False)
         return entry[1]
+
+
+class Latest(Generic[V]):
+    """What was made last, by key; at most `size` values. The one that nobody has asked for longest goes."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[tuple[object, ...], V] = OrderedDict()
+
+    def get(self, key: tuple[object, ...], make: Callable[[], V]) -> V:
+        """The value of `key`, made where it is not known."""
+        if key not in self._values:
+            self._values[key] = make()
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+        self._values.move_to_end(key)
+        return self._values[key]

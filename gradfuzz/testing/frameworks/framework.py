@@ -102,10 +102,10 @@ class Framework(abc.ABC):
         f: Call,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
-        probes: Sequence[Sequence[Array]],
-    ) -> tuple[Sequence[Any], list[Any]] | None:
-        """The outputs of `f(*xs)`, and the forward derivative along each of `probes`; None where there is no
-        way of the framework's own for it.
+        probe: Sequence[Array],
+    ) -> tuple[Sequence[Any], Any] | None:
+        """The outputs of `f(*xs)`, and the forward derivative along `probe`; None where the framework has no
+        way of its own for it.
         """
         return None
 

@@ -144,18 +144,13 @@ class JaxFunctions(Framework):
         f: Call,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
-        probes: Sequence[Sequence[Array]],
-    ) -> tuple[Sequence[Any], list[Any]]:
-        """One jvp after the other: JAX would compile every operation of a batch of them anew."""
-        outputs: Sequence[Any] = []
-        slopes = []
-        for probe in probes:
-            along = tuple(jnp.asarray(v, x.dtype) for v, x in zip(probe, xs, strict=True))
-            outputs, tangents = jax.jvp(f, tuple(xs), along)
-            pairs = zip(weights, tangents, strict=True)
-            terms = [np.sum(w * np.asarray(t, np.float64)) for w, t in pairs if w is not None]
-            slopes.append(sum(terms))
-        return outputs, slopes
+        probe: Sequence[Array],
+    ) -> tuple[Sequence[Any], Any]:
+        """One jvp: JAX would compile every operation of a batch of them anew."""
+        along = tuple(jnp.asarray(v, x.dtype) for v, x in zip(probe, xs, strict=True))
+        outputs, tangents = jax.jvp(f, tuple(xs), along)
+        pairs = zip(weights, tangents, strict=True)
+        return outputs, sum([np.sum(w * np.asarray(t, np.float64)) for w, t in pairs if w is not None])
 
     def refusal(self, error: Exception) -> str | None:
         return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)

@@ -126,24 +126,20 @@ class TorchFunctions(Framework):
         f: Call,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
-        probes: Sequence[Sequence[Array]],
-    ) -> tuple[Sequence[Any], list[Any]]:
-        outputs: Sequence[Any] = []
-        slopes = []
+        probe: Sequence[Array],
+    ) -> tuple[Sequence[Any], Any]:
         like = xs[0]
-        cotangents = [None if w is None else self.array(w, like).to(like.dtype) for w in weights]
-        for probe in probes:
-            along = [self.array(v, x).to(x.dtype) for v, x in zip(probe, xs, strict=True)]
-            with forward_ad.dual_level():
-                duals = f(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
-                outputs, slope = [], torch.zeros((), dtype=like.dtype)
-                for y, w in zip(duals, cotangents, strict=True):
-                    primal, tangent = (y, None) if w is None else forward_ad.unpack_dual(y)
-                    outputs.append(primal)
-                    if tangent is not None:
-                        slope = slope + (tangent * w).sum()
-            slopes.append(slope)
-        return outputs, slopes
+        cotangents = [None if w is None else self.like(w, like) for w in weights]
+        along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
+        with forward_ad.dual_level():
+            duals = f(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
+            outputs, slope = [], torch.zeros((), dtype=like.dtype)
+            for y, w in zip(duals, cotangents, strict=True):
+                primal, tangent = (y, None) if w is None else forward_ad.unpack_dual(y)
+                outputs.append(primal)
+                if tangent is not None:
+                    slope = slope + (tangent * w).sum()
+        return outputs, slope
 
     def refusal(self, error: Exception) -> str | None:
         return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)

@@ -38,7 +38,7 @@ from gradfuzz.fuzzer.verdict.along import (
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.rounding import doubted, is_long, may_be_rounding
+from gradfuzz.fuzzer.verdict.rounding import doubted, in_float64, is_long, may_be_rounding
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -366,7 +366,7 @@ class Inquiry:
         """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are
         allowed; no numbers are wrong then.
         """
-        numbers = case.kind is not None and case.kind.of_numbers and case.kind is not Class.NON_FINITE
+        numbers = case.kind is not None and case.kind.of_finite_numbers
         differs = case.verdict is Verdict.DISAGREE and numbers
         if not self._allowed or not (differs or case.verdict is Verdict.INCONCLUSIVE):
             return case
@@ -380,12 +380,7 @@ class Inquiry:
         """
         if self._gradient is not None:
             return False
-        (point,) = question.points
-        wide = {
-            name: np.asarray(x, np.float64) if is_float(x.dtype) else x
-            for name, x in ((name, np.asarray(value)) for name, value in point.inputs.items())
-        }
-        asked = replace(question, precision="float64", points=(Point(wide),))
+        asked = in_float64(question)
         oracle = FunctionOracle(replace(self.subject, precision="float64"))
         try:
             answers = LazyAnswers(oracle, asked)

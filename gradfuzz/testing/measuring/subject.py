@@ -202,11 +202,11 @@ class Subject:
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             if len(modes) == 1:
-                xs = [arrays[k] for k in self.wrt]
-                pushed = self.framework.push(self._by_differentiated(arrays), xs, weights, probes)
-                if pushed is not None:
-                    found = [self.framework.numpy(slope) for slope in pushed[1]]
-                    return [self.framework.numpy(y) for y in pushed[0]], np.array(found, dtype)
+                about = self._by_differentiated(arrays), [arrays[k] for k in self.wrt], weights
+                pushed = [p for probe in probes if (p := self.framework.push(*about, probe)) is not None]
+                if pushed:
+                    found = [self.framework.numpy(slope) for _, slope in pushed]
+                    return [self.framework.numpy(y) for y in pushed[-1][0]], np.array(found, dtype)
 
             def f(*ts: Any) -> tuple[Any, ...]:
                 arguments = list(arrays)
