@@ -48,6 +48,7 @@ class Class(enum.Enum):
     WRONG_SHAPE = "wrong_shape"
     WRONG_DTYPE = "wrong_dtype"
     ERROR = "error"
+    PRECISION = "precision"
 
     @property
     def of_numbers(self) -> bool:
@@ -66,7 +67,9 @@ class Class(enum.Enum):
 
 
 FINITE = (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE)
-"""Classes of a derivative that is a wrong number. One bug shows them by turns, as the inputs fall."""
+"""Classes of a derivative that is a wrong number. One bug shows them by turns, as the inputs fall. A number
+that only has lost digits is in none of them.
+"""
 
 
 class Reason(enum.Enum):

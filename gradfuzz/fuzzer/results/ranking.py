@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const, walk
 
 _ORDINARY, _CONCEIVABLE = 100.0, 1e6
@@ -13,7 +14,7 @@ _ORDINARY, _CONCEIVABLE = 100.0, 1e6
 _COMMON = ("float64", "float32")
 """The precisions that most programs compute in."""
 
-Seriousness = tuple[bool, int, int, bool]
+Seriousness = tuple[int, int, int, bool]
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
@@ -32,12 +33,21 @@ def rank(finding: Finding) -> tuple[object, ...]:
 def seriousness(finding: Finding) -> Seriousness:
     """The smallest is the most serious.
 
-    A wrong answer comes before a crash, which nobody overlooks. A low order of the derivative comes before a
-    high one, whatever the class: more programs ask for it. Then the class decides, and then whether it shows
-    in float64 or float32 or only in half precision.
+    A wrong answer comes before a crash, which nobody overlooks, and a loss of digits comes last. A low order
+    of the derivative comes before a high one, whatever the class: more programs ask for it. Then the class
+    decides, and then whether it shows in float64 or float32 or only in half precision.
     """
-    crash = finding.kind is Class.ERROR
-    return crash, _order(finding), finding.kind.severity, finding.precision not in _COMMON
+    sort = 2 if _loses_digits(finding) else int(finding.kind is Class.ERROR)
+    return sort, _order(finding), finding.kind.severity, finding.precision not in _COMMON
+
+
+def _loses_digits(finding: Finding) -> bool:
+    """Whether more than half of the digits are right, of a value or of a derivative, at every point."""
+    if finding.kind is not Class.WRONG_PRIMAL:
+        return finding.kind is Class.PRECISION
+    lost = FORMATS[finding.precision].half_of_the_digits
+    points = (finding.smallest, finding.clearest, finding.worst)
+    return all(abs(p.entry_got - p.entry_expected) <= lost * abs(p.entry_expected) for p in points)
 
 
 def _order(finding: Finding) -> int:

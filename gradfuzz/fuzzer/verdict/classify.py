@@ -7,6 +7,7 @@
     0.0       1.25        spurious       not zero where it is
     0.75      1.3125      wrong_value    anything else beyond the allowed error: -0.5 and 1.75 times the truth
     0.75      nan         non_finite
+    0.75      0.75+1e-12  precision      more than half of the digits are right
 
 A number counts as zero only where it is within the allowed error of zero. An answer has to be at most a
 thousandth of the truth as well.
@@ -22,6 +23,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.precision import FORMATS, Precision
 
 BLOWUP = 10.0
 """From this size of the ratio on, a gradient is a ratio_blowup, whatever its sign: -30 times the truth is
@@ -82,8 +84,10 @@ def ratio_of(expected: float, got: float) -> float | None:
     return ratio if math.isfinite(ratio) else None
 
 
-def classify_entry(expected: float, got: float, allowed: float) -> Class | None:
-    """The class of one entry; None where the error is within `allowed`."""
+def classify_entry(
+    expected: float, got: float, allowed: float, precision: Precision = "float64"
+) -> Class | None:
+    """The class of one entry; None where the error is within `allowed`. `precision` is the target's."""
     if not math.isfinite(got):
         return Class.NON_FINITE
     if abs(got - expected) <= allowed:
@@ -99,6 +103,8 @@ def classify_entry(expected: float, got: float, allowed: float) -> Class | None:
         return Class.RATIO_BLOWUP
     if abs(got + expected) <= max(allowed, FLIPPED * abs(expected)):
         return Class.SIGN_FLIP
+    if abs(got - expected) <= FORMATS[precision].half_of_the_digits * abs(expected):
+        return Class.PRECISION
     return Class.WRONG_VALUE
 
 
@@ -114,7 +120,10 @@ def _entries(
 
 
 def compare(
-    expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
+    expected: Mapping[str, Array],
+    got: Mapping[str, Array],
+    allowed: Mapping[str, Array],
+    precision: Precision = "float64",
 ) -> Comparison | None:
     """The deciding entry over all differentiated inputs; None where all arrays are empty.
 
@@ -124,7 +133,7 @@ def compare(
     best_key: tuple[float, ...] = (math.inf,)
     largest = 0.0
     for name, index, e, g, a in _entries(expected, got, allowed):
-        kind = classify_entry(e, g, a)
+        kind = classify_entry(e, g, a, precision)
         size = error_over_allowed(e, g, a)
         largest = max(largest, size)
         key = (2, 0, -size) if kind is None else (size < CLEAR, kind.severity, -size)

@@ -190,7 +190,7 @@ def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckR
         nearest[name] = np.where(np.isnan(got[name]), low, np.clip(got[name], low, high))
         size = np.maximum(np.abs(low), np.abs(high))
         allowed[name] = tolerance.allowed(size, noise[name], truth.side_bounds[name])
-    comparison = compare(nearest, got, allowed)
+    comparison = compare(nearest, got, allowed, question.precision)
     case = replace(case, allowed=allowed)
     if _legal_nan(case, nearest, got, allowed):
         return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
@@ -236,7 +236,7 @@ def _across(
         index = tuple(int(k) for k in np.unravel_index(largest, parts[name].shape))
         d, entry = float(line.direction[name][index]), float(got[name][index])
         expected, error = entry + (nearest - slope) / d, error_over_allowed(nearest, slope, granted)
-        kind = classify_entry(expected, entry, granted / abs(d))
+        kind = classify_entry(expected, entry, granted / abs(d), tolerance.precision)
         told = ", ".join(f"{n}: {along.tolist()}" for n, along in line.direction.items())
         message = (
             f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides of"
@@ -259,7 +259,7 @@ def _legal_nan(
     if not any(np.any(np.isnan(got[name])) for name in expected):
         return False
     rest = {name: np.where(np.isnan(got[name]), true, got[name]) for name, true in expected.items()}
-    comparison = compare(expected, rest, allowed)
+    comparison = compare(expected, rest, allowed, case.question.precision)
     if comparison is not None and comparison.kind is not None:
         return False
     met = _ties(case.question, case.point)
@@ -325,7 +325,7 @@ def _compare_values(
     got = {name: np.asarray(y, np.float64) for name, y in zip(names, case.answer.values, strict=True)}
     if any(got[name].shape != expected[name].shape for name in names):
         return None, allowed
-    return compare(expected, got, allowed), allowed
+    return compare(expected, got, allowed, case.question.precision), allowed
 
 
 def _values_hold(case: CheckResult, truth: Truth, tolerance: Tolerance) -> bool:
@@ -365,7 +365,7 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     unsure = _unsure(case, truth, tolerance, noise)
     if unsure is not None:
         return replace(case, reason=Reason.REFERENCES, message=f"the reference's bound for {unsure} is wide")
-    comparison = compare(expected, got, allowed)
+    comparison = compare(expected, got, allowed, case.question.precision)
     if comparison is None:
         return replace(case, verdict=Verdict.AGREE)
     if comparison.kind is Class.NON_FINITE and _drowned(expected, allowed, truth.bounds):

@@ -90,7 +90,8 @@ def entry_class(case: CheckResult, entry: Entry) -> Class | None:
     got, true = answered_entry(case.answer, entry), true_entry(case.truth, entry)
     if got is None or true is None or name not in case.allowed:
         return case.kind
-    return classify_entry(true[0], got, float(case.allowed[name][index]))
+    allowed = float(case.allowed[name][index])
+    return classify_entry(true[0], got, allowed, case.question.precision)
 
 
 def is_vacuous(truths: Sequence[Truth], entry: Entry) -> bool:

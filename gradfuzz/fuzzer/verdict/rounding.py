@@ -1,26 +1,46 @@
-"""A wrong number in a precision below float64, asked about in float64.
+"""A wrong number that rounding may still explain: what is asked before it counts.
 
 What is allowed comes from the engine's derivative. A library may write the same derivative with other
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
-where a program is long, a number is wrong only if the same rule is wrong in float64. A program of a few ops
-without a loop is short enough for its tolerance to hold: there a kernel shows that is bad in float32 alone.
+two kinds of wrong numbers need more evidence.
+
+    of a long program, below float64    the same rule is wrong in float64, too
+    with half of its digits right       it is wrong by the same amount at points that differ in their last
+                                        bits: rounding changes from point to point, and a mistake does not
+
+A program of a few ops without a loop is short enough for its tolerance to hold: there a kernel shows that is
+bad in float32 alone. Digits that are lost by far more than is allowed count as lost, whatever the points.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.results.trigger import loops_in
+from gradfuzz.fuzzer.verdict.along import products
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.oracles.base import Array, Oracle, Point, Question
-from gradfuzz.programs.language.precision import is_float
+from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question
+from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Call, Program, walk
 
 _SHORT = 12
 """A straight program of at most so many operations is short."""
+
+_MOVED = 6
+"""How many points with other last bits are asked about."""
+
+_SEED = 20
+"""The last bits are the same in every run."""
+
+_STEADY = 2.0
+"""Errors at points next to each other that differ by no more than this factor, and not in sign, are one."""
+
+_BY_FAR = 100.0
+"""An unsteady error of so many times what is allowed is more than rounding does anywhere else."""
 
 
 def is_long(program: Program) -> bool:
@@ -29,30 +49,83 @@ def is_long(program: Program) -> bool:
 
 def may_be_rounding(case: CheckResult) -> bool:
     """Whether a case is about a finite number in a precision below float64."""
-    numbers = case.kind is not None and case.kind.of_finite_numbers
-    return case.verdict is Verdict.DISAGREE and numbers and case.question.precision != "float64"
+    return _is_number(case) and case.question.precision != "float64"
+
+
+def _is_number(case: CheckResult) -> bool:
+    return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
 
 
 def sustained(
     case: CheckResult, question: Question, place: int, target: Oracle, evaluator: Evaluator
 ) -> CheckResult:
-    """The verdict on the answer at point `place` of a question.
+    """The verdict on the answer at point `place` of a question, undecided where rounding may explain it."""
+    if may_be_rounding(case) and is_long(question.program):
+        wide = in_float64(question)
+        if target.supports(wide) is None:
+            (there,) = evaluator.cases(target.name, wide, [target.answer(wide)[place]], at=[place])
+            if there.verdict is Verdict.AGREE:
+                return doubted(case)
+    return unsettled_digits(case) if loses_by_rounding(case, target, evaluator) else case
 
-    Inconclusive where the program is long and the answer to the same in float64 is right.
-    """
-    if not may_be_rounding(case) or not is_long(question.program):
-        return case
-    wide = in_float64(question)
-    if target.supports(wide) is not None:
-        return case
-    (there,) = evaluator.cases(target.name, wide, [target.answer(wide)[place]], at=[place])
-    return doubted(case) if there.verdict is Verdict.AGREE else case
+
+def loses_by_rounding(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool:
+    """Whether an answer has lost digits, no more than rounding may take, and others at points next to it."""
+    if case.kind is not Class.PRECISION or (case.error_over_allowed or 0.0) >= _BY_FAR:
+        return False
+    if case.worst is None or case.truth is None or case.worst[0] not in case.truth.gradient:
+        return False
+    moved = replace(case.question, points=_next_to(case.point, case.question))
+    if target.supports(moved) is not None:
+        return False
+    errors = _errors(case, moved, target.answer(moved), evaluator)
+    low, high = min(errors, default=0.0), max(errors, default=0.0)
+    return low * high <= 0.0 or max(abs(low), abs(high)) > _STEADY * min(abs(low), abs(high))
+
+
+def _errors(
+    case: CheckResult, moved: Question, answers: Sequence[Answer], evaluator: Evaluator
+) -> list[float]:
+    """The errors of the case's worst entry at the points of another question that have a truth."""
+    assert case.worst is not None, "a number that is wrong has a place"
+    name, index = case.worst
+    errors = []
+    for answer, reference in zip(answers, evaluator.reference_values(moved), strict=True):
+        truth = reference.truth
+        if truth.status == "ok" and answer.status == "ok":
+            got = products(moved, answer.gradient)[name]
+            errors.append(float(got[index]) - float(truth.gradient[name][index]))
+    return errors
+
+
+def _next_to(point: Point, question: Question) -> tuple[Point, ...]:
+    """Points whose entries by which is differentiated are a few units in the last place away."""
+    rng = np.random.default_rng(_SEED)
+    points = []
+    for _ in range(_MOVED):
+        moved = {name: np.asarray(x) for name, x in point.inputs.items()}
+        for name in question.wrt:
+            x = moved[name]
+            if is_float(x.dtype):
+                steps = rng.integers(-8, 9, x.shape) * FORMATS[question.precision].eps
+                moved[name] = (x.astype(np.float64) * (1.0 + steps)).astype(x.dtype)
+        points.append(Point(moved))
+    return tuple(points)
+
+
+def unsettled_digits(case: CheckResult) -> CheckResult:
+    """The case, undecided because the error is another one next to the point."""
+    return _undecided(case, "the error changes with the last bits of the inputs: rounding may explain it")
 
 
 def doubted(case: CheckResult) -> CheckResult:
     """The case, undecided because the same is right in float64."""
     precision = case.question.precision
     message = f"right in float64 at the same inputs: rounding, or the range of {precision}, may explain it"
+    return _undecided(case, message)
+
+
+def _undecided(case: CheckResult, message: str) -> CheckResult:
     return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message)
 
 

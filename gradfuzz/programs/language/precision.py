@@ -12,6 +12,7 @@ bfloat16 is a NumPy dtype by `ml_dtypes`, whose import gives NumPy the name. Its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -42,6 +43,11 @@ class Format:
     def eps(self) -> float:
         """The distance from 1 to the next number."""
         return 2.0 * self.roundoff
+
+    @property
+    def half_of_the_digits(self) -> float:
+        """The relative error that leaves a number half of its digits."""
+        return math.sqrt(self.roundoff)
 
 
 def _format(name: str) -> Format:

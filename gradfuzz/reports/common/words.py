@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ _KINDS: dict[Class, str] = {
     Class.WRONG_SHAPE: "the derivative comes back with the wrong shape",
     Class.WRONG_DTYPE: "the derivative comes back with the wrong dtype",
     Class.ERROR: "the library raises an error",
+    Class.PRECISION: "the derivative has lost digits",
 }
 
 
@@ -115,6 +117,9 @@ def claim(kind: Class, expected: float | None, got: float | None, times: float |
             return "the derivative is zero, and something else is returned"
         case Class.WRONG_VALUE if times is not None:
             return f"the derivative is wrong: {ratio(times)} times what is right"
+        case Class.PRECISION if got != expected:
+            right_digits = int(-math.log10(abs(got - expected) / abs(expected)))
+            return f"the derivative has lost digits: {right_digits} of them are right"
         case Class.RATIO_BLOWUP if times is not None and times < 0.0:
             return "the derivative is far too large, and has the wrong sign"
         case _:

@@ -38,7 +38,14 @@ from gradfuzz.fuzzer.verdict.along import (
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.rounding import doubted, in_float64, is_long, may_be_rounding
+from gradfuzz.fuzzer.verdict.rounding import (
+    doubted,
+    in_float64,
+    is_long,
+    loses_by_rounding,
+    may_be_rounding,
+    unsettled_digits,
+)
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -270,6 +277,8 @@ class Inquiry:
         truth, worst = case.truth, case.worst
         if may_be_rounding(case) and is_long(case.question.program) and self._right_in_float64(case.question):
             return Asked(doubted(case), "traced")
+        if loses_by_rounding(case, self.oracle, self._evaluator):
+            return Asked(unsettled_digits(case), "traced")
         if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
             return Asked(case, "traced")
         name, index = worst

@@ -42,6 +42,9 @@ ULP = 2.0**-52
         (0.5, -5e-10, Class.WRONG_VALUE),
         (0.0, -0.5, Class.SPURIOUS),
         (0.5, -0.5 * 2.0**-60, Class.MISSING),
+        (0.75, 0.75 + 1e-13, Class.PRECISION),
+        (-0.75, -0.75 * (1 + 1e-8), Class.PRECISION),
+        (0.75, 0.75 * (1 + 1.1e-8), Class.WRONG_VALUE),
         (0.75, 0.75, None),
         (0.75, 0.75 + ULP, None),
         (0.0, 0.0, None),
@@ -50,6 +53,12 @@ ULP = 2.0**-52
 )
 def test_class_of_an_entry(expected: float, got: float, kind: Class | None) -> None:
     assert classify_entry(expected, got, 4 * ULP * abs(expected)) is kind
+
+
+def test_a_hundredth_is_no_loss_of_digits_in_float32() -> None:
+    assert classify_entry(0.75, 0.7575, 1e-6, "float32") is Class.WRONG_VALUE
+    assert classify_entry(0.75, 0.7501, 1e-6, "float32") is Class.PRECISION
+    assert classify_entry(0.75, 0.7501, 1e-15) is Class.WRONG_VALUE
 
 
 def test_what_cannot_be_told_from_zero_counts_as_zero() -> None:

@@ -225,6 +225,7 @@ RANKED = (
     a_finding("slogdet", "def f(x):\n    return slogdet(x)[1]\n", kind=Class.SIGN_FLIP, **order(3)),
     a_finding("crash", kind=Class.ERROR, seen=99),
     a_finding("crash, second order", kind=Class.ERROR, **order(2)),
+    a_finding("lost digits, often seen", kind=Class.PRECISION, seen=99),
     a_finding("flaky", kind=Class.SIGN_FLIP, reproduced=(4, 5)),
     a_finding("large", at=1e3, kind=Class.SIGN_FLIP),
     a_finding("absurd", at=1e-170, kind=Class.SIGN_FLIP),

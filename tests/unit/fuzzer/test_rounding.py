@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Reason, Verdict
+from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
-from gradfuzz.oracles.base import Point
+from gradfuzz.oracles.base import Answer, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.mutant import recorded
 from gradfuzz.oracles.registry import resolve
@@ -85,6 +86,50 @@ def test_a_rule_that_is_wrong_by_a_hundredth_is_wrong(precision: Any, order: int
     for modes in itertools.product(("rev", "fwd"), repeat=order):
         if "rev" in modes:
             assert asked(program, 0.75, precision, modes, target).verdict is Verdict.DISAGREE
+
+
+class Blurred(EngineOracle):
+    """Right to all but a few digits. The error is a part of the derivative: the same everywhere, or one that
+    the last bits of the input decide.
+    """
+
+    def __init__(self, part: float, *, by_chance: bool) -> None:
+        super().__init__("engine:blurred")
+        self.part, self.by_chance = part, by_chance
+
+    def answer(self, question: Question) -> list[Answer]:
+        right = super().answer(question)
+        return [self._blurred(a, p) for a, p in zip(right, question.points, strict=True)]
+
+    def _blurred(self, answer: Answer, point: Point) -> Answer:
+        dtype = point.inputs["x"].dtype
+        bits = int(point.inputs["x"].reshape(1).view(f"i{dtype.itemsize}")[0])
+        part = self.part * ((bits % 8) - 3.5 if self.by_chance else 1.0)
+        return replace(answer, gradient={"x": (answer.gradient["x"] * (1.0 + part)).astype(dtype)})
+
+
+PRODUCTS = parse("def f(x):\n    return x * sin(x) * sin(x * x)\n")
+ROUGHLY = {"float64": 2e-13, "float32": 8e-5}
+"""Errors between ten and a hundred times what is allowed."""
+
+
+@pytest.mark.parametrize("precision", ROUGHLY)
+def test_digits_that_are_lost_everywhere_are_a_class_of_their_own(precision: Any) -> None:
+    case = asked(PRODUCTS, 1.3, precision, ("rev",), Blurred(ROUGHLY[precision], by_chance=False))
+    assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.PRECISION)
+    assert 10.0 < case.error_over_allowed < 100.0
+
+
+@pytest.mark.parametrize("precision", ROUGHLY)
+def test_digits_that_are_lost_by_chance_may_be_lost_to_rounding(precision: Any) -> None:
+    case = asked(PRODUCTS, 1.3, precision, ("rev",), Blurred(ROUGHLY[precision], by_chance=True))
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert "last bits" in case.message
+
+
+def test_digits_that_are_lost_by_far_are_lost() -> None:
+    case = asked(PRODUCTS, 1.3, "float64", ("rev",), Blurred(1e-10, by_chance=True))
+    assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.PRECISION)
 
 
 def test_functions_are_judged_in_the_same_way() -> None:
