@@ -13,7 +13,7 @@ from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import REPORTS, STDOUT, Streams, outputs, report
-from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, click
 from gradfuzz.cli.storage import BASELINE, STORE, installed
 from gradfuzz.errors import StoreError, UsageError
 
@@ -74,8 +74,8 @@ def sweep(
 
     A TARGET may name a release, as in warp==1.19.0: it gets an environment of its own, made before the sweep
     begins. Findings are kept in .gradfuzz, for `gradfuzz show`, `replay`, `diff` and `report`. Exit code 1
-    with findings that the baseline does not accept, 3 if a time limit or a full disk left it incomplete, 130
-    after Ctrl-C, which keeps the findings so far.
+    with findings that the baseline does not accept, 2 if a target raises in every program, 3 if a time limit
+    or a full disk left it incomplete, 130 after Ctrl-C, which keeps the findings so far.
     """
     from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
     from gradfuzz.fuzzer.store import baseline
@@ -163,6 +163,8 @@ def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
 def _exit_code(finished: SweepFinished, findings: int) -> int:
     if finished.interrupted:
         return INTERRUPTED
+    if any(way.fault is not None for way in finished.summaries):
+        return USAGE
     if findings:
         return FINDINGS
     return CLEAN if finished.complete else INCOMPLETE

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from gradfuzz.cli import main as cli
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
@@ -15,7 +17,9 @@ from gradfuzz.programs import interpret
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.language.syntax import Call, walk
 
-CRASHING = Path(__file__).parents[1] / "targets" / "crashing.py"
+TARGETS = Path(__file__).parents[1] / "targets"
+CRASHING = TARGETS / "crashing.py"
+UNFIT = f"cmd:{sys.executable} {TARGETS / 'unfit.py'}"
 
 
 def finished(target: str, examples: int) -> SweepFinished:
@@ -45,6 +49,25 @@ def test_a_crash_is_a_finding_and_the_sweep_goes_on() -> None:
     seen = Seen()
     interpret(finding.program, {name: np.float64(v) for name, v in finding.smallest.inputs.items()}, seen)
     assert seen.largest > 1
+
+
+def test_an_error_in_every_program_is_one_of_the_set_up(tmp_path: Path) -> None:
+    """It is said once, and the exit code is that of a usage error."""
+    flags = ["--max-examples", "40", "--jobs", "1", "--store", str(tmp_path / "store.sqlite")]
+    ended = CliRunner().invoke(cli, ["sweep", UNFIT, "engine", *flags])
+    assert ended.exit_code == 2
+    assert ended.stdout.count("libtoy.so.3") == 1
+    told = " ".join(ended.stdout.split())
+    assert "raises in every one of" in told
+    assert "so its set-up is at fault" in told
+    assert "No findings" in ended.stdout
+
+
+@pytest.mark.parametrize(("target", "programs"), [(UNFIT, 2), (f"{UNFIT} partly", 24)])
+def test_an_error_in_some_programs_or_in_all_of_a_few_is_a_finding(target: str, programs: int) -> None:
+    end = finished(target, programs)
+    assert [f.kind for f in end.findings] == [Class.ERROR]
+    assert [s.fault for s in end.summaries] == [None]
 
 
 @pytest.mark.slow

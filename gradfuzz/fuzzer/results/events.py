@@ -31,6 +31,8 @@ class TargetSummary:
     """Programs about which it was asked something."""
     refused: int = field(default=0, metadata={"gradfuzz optional": True})
     """Programs whose turn came, and of which it supports nothing. The others were not its turn."""
+    fault: str | None = field(default=None, metadata={"gradfuzz optional": True})
+    """What it raised in every program: an error of its set-up. None where it answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@
     batch                   a unit of work: draw programs, ask every oracle, judge
     workers                 the processes that take batches and proofs, or this process
     shrink_queues           which disagreements are shrunk, and in which order
+    set_up                  which ways raise in every program, so that it is no bug of a library
     totals                  counts by oracle; which disagreements are one finding
     recorder, memo          write a sweep into the store; finished work, for `--resume`
     replaying, bisecting    ask a finding again; the same by one release after the other

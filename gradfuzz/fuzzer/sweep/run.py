@@ -31,6 +31,7 @@ from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
 from gradfuzz.fuzzer.sweep.memo import Memo, Result, Work
+from gradfuzz.fuzzer.sweep.set_up import SetUp
 from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
@@ -216,6 +217,7 @@ class _Sweep:
         self._totals = Totals(self._oracles, config.families)
         slow = {way.name for way in ways if way.slow}
         self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else _BATCH
+        self._set_up = SetUp()
         self._shrink_queues = ShrinkQueues(slow)
         self._met: set[Bucket] = set()
         self._environment = environment(datetime.datetime.now(datetime.UTC))
@@ -292,7 +294,11 @@ class _Sweep:
                 if item is not None:
                     batches.append((item, self._give(run_batch, item)))
             if not batches and not proofs:
-                return
+                if not (few := self._set_up.too_few()):
+                    return
+                for raw in few:
+                    queues.add(raw)
+                continue
             if self._late(_GRACE):
                 self._given_up = True
                 self._totals.count([raw for raw, _ in proofs.values()])
@@ -337,11 +343,12 @@ class _Sweep:
             self._keep(item, batch)
             self._latest = batch.latest
             self._totals.add(batch, item.family)
-            for raw in batch.raws:
+            raws = self._set_up.ready(batch.counts, batch.raws)
+            for raw in raws:
                 self._shrink_queues.add(raw)
             first = item.first + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
-            for raw in batch.raws:
+            for raw in raws:
                 if (bucket := bucket_of(raw)) not in self._met:
                     self._met.add(bucket)
                     yield self._progress(f"shrinking it, program {raw.index + 1}", met=_in_words(raw))
@@ -417,7 +424,7 @@ class _Sweep:
             seconds=time.monotonic() - self._started,
             programs=totals.programs,
             checks=totals.checks,
-            summaries=totals.summaries(),
+            summaries=totals.summaries(self._set_up.faults()),
             findings=findings,
             complete=not (interrupted or self._cut_short),
             interrupted=interrupted,

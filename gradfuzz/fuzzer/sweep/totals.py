@@ -29,7 +29,9 @@ class _Merged:
     also: list[str]
 
 
-def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSummary:
+def summarized(
+    name: str, version: str, family: str, counts: Counts, fault: str | None = None
+) -> TargetSummary:
     """The counts of an oracle in a family, as events and reports have them."""
     reasons = {reason: n for reason, n in counts.reasons.items() if n}
     verdicts = {v.value: counts.verdicts[v] for v in Verdict if v is not Verdict.INCONCLUSIVE}
@@ -43,6 +45,7 @@ def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSu
         worst_agreeing=worst,
         programs=counts.programs,
         refused=counts.refused,
+        fault=fault,
         **verdicts,
     )
 
@@ -81,10 +84,12 @@ class Totals:
         """The most often met first."""
         return dict(sorted(self._conventions.items(), key=lambda item: (-item[1], item[0])))
 
-    def summaries(self) -> tuple[TargetSummary, ...]:
-        """One summary per oracle and family."""
-        pairs = self._counts.items()
-        return tuple(summarized(name, self._versions[name], family, n) for (name, family), n in pairs)
+    def summaries(self, faults: Mapping[str, str] | None = None) -> tuple[TargetSummary, ...]:
+        """One summary per oracle and family. `faults` has what oracles raise whose set-up is at fault."""
+        return tuple(
+            summarized(name, self._versions[name], family, counts, (faults or {}).get(name))
+            for (name, family), counts in self._counts.items()
+        )
 
     def add(self, batch: Batch, family: str) -> None:
         """Adds a batch to the counts."""

@@ -12,6 +12,7 @@ from gradfuzz.reports.common.summary import group
 from gradfuzz.reports.common.words import MALFORMED
 
 _MOST_NAMES = 4
+_LONGEST_FAULT = 600
 _LONGEST = 80
 """The most characters of a target's name."""
 
@@ -21,13 +22,17 @@ def headline(finished: SweepFinished) -> str:
     wrong: list[tuple[str, int]] = []
     right: list[str] = []
     unsettled: list[str] = []  # the sweep ended before any of their disagreements was shrunk
-    for target, ways in group(finished.summaries).items():
+    for target, all_ways in group(finished.summaries).items():
+        ways = [way for way in all_ways if way.fault is None]
+        if not ways:
+            continue
         name, names = plain.line(target, _LONGEST), {way.name for way in ways}
         if found := sum(finding.target in names for finding in finished.findings):
             wrong.append((name, found))
         else:
             (unsettled if any(way.disagree for way in ways) else right).append(name)
     more = f" Disagreements in {listed(unsettled)} were not followed up." if unsettled else ""
+    more += "".join(f" {plain.line(fault, _LONGEST_FAULT)}" for fault in faults(finished))
     if finished.findings:
         found_in = listed([f"{name} ({n})" if len(wrong) > 1 else name for name, n in wrong])
         what = count(len(finished.findings), _what(finished.findings)).capitalize()
@@ -36,6 +41,20 @@ def headline(finished: SweepFinished) -> str:
     if right:
         return f"Nothing wrong was found in {listed(right)}.{more}"
     return more.strip() or "Nothing was asked."
+
+
+def faults(finished: SweepFinished) -> list[str]:
+    """A sentence about each way that raised in every program."""
+    programs: dict[tuple[str, str], int] = {}
+    for way in finished.summaries:
+        if way.fault is not None:
+            key = way.name, way.fault
+            programs[key] = programs.get(key, 0) + way.programs
+    return [
+        f"{name} was not tested: it raises in every one of {count(n, 'program')}, so its set-up is at fault,"
+        f" or its adapter does not fit this release: {raised}"
+        for (name, raised), n in programs.items()
+    ]
 
 
 def _what(findings: Sequence[Finding]) -> str:

@@ -23,6 +23,7 @@ from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.oracles.base import Array, output_key
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.reports.common import account, numbers, plain, words
+from gradfuzz.reports.common.headline import faults
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
 from gradfuzz.reports.common.summary import tally
@@ -64,6 +65,7 @@ def sweep(
     parts += _tested(finished)
     for heading, lines in account.remembered(review):
         parts += [Text(f"{heading}:"), *(Text(f"  {line}", overflow="fold") for line in lines)]
+    parts += [Text(fault, style="bold", overflow="fold") for fault in faults(finished)]
     parts.append(Text(account.outcome(finished), style="bold"))
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
     return Group(*parts)
