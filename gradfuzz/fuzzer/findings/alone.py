@@ -121,17 +121,22 @@ def _program(node: Call, types: dict[str, Type]) -> Program | None:
 
 def ask(op: str, program: Program, like: Candidate, target: Oracle, most: int) -> Alone | None:
     """The target's answers about an op alone, in `like`'s modes and precision; None where it cannot be asked.
+    Without an op the program is a parameter itself.
 
     There are `most` points, each with its own weights; of an op that selects, `LEAST` for each operand
     where `most` is more than that.
     """
     good = (c for c in _candidates(op, program, like) if can_be_judged(c.question()))
-    if OPS[op].kind == "selection" and most > LEAST:
+    if _kind(op) == "selection" and most > LEAST:
         floats = sum(p.type.is_float for p in program.params)
         candidates = _evenly(list(itertools.islice(good, _POOL)), max(most, LEAST * floats))
     else:
         candidates = list(itertools.islice(good, most))
     return enough(asked_alone(op, program, candidates, target))
+
+
+def _kind(op: str) -> str:
+    return OPS[op].kind if op else ""
 
 
 def _evenly(pool: list[Candidate], most: int) -> list[Candidate]:
@@ -189,7 +194,7 @@ def _candidates(op: str, program: Program, like: Candidate) -> Iterator[Candidat
     rng = np.random.default_rng(20)
     floats = tuple(p.name for p in program.params if p.type.is_float)
     shapes = {p.name: p.type.sizes for p in program.params}
-    for kind in _ORDER * (4 if OPS[op].kind == "selection" else 1):
+    for kind in _ORDER * (4 if _kind(op) == "selection" else 1):
         point = Point({p.name: _value(op, p, kind, like, rng) for p in program.params})
         weights = tuple(_signed(rng, t.sizes) if t.is_float else None for t in typed.outputs)
         along = {name: _signed(rng, shapes[name]) for name in floats}
@@ -206,7 +211,7 @@ def _value(op: str, param: Param, kind: str, like: Candidate, rng: np.random.Gen
     values = np.asarray(np.round(rng.uniform(*_INTERVALS[kind], size=shape) * 64) / 64)
     if kind == "mixed":
         values = values * rng.choice([-1.0, 1.0], size=shape)
-    if len(shape) > 1 and shape[-1] == shape[-2] and OPS[op].kind == "linalg":
+    if len(shape) > 1 and shape[-1] == shape[-2] and _kind(op) == "linalg":
         values = values + 2.0 * np.eye(shape[-1])
         if op in _HERMITIAN:
             values = (values + np.swapaxes(values, -1, -2)) / 2

@@ -26,6 +26,7 @@ from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
 from gradfuzz.oracles.base import Array, Mode, Oracle, Truth
+from gradfuzz.programs.language.syntax import Name, Param, Program, Return
 from gradfuzz.programs.language.typecheck import typecheck
 
 _OPS, _POINTS = 3, 6
@@ -68,6 +69,8 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     wrong = [one for one in found if one.all_wrong or _by_whom(one, wrong=True)]
     right = [one for one in found if one.right and _by_whom(one, wrong=False) == list(one.operands)]
     sentences: list[str] = []
+    if wrong and (none := _without_ops(candidate, target)) is not None:
+        return Facts((none,))
     for one in wrong:
         sentences += _of_op(one, target, found, more=not is_slow(target) and one is wrong[0])
     if right:
@@ -77,6 +80,20 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
         sentences += _of_whole(candidate, around)
     pairs = [(c, case) for one in found for c, case in zip(one.candidates, one.cases, strict=True)]
     return Facts(tuple(sentences), tuple(Witness(c, case, alone=True) for c, case in pairs))
+
+
+def _without_ops(candidate: Candidate, target: Oracle) -> str | None:
+    """What holds of the output itself as a parameter, where even that is wrong: no op is to blame then."""
+    (result, *_) = typecheck(candidate.program).outputs
+    if not result.is_float:
+        return None
+    program = Program("f", (Param("x", result),), (Return((Name("x"),)),))
+    found = ask("", program, candidate, target, LEAST)
+    if found is None or not found.all_wrong:
+        return None
+    size = _factor(_rows(found.cases, "x"))
+    much = "" if size is None else f"; {_told_factor('', size, found.cases, len(found.cases))}"
+    return f"even x itself, without any op, is wrong at all {len(found.cases)} points tried{much}"
 
 
 # An op alone ------------------------------------------------------------------------------------------------
@@ -294,11 +311,11 @@ def _is_times(row: _Row, c: float) -> bool:
 _NOT_0 = " where it or what is right is not 0"
 
 
-def _points(rows: Sequence[_Row], tried: int) -> str:
+def _points(rows: Sequence[object], tried: int) -> str:
     return f"at all {len(rows)} points{'' if len(rows) == tried else _NOT_0}"
 
 
-def _told_factor(by: str, factor: _Factor, rows: Sequence[_Row], tried: int) -> str:
+def _told_factor(by: str, factor: _Factor, rows: Sequence[object], tried: int) -> str:
     c, exact = factor
     many = _points(rows, tried)
     if c == 0:

@@ -325,6 +325,22 @@ def test_where_each_op_is_right_the_program_is_compared() -> None:
     assert facts(about, [*around, at_1], target).sentences == (right("x * y"),)
 
 
+class Louder(EngineOracle):
+    """Every gradient is twice as large: what weights the outputs is wrong, and no op."""
+
+    def answer(self, question: Question) -> list[Answer]:
+        return [
+            replace(right, gradient={name: 2.0 * g for name, g in right.gradient.items()})
+            for right in super().answer(question)
+        ]
+
+
+@pytest.mark.parametrize("text", ["sin(x) * y", "a @ v", "x + y"])
+def test_where_a_parameter_itself_is_wrong_no_op_is_named(text: str) -> None:
+    told = f"even x itself, without any op, is wrong at all 4 points tried; {TWICE}, at all 4 points"
+    assert said(candidate(text), Louder("engine:louder")) == (told,)
+
+
 def test_of_a_right_answer_nothing_is_said() -> None:
     about, engine = candidate("cos(x) * y / x"), EngineOracle()
     assert facts(about, [asked(about, engine)], engine).sentences == ()
