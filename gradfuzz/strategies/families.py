@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Protocol
 
 from hypothesis import strategies as st
 
@@ -11,22 +12,39 @@ from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
+from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
+from gradfuzz.strategies.drawing.op_set import LOOP_OPS
 from gradfuzz.strategies.function_program import function_cases, function_triggers
 from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
 from gradfuzz.strategies.linalg.program import linalg_cases
+from gradfuzz.strategies.linalg.recipes import WEIGHTS
 from gradfuzz.strategies.loop.case import GeneratedCase, cases
 from gradfuzz.strategies.loop.coverage import triggers
 from gradfuzz.strategies.loop.goals import GOALS
+from gradfuzz.strategies.loop.patterns import updates
+from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, tensor_triggers
 from gradfuzz.strategies.tensor.program import tensor_cases
+from gradfuzz.strategies.tensor.recipes import TENSOR_OPS
 from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, vectorize_cases, vectorize_triggers
+
+Ops = Collection[str] | None
+"""The ops to draw, where a family can be drawn by its ops; None: all."""
+
+
+class Cases(Protocol):
+    """The cases of a family in given precisions."""
+
+    def __call__(
+        self, precisions: tuple[Precision, ...], ops: Ops = None
+    ) -> st.SearchStrategy[GeneratedCase]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How to draw the cases of a family in given precisions, its goals, and which of them a case reaches."""
+    """How to draw the cases of a family, its goals, and which of them a case reaches."""
 
-    cases: Callable[[tuple[Precision, ...]], st.SearchStrategy[GeneratedCase]]
+    cases: Cases
     goals: tuple[str, ...]
     reached: Callable[[GeneratedCase], frozenset[str]]
     together: bool = False
@@ -35,38 +53,48 @@ class Family:
     """Whether the programs have arrays of many shapes."""
 
 
+_COMPLEX_OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
+
+
+def _known(ops: Ops, vocabulary: Collection[str]) -> tuple[str, ...] | None:
+    """Those of `ops` that a family knows; None, for all, where it knows none of them."""
+    return None if ops is None else tuple(op for op in vocabulary if op in ops) or None
+
+
+def _loop_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
+    """A further point costs far less than a further program, which must be compiled."""
+    known = _known(ops, LOOP_OPS)
+    programs = loops(ops=known) if known and updates(frozenset(known)).rows else None
+    return cases(programs=programs, precisions=precisions, min_points=3, max_points=6)
+
+
+def _linalg_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
+    return linalg_cases(ops=_known(ops, WEIGHTS), precisions=precisions)
+
+
+def _tensor_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
+    return tensor_cases(ops=_known(ops, TENSOR_OPS), precisions=precisions)
+
+
+def _complex_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
+    wide = tuple(p for p in precisions if p in ("float32", "float64")) or ("float64",)
+    return complex_cases(ops=_known(ops, _COMPLEX_OPS), precisions=wide)
+
+
+def _vectorize_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
+    return vectorize_cases(precisions=precisions)
+
+
+def _function_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
+    return function_cases(precisions=precisions)
+
+
 FAMILIES: dict[str, Family] = {
-    # A further point of a loop program costs far less than a further program, which must be compiled.
-    "loops": Family(
-        lambda precisions: cases(precisions=precisions, min_points=3, max_points=6),
-        tuple(g.name for g in GOALS),
-        triggers,
-        shapes=False,
-    ),
-    "linalg": Family(
-        lambda precisions: linalg_cases(precisions=precisions), tuple(MATRIX_GOALS), matrix_triggers
-    ),
-    "tensor": Family(
-        lambda precisions: tensor_cases(precisions=precisions), tuple(TENSOR_GOALS), tensor_triggers
-    ),
-    "complex": Family(
-        lambda precisions: complex_cases(
-            precisions=tuple(p for p in precisions if p in ("float32", "float64")) or ("float64",)
-        ),
-        tuple(COMPLEX_GOALS),
-        complex_triggers,
-    ),
-    "vectorize": Family(
-        lambda precisions: vectorize_cases(precisions=precisions),
-        VECTORIZE_GOALS,
-        vectorize_triggers,
-        together=True,
-    ),
-    "functions": Family(
-        lambda precisions: function_cases(precisions=precisions),
-        tuple(FUNCTIONS),
-        function_triggers,
-        shapes=False,
-    ),
+    "loops": Family(_loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False),
+    "linalg": Family(_linalg_cases, tuple(MATRIX_GOALS), matrix_triggers),
+    "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers),
+    "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers),
+    "vectorize": Family(_vectorize_cases, VECTORIZE_GOALS, vectorize_triggers, together=True),
+    "functions": Family(_function_cases, tuple(FUNCTIONS), function_triggers, shapes=False),
 }
 """The families by name, the default first."""

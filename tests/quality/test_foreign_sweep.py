@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from gradfuzz.cli import main as cli
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.programs import interpret
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -19,6 +20,7 @@ from gradfuzz.programs.language.syntax import Call, walk
 
 TARGETS = Path(__file__).parents[1] / "targets"
 CRASHING = TARGETS / "crashing.py"
+NARROW = f"cmd:{sys.executable} {TARGETS / 'narrow.py'}"
 UNFIT = f"cmd:{sys.executable} {TARGETS / 'unfit.py'}"
 
 
@@ -68,6 +70,35 @@ def test_an_error_in_some_programs_or_in_all_of_a_few_is_a_finding(target: str, 
     end = finished(target, programs)
     assert [f.kind for f in end.findings] == [Class.ERROR]
     assert [s.fault for s in end.summaries] == [None]
+
+
+def test_a_narrow_target_gets_programs_that_it_can_answer(seed: int) -> None:
+    """Of nine ops one is wrong, and found although hardly a program for everybody has these ops alone."""
+    *_, end = sweep(SweepConfig((NARROW, "engine"), max_examples=30, jobs=1, seed=seed))
+    assert isinstance(end, SweepFinished)
+    narrow, engine = end.summaries
+    assert (narrow.drawn, engine.drawn) == (30, 30)
+    assert narrow.programs >= 0.7 * narrow.drawn
+    assert Trigger.of(end.findings[0].program).ops <= {"divide"}
+    assert {f.target for f in end.findings} == {narrow.name}
+
+
+def test_a_wide_target_shares_the_programs_of_the_others() -> None:
+    """Those of another seed-mate do not change what the engine is asked."""
+    *_, both = sweep(SweepConfig((NARROW, "engine"), max_examples=8, jobs=1))
+    *_, one = sweep(SweepConfig(("engine",), max_examples=8, jobs=1))
+    assert isinstance(both, SweepFinished)
+    assert isinstance(one, SweepFinished)
+    assert one.summaries[0] in both.summaries
+    assert both.programs == 2 * one.programs
+
+
+def test_a_time_limit_leaves_no_family_out() -> None:
+    families = ("loops", "linalg", "tensor")
+    *_, end = sweep(SweepConfig(("engine",), families, max_examples=10_000, max_time=2.0, jobs=1))
+    assert isinstance(end, SweepFinished)
+    assert not end.complete
+    assert [s.family for s in end.summaries if s.checks] == list(families)
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ class Counts:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     reasons: Counter[Reason] = field(default_factory=Counter)
     worst_agreeing: float = 0.0
+    drawn: int = 0
+    """Programs about which it could have been asked."""
     programs: int = 0
     """Programs about which it was asked something."""
     refused: int = 0
@@ -27,6 +29,7 @@ class Counts:
         self.verdicts.update(other.verdicts)
         self.reasons.update(other.reasons)
         self.worst_agreeing = max(self.worst_agreeing, other.worst_agreeing)
+        self.drawn += other.drawn
         self.programs += other.programs
         self.refused += other.refused
 

@@ -31,6 +31,8 @@ class TargetSummary:
     """Programs about which it was asked something."""
     refused: int = field(default=0, metadata={"gradfuzz optional": True})
     """Programs whose turn came, and of which it supports nothing. The others were not its turn."""
+    drawn: int = field(default=0, metadata={"gradfuzz optional": True})
+    """Programs about which it could have been asked: those that were drawn for it, or for everybody."""
     fault: str | None = field(default=None, metadata={"gradfuzz optional": True})
     """What it raised in every program: an error of its set-up. None where it answered."""
 

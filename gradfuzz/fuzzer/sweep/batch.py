@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gradfuzz.fuzzer.questions.fitting import fitting
 from gradfuzz.fuzzer.questions.tested import Tested, added, counted
 from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
 from gradfuzz.fuzzer.results.counts import Counts
@@ -54,6 +55,8 @@ class WorkItem:
     checks: tuple[str, ...] = CHECKS
     named: tuple[str, ...] = ()
     """The oracles that somebody asked for by their own names, and not by their library's."""
+    fits: bool = False
+    """Whether its programs are drawn for its oracles: each supports something of each program."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +83,13 @@ def drawn(item: WorkItem) -> list[GeneratedCase]:
     skip = 0 if item.number == 0 else 1
     family = "" if item.family == "loops" else f"{item.family}/"
     seed = f"{item.seed}/{family}{item.number}"
-    return draw_many(FAMILIES[item.family].cases(item.precisions), item.count + skip, seed)[skip:]
+    everything = FAMILIES[item.family].cases(item.precisions)
+    if not item.fits:
+        return draw_many(everything, item.count + skip, seed)[skip:]
+    targets = [oracle(name) for name in item.oracles]
+    cases = fitting(item.family, item.precisions, targets, lambda case: about(item, case, item.first))
+    found = draw_many(cases, item.count, f"{seed}/fitting")
+    return found + draw_many(everything, item.count - len(found) + skip, seed)[skip:]
 
 
 def about(item: WorkItem, draw: GeneratedCase, index: int) -> list[Question]:
@@ -108,7 +117,8 @@ def run(item: WorkItem) -> Batch:
         target = oracle(name)
         judged = _ask(target, asked, item, stride_of(target, item))
         able = {k for k, case in judged if case.verdict is not Verdict.UNSUPPORTED}
-        counts[name] = Counts(programs=len(able), refused=len({k for k, _ in judged} - able))
+        refused = len({k for k, _ in judged} - able)
+        counts[name] = Counts(drawn=len(found), programs=len(able), refused=refused)
         for _, case in judged:
             counts[name].count(case)
             conventions.update(case.conventions)

@@ -17,13 +17,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.findings.prove import Proof, prove
+from gradfuzz.fuzzer.questions.fitting import fits
 from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
@@ -37,6 +38,7 @@ from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import is_slow
+from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
 from gradfuzz.oracles.foreign.resource_limits import flags
 from gradfuzz.oracles.registry import resolve
@@ -152,21 +154,28 @@ class _Way:
     name: str
     version: str
     slow: bool
+    narrow: frozenset[str]
+    """The families of which it refuses most of what is drawn for everybody."""
 
 
 def _ways(config: SweepConfig, workers: Workers) -> list[_Way]:
     """The ways of all targets. A worker lists them, and has their processes for its first batch."""
     together = any(FAMILIES[family].together for family in config.families)
     try:
-        return workers.submit(_listed, config.targets, together).result()
+        return workers.submit(_listed, config, together).result()
     except BrokenProcessPool:
         workers.check_started()
         raise
 
 
-def _listed(targets: tuple[str, ...], together: bool) -> list[_Way]:
-    oracles = [o for name in targets for o in resolve(name, together=together, supervised=True)]
-    return list({o.name: _Way(o.name, o.version, is_slow(o)) for o in oracles}.values())
+def _listed(config: SweepConfig, together: bool) -> list[_Way]:
+    oracles = [o for name in config.targets for o in resolve(name, together=together, supervised=True)]
+    asked = config.precisions, config.orders
+
+    def narrow(target: Oracle) -> frozenset[str]:
+        return frozenset(family for family in config.families if not fits(target, family, *asked))
+
+    return list({o.name: _Way(o.name, o.version, is_slow(o), narrow(o)) for o in oracles}.values())
 
 
 class _Interrupts:
@@ -213,6 +222,7 @@ class _Sweep:
         self._config = config
         self._workers = workers
         self._memo = memo
+        self._ways = ways
         self._oracles = [(way.name, way.version) for way in ways]
         self._totals = Totals(self._oracles, config.families)
         slow = {way.name for way in ways if way.slow}
@@ -253,23 +263,55 @@ class _Sweep:
     # Work
 
     def _items(self) -> Iterator[WorkItem]:
-        config, oracles = self._config, tuple(name for name, _ in self._oracles)
-        asked = (
-            config.precisions,
-            config.orders,
-            config.checks,
-            tuple(n for n in oracles if n in config.targets),
-        )
-        for family in config.families:
-            first = 0
-            for number in itertools.count():
-                second = self._batch - _FIRST or self._batch
-                size = (_FIRST, second, self._batch)[min(number, 2)]
-                count = min(size, config.max_examples - first)
-                if count <= 0:
-                    break
-                yield WorkItem(number, first, count, family, config.seed, oracles, *asked)
-                first += count
+        """Batches of all families by turns, so that a time limit leaves none out."""
+        groups = [
+            self._batches_of(family, names, fits)
+            for family in self._config.families
+            for names, fits in self._groups(family)
+        ]
+        rounds = itertools.zip_longest(*groups)
+        return (item for together in rounds for item in together if item is not None)
+
+    def _groups(self, family: str) -> Iterator[tuple[tuple[str, ...], bool]]:
+        """The ways that are asked about the same programs, and whether these are drawn for them.
+
+        A system of which each way refuses most of a family has programs of its own.
+        """
+        systems: dict[str, list[_Way]] = {}
+        for way in self._ways:
+            systems.setdefault(TargetName.of(way.name).owner, []).append(way)
+        own = [ways for ways in systems.values() if all(family in way.narrow for way in ways)]
+        alone = {way.name for ways in own for way in ways}
+        rest = tuple(way.name for way in self._ways if way.name not in alone)
+        if rest:
+            yield rest, False
+        for ways in own:
+            yield tuple(way.name for way in ways), True
+
+    def _batches_of(self, family: str, names: tuple[str, ...], fits: bool) -> Iterator[WorkItem]:
+        config = self._config
+        named = tuple(name for name in names if name in config.targets)
+        first = 0
+        for number in itertools.count():
+            second = self._batch - _FIRST or self._batch
+            size = (_FIRST, second, self._batch)[min(number, 2)]
+            count = min(size, config.max_examples - first)
+            if count <= 0:
+                return
+            yield WorkItem(
+                number,
+                first,
+                count,
+                family,
+                config.seed,
+                names,
+                config.precisions,
+                config.orders,
+                config.checks,
+                named,
+                fits,
+            )
+            first += count
 
     def _work(self) -> Iterator[Event]:
         """Keeps every worker busy, with proofs before batches and one proof per shrink queue; takes results
@@ -279,7 +321,7 @@ class _Sweep:
         batches, proofs, queues, size = self._batches, self._proofs, self._shrink_queues, self._workers.size
         exhausted = False
         # Drawn here too, so that there is a program to show while the workers start.
-        self._latest = to_text(drawn(next(self._items()))[-1].program)
+        self._latest = to_text(drawn(replace(next(self._items()), fits=False))[-1].program)
         yield self._progress("drawing programs" if size == 1 else f"starting {size} worker processes")
         while True:
             if self._late():
@@ -378,7 +420,7 @@ class _Sweep:
         self._proofs.clear()
         lost = 0
         for item in items:
-            if self._again(("batch", item.family, item.number)):
+            if self._again(("batch", item.family, item.number, item.oracles)):
                 self._batches.append((item, self._give(run_batch, item)))
             else:
                 lost += 1

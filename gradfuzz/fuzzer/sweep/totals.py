@@ -43,6 +43,7 @@ def summarized(
         counts.checks,
         inconclusive=reasons,
         worst_agreeing=worst,
+        drawn=counts.drawn,
         programs=counts.programs,
         refused=counts.refused,
         fault=fault,

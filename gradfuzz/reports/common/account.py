@@ -38,13 +38,14 @@ def asked(finished: SweepFinished) -> list[str]:
     if not any(s.programs for s in finished.summaries):  # from a run that did not count them
         return lines
     for s in finished.summaries:
-        if s.programs >= programs:
+        drawn = s.drawn or programs
+        if s.programs >= drawn:
             continue
-        waited = programs - s.programs - s.refused
+        waited = drawn - s.programs - s.refused
         why = [f"{s.refused:,} it does not support"] if s.refused else []
         why += [f"{waited:,} were not its turn"] if waited > 0 else []
         family = f", {s.family}" if len(families) > 1 else ""
-        lines.append(f"{s.name}{family}: {s.programs:,} of {programs:,} programs ({', '.join(why)})")
+        lines.append(f"{s.name}{family}: {s.programs:,} of {drawn:,} programs ({', '.join(why)})")
     return lines
 
 

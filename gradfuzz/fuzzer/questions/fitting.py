@@ -1,0 +1,60 @@
+"""Programs that fit a target: drawn from what it says it can do.
+
+A library of nine ops refuses nine of ten programs that are drawn for everybody, so a sweep says little about
+it. For a target that answers less than `WIDE` of them the cases of a family are drawn with its ops alone,
+and what it still refuses (a form of loop, a mode, a precision) is drawn again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from hypothesis import strategies as st
+
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.oracles.base import Oracle, Question
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
+
+WIDE = 0.7
+"""A target that answers something about this share of what is drawn for everybody needs no draws of its own.
+"""
+
+_MEASURED = 48
+"""How many cases tell what share it answers."""
+
+About = Callable[[GeneratedCase], Sequence[Question]]
+"""The questions of a sweep about a case."""
+
+
+def fits(target: Oracle, family: str, precisions: tuple[Precision, ...], orders: tuple[int, ...]) -> bool:
+    """Whether what is drawn for everybody fits a target; True where nothing of it does, as no draw would."""
+    if not isinstance(target, ForeignOracle):
+        return True
+    asked = _for_everybody(family, precisions, orders)
+    answered = sum(is_answered(own, [target]) for own in asked)
+    return not 0 < answered < WIDE * len(asked)
+
+
+@functools.lru_cache(maxsize=8)
+def _for_everybody(
+    family: str, precisions: tuple[Precision, ...], orders: tuple[int, ...]
+) -> list[list[Question]]:
+    cases = draw_many(FAMILIES[family].cases(precisions), _MEASURED, "fitting")
+    return [questions(case, 0, 0, precisions=precisions, orders=orders) for case in cases]
+
+
+def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
+    """Whether one of the targets supports one of the questions."""
+    return any(target.supports(question) is None for target in targets for question in asked)
+
+
+def fitting(
+    family: str, precisions: tuple[Precision, ...], targets: Sequence[Oracle], about: About
+) -> st.SearchStrategy[GeneratedCase]:
+    """Cases of a family of which one of the targets answers something."""
+    ops = {op for target in targets if isinstance(target, ForeignOracle) for op in target.way.ops}
+    cases = FAMILIES[family].cases(precisions, ops or None)
+    return cases.filter(lambda case: is_answered(about(case), targets))
