@@ -51,6 +51,8 @@ class Family:
     """Whether all points of a case are answered in one call."""
     shapes: bool = True
     """Whether the programs have arrays of many shapes."""
+    turns: Collection[str] = ()
+    """Ops that can be drawn one by one; a sweep gives each its turn."""
 
 
 _COMPLEX_OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
@@ -86,15 +88,15 @@ def _vectorize_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.S
 
 
 def _function_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
-    return function_cases(precisions=precisions)
+    return function_cases(ops=_known(ops, FUNCTIONS), precisions=precisions)
 
 
 FAMILIES: dict[str, Family] = {
     "loops": Family(_loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False),
-    "linalg": Family(_linalg_cases, tuple(MATRIX_GOALS), matrix_triggers),
-    "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers),
-    "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers),
+    "linalg": Family(_linalg_cases, tuple(MATRIX_GOALS), matrix_triggers, turns=WEIGHTS),
+    "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers, turns=TENSOR_OPS),
+    "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers, turns=_COMPLEX_OPS),
     "vectorize": Family(_vectorize_cases, VECTORIZE_GOALS, vectorize_triggers, together=True),
-    "functions": Family(_function_cases, tuple(FUNCTIONS), function_triggers, shapes=False),
+    "functions": Family(_function_cases, tuple(FUNCTIONS), function_triggers, shapes=False, turns=FUNCTIONS),
 }
 """The families by name, the default first."""

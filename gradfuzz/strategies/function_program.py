@@ -30,12 +30,16 @@ _LARGE = (20.0, -20.0, 100.0, -100.0, 1e4, -1e4)
 
 @st.composite
 def function_cases(
-    draw: Draw, *, precisions: tuple[Precision, ...] = PRECISIONS, max_order: int = 3
+    draw: Draw,
+    *,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = PRECISIONS,
+    max_order: int = 3,
 ) -> GeneratedCase:
-    """Cases about one elementwise function each. Shrinks towards the first functions of the table."""
+    """Cases about one elementwise function each, of all or of `ops`. Shrinks towards the first of them."""
     check_asked(precisions, max_order)
     dice = Dice(draw)
-    row = FUNCTIONS[dice.pick(list(FUNCTIONS))]
+    row = FUNCTIONS[dice.pick(list(FUNCTIONS if ops is None else ops))]
     shape = dice.weighted(_SHAPES)
     params = "".join(f", {name}={dice.pick((1, 2))}" for name in row.params)
     call = f"{row.name}({', '.join(row.arguments)}{params})"

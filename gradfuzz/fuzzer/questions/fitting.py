@@ -8,15 +8,13 @@ and what it still refuses (a form of loop, a mode, a precision) is drawn again.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-
-from hypothesis import strategies as st
+from collections.abc import Sequence
 
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.oracles.base import Oracle, Question
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
+from gradfuzz.strategies import FAMILIES, draw_many
 
 WIDE = 0.7
 """A target that answers something about this share of what is drawn for everybody needs no draws of its own.
@@ -24,9 +22,6 @@ WIDE = 0.7
 
 _MEASURED = 48
 """How many cases tell what share it answers."""
-
-About = Callable[[GeneratedCase], Sequence[Question]]
-"""The questions of a sweep about a case."""
 
 
 def fits(target: Oracle, family: str, precisions: tuple[Precision, ...], orders: tuple[int, ...]) -> bool:
@@ -51,10 +46,6 @@ def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
     return any(target.supports(question) is None for target in targets for question in asked)
 
 
-def fitting(
-    family: str, precisions: tuple[Precision, ...], targets: Sequence[Oracle], about: About
-) -> st.SearchStrategy[GeneratedCase]:
-    """Cases of a family of which one of the targets answers something."""
-    ops = {op for target in targets if isinstance(target, ForeignOracle) for op in target.way.ops}
-    cases = FAMILIES[family].cases(precisions, ops or None)
-    return cases.filter(lambda case: is_answered(about(case), targets))
+def listed(targets: Sequence[Oracle]) -> frozenset[str]:
+    """The ops that the targets list."""
+    return frozenset(op for target in targets if isinstance(target, ForeignOracle) for op in target.way.ops)

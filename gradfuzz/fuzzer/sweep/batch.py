@@ -6,11 +6,13 @@ of processes.
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gradfuzz.fuzzer.questions.fitting import fitting
+from gradfuzz.fuzzer.questions.fitting import is_answered, listed
 from gradfuzz.fuzzer.questions.tested import Tested, added, counted
 from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
 from gradfuzz.fuzzer.results.counts import Counts
@@ -21,7 +23,11 @@ from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
-from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
+from gradfuzz.strategies import FAMILIES, GeneratedCase
+from gradfuzz.strategies.drawing.draw import draws
+
+_REDRAWN = 24
+"""How often a case is drawn again of which no target answers anything."""
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
 """A slow oracle that is asked one by one gets this many questions about a program, at this many points."""
@@ -79,17 +85,36 @@ class Batch:
 
 
 def drawn(item: WorkItem) -> list[GeneratedCase]:
-    """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it."""
-    skip = 0 if item.number == 0 else 1
+    """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it.
+
+    In families of many ops every other case is about the op whose turn it is, so that none is rare.
+    """
+    row = FAMILIES[item.family]
     family = "" if item.family == "loops" else f"{item.family}/"
     seed = f"{item.seed}/{family}{item.number}"
-    everything = FAMILIES[item.family].cases(item.precisions)
-    if not item.fits:
-        return draw_many(everything, item.count + skip, seed)[skip:]
-    targets = [oracle(name) for name in item.oracles]
-    cases = fitting(item.family, item.precisions, targets, lambda case: about(item, case, item.first))
-    found = draw_many(cases, item.count, f"{seed}/fitting")
-    return found + draw_many(everything, item.count - len(found) + skip, seed)[skip:]
+    targets = [oracle(name) for name in item.oracles] if item.fits else []
+    ops = listed(targets) or None
+    turns = [op for op in row.turns if ops is None or op in ops]
+    random.Random(f"{item.seed}/{item.family}").shuffle(turns)  # noqa: S311 - repeatable on purpose
+    anything = draws(row.cases(item.precisions, ops), seed)
+    if item.number:
+        next(anything)
+    found = []
+    for index in range(item.first, item.first + item.count):
+        pool = anything
+        if turns and index % 2:
+            cases = row.cases(item.precisions, (turns[index // 2 % len(turns)],))
+            pool = itertools.islice(draws(cases, f"{seed}/{index}"), 1, None)
+        found.append(_first_answered(pool, item, targets) or next(anything))
+    return found
+
+
+def _first_answered(
+    pool: Iterator[GeneratedCase], item: WorkItem, targets: Sequence[Oracle]
+) -> GeneratedCase | None:
+    """The first of a few cases of which one of the targets answers something; any where there is none."""
+    some = itertools.islice(pool, _REDRAWN if targets else 1)
+    return next((case for case in some if not targets or is_answered(about(item, case, 0), targets)), None)
 
 
 def about(item: WorkItem, draw: GeneratedCase, index: int) -> list[Question]:

@@ -1,7 +1,7 @@
 """What strategies draw with: dice, tables, op sets, shapes, and drawing outside a test.
 
     dice                 one integer for each decision, the simple choices first
-    draw                 `draw_many`: the k-th draw of a seed is the same on every machine
+    draw                 `draws`, `draw_many`: the k-th draw of a seed is the same on every machine
     climb                leads Hypothesis to the worst error
     op_set               the ops of `ops=`, and what can be written with them alone
     shape, algebra       shapes of arrays and stacks; patterns and constructors of expressions

@@ -10,8 +10,10 @@ draws. Shrinking is Hypothesis's own and works on the same strategies.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import random
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hypothesis import strategies as st
@@ -103,25 +105,31 @@ class _Stream(ConjectureData):
         return self.provider.draw_integer(min_value, max_value) if forced is None else forced
 
 
-def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> list[T]:
-    """`count` draws from `strategy`: the simplest first, then at random.
+def draws(strategy: st.SearchStrategy[T], seed: int | str) -> Iterator[T]:
+    """Draws from `strategy` without end: the simplest first, then at random.
 
-    The same seed gives the same draws whatever else runs, and a shorter list is a prefix of a longer one. The
-    list is shorter than `count` only where `strategy` rejects nearly all draws (`assume`, `filter`).
+    The same seed gives the same draws whatever else runs. They end only where `strategy` rejects nearly all
+    (`assume`, `filter`).
     """
-    if count < 0:
-        raise InvalidArgument(f"count={count!r}: at least 0")
-    drawn: list[T] = []
-    number = last = 0
-    while len(drawn) < count and number - last < _MOST_REJECTED:
+    rejected = 0
+    for number in itertools.count():
         provider = SeededProvider(f"{seed}/{number}")
         data = (
             _Stream(random=None, provider=provider)
             if number
             else ConjectureData(random=None, provider=provider, prefix=_SIMPLEST)
         )
-        with BuildContext(data, wrapped_test=draw_many), contextlib.suppress(StopTest, UnsatisfiedAssumption):
+        drawn: list[T] = []
+        with BuildContext(data, wrapped_test=draws), contextlib.suppress(StopTest, UnsatisfiedAssumption):
             drawn.append(data.draw(strategy))
-            last = number
-        number += 1
-    return drawn
+        yield from drawn
+        rejected = 0 if drawn else rejected + 1
+        if rejected >= _MOST_REJECTED:
+            return
+
+
+def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> list[T]:
+    """The first `count` of `draws`: a shorter list is a prefix of a longer one."""
+    if count < 0:
+        raise InvalidArgument(f"count={count!r}: at least 0")
+    return list(itertools.islice(draws(strategy, seed), count))
