@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Call, Program, walk
 from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
+from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.op_set import LOOP_OPS
 from gradfuzz.strategies.function_program import function_cases, function_triggers
 from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
@@ -52,7 +54,9 @@ class Family:
     shapes: bool = True
     """Whether the programs have arrays of many shapes."""
     turns: Collection[str] = ()
-    """Ops that can be drawn one by one; a sweep gives each its turn."""
+    """Ops that cases can be about; a sweep gives each its turn ..."""
+    every: int = 2
+    """... in one case of so many."""
 
 
 _COMPLEX_OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
@@ -68,6 +72,32 @@ def _loop_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.Search
     known = _known(ops, LOOP_OPS)
     programs = loops(ops=known) if known and updates(frozenset(known)).rows else None
     return cases(programs=programs, precisions=precisions, min_points=3, max_points=6)
+
+
+@st.composite
+def _having(draw: Draw, op: str, programs: st.SearchStrategy[Program]) -> Program:
+    """The first of a few programs that has the op, or else the last of them."""
+    for _ in range(_REDRAWN):
+        program: Program = draw(programs)
+        if any(isinstance(node, Call) and node.op == op for node in walk(program)):
+            break
+    return program
+
+
+_REDRAWN = 8
+
+
+def _loops_about(precisions: tuple[Precision, ...], op: str, ops: Ops) -> st.SearchStrategy[GeneratedCase]:
+    """Loops of a few ops, so that the one that they are about is hardly ever missing."""
+    few = tuple(name for name in (*_FEW, op) if ops is None or name in ops)
+    if not updates(frozenset(few)).rows:
+        return _loop_cases(precisions, ops)
+    programs = _having(op, loops(ops=tuple(dict.fromkeys(few))))
+    return cases(programs=programs, precisions=precisions, min_points=3, max_points=6)
+
+
+_FEW = ("multiply", "add", "less", "sum", "index")
+"""What every loop can do with: an update, a counter, an array read."""
 
 
 def _linalg_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
@@ -92,7 +122,9 @@ def _function_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.Se
 
 
 FAMILIES: dict[str, Family] = {
-    "loops": Family(_loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False),
+    "loops": Family(
+        _loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False, turns=LOOP_OPS, every=4
+    ),
     "linalg": Family(_linalg_cases, tuple(MATRIX_GOALS), matrix_triggers, turns=WEIGHTS),
     "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers, turns=TENSOR_OPS),
     "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers, turns=_COMPLEX_OPS),
@@ -100,3 +132,12 @@ FAMILIES: dict[str, Family] = {
     "functions": Family(_function_cases, tuple(FUNCTIONS), function_triggers, shapes=False, turns=FUNCTIONS),
 }
 """The families by name, the default first."""
+
+
+def cases_about(
+    family: str, precisions: tuple[Precision, ...], op: str, ops: Ops = None
+) -> st.SearchStrategy[GeneratedCase]:
+    """Cases of a family about one of its `turns`, of all ops or of `ops`."""
+    if family == "loops":
+        return _loops_about(precisions, op, ops)
+    return FAMILIES[family].cases(precisions, (op,))

@@ -25,9 +25,10 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.strategies import FAMILIES, GeneratedCase
 from gradfuzz.strategies.drawing.draw import draws
+from gradfuzz.strategies.families import cases_about
 
 _REDRAWN = 24
-"""How often a case is drawn again of which no target answers anything."""
+"""So many cases are drawn to have one of which a target answers something."""
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
 """A slow oracle that is asked one by one gets this many questions about a program, at this many points."""
@@ -87,7 +88,7 @@ class Batch:
 def drawn(item: WorkItem) -> list[GeneratedCase]:
     """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it.
 
-    In families of many ops every other case is about the op whose turn it is, so that none is rare.
+    One case in a few is about the op whose turn it is, so that none is rare.
     """
     row = FAMILIES[item.family]
     family = "" if item.family == "loops" else f"{item.family}/"
@@ -102,8 +103,9 @@ def drawn(item: WorkItem) -> list[GeneratedCase]:
     found = []
     for index in range(item.first, item.first + item.count):
         pool = anything
-        if turns and index % 2:
-            cases = row.cases(item.precisions, (turns[index // 2 % len(turns)],))
+        turn, last = divmod(index, row.every)
+        if turns and last == row.every - 1:
+            cases = cases_about(item.family, item.precisions, turns[turn % len(turns)], ops)
             pool = itertools.islice(draws(cases, f"{seed}/{index}"), 1, None)
         found.append(_first_answered(pool, item, targets) or next(anything))
     return found
@@ -112,7 +114,7 @@ def drawn(item: WorkItem) -> list[GeneratedCase]:
 def _first_answered(
     pool: Iterator[GeneratedCase], item: WorkItem, targets: Sequence[Oracle]
 ) -> GeneratedCase | None:
-    """The first of a few cases of which one of the targets answers something; any where there is none."""
+    """The first of a few cases of which one of the targets answers something; without targets the first."""
     some = itertools.islice(pool, _REDRAWN if targets else 1)
     return next((case for case in some if not targets or is_answered(about(item, case, 0), targets)), None)
 
