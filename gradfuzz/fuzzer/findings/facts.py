@@ -55,6 +55,8 @@ class Facts:
 
     sentences: tuple[str, ...] = ()
     witnesses: tuple[Witness, ...] = ()
+    culprits: tuple[str, ...] = ()
+    """The ops that are wrong alone, in order."""
 
 
 def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -> Facts:
@@ -79,7 +81,8 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     if not wrong:
         sentences += _of_whole(candidate, around)
     pairs = [(c, case) for one in found for c, case in zip(one.candidates, one.cases, strict=True)]
-    return Facts(tuple(sentences), tuple(Witness(c, case, alone=True) for c, case in pairs))
+    culprits = sorted({one.op for one in wrong})
+    return Facts(tuple(sentences), tuple(Witness(c, case, alone=True) for c, case in pairs), tuple(culprits))
 
 
 def _without_ops(candidate: Candidate, target: Oracle) -> str | None:

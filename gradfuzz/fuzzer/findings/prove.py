@@ -128,6 +128,7 @@ def _finding(
         note=" ".join(filter(None, (_what(smallest), _company(candidate), found.note))),
         cause=diagnose([*witnesses, *told.witnesses], target),
         facts=told.sentences,
+        culprits=told.culprits,
         script=reproducer(candidate, clear, target),
     )
     finding = replace(finding, id=signature(finding))

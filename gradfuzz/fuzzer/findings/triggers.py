@@ -1,8 +1,8 @@
 """Programs from which is taken out what a finding's program needs to be wrong, its trigger.
 
-The trigger is what shrinking left: the ops, except those that most programs have, or, where no such op is
-left, the forms of loops. A disagreement that stays where the triggers of all known findings are taken out is
-another bug. One that vanishes is explained by them.
+The trigger is the ops that are wrong alone. Where there are none it is what shrinking left: the ops, except
+those that most programs have, or, where no such op is left, the forms of loops. A disagreement that stays
+where the triggers of all known findings are taken out is another bug. One that vanishes is explained by them.
 """
 
 from __future__ import annotations

@@ -198,6 +198,8 @@ class Finding:
     """... and how many of them come before the point."""
     facts: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """What holds at every point tried, whatever the cause: plain sentences without a full stop."""
+    culprits: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
+    """The ops of the program that are wrong alone, with nothing around them, in order."""
 
 
 @dataclass(frozen=True, slots=True)

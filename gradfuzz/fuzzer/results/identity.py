@@ -3,8 +3,9 @@
 The signature of a finding is made from the system and from the cause.
 
     a planted bug     where the target is a mutant, or a diagnosis names one as certain or likely
-    anything else     the telling ops of the shrunk program, or its loops; what is asked (value, rev, fwd, or
-                      the order of the derivative); the group of the class; of an error also what it says
+    anything else     the ops of the shrunk program that are wrong alone; else its telling ops, or its loops;
+                      what is asked (value, rev, fwd, or the order of the derivative); the group of the class;
+                      of an error also what it says
 
 Numbers, shapes, precisions, entry points, releases and folders are not in it. So two bugs merge that one
 system has in the same ops, in the same mode and with classes of one group: a wrong sign and a wrong factor,
@@ -46,7 +47,7 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     planted = planted_bug(finding)
     if planted:
         return "planted bug", planted
-    trigger, kind = Trigger.of(finding.program), finding.kind
+    trigger, kind = Trigger.of_finding(finding), finding.kind
     needed = "ops" if trigger.ops else "loops", *sorted(trigger.ops or trigger.loops)
     words = _said(finding.note) if kind is Class.ERROR else ""
     return " ".join(needed), _question(finding), "wrong numbers" if kind in FINITE else kind.value, words

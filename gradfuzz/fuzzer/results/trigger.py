@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import Call, For, Program, Repeat, While, walk
 
@@ -27,6 +28,13 @@ class Trigger:
     ops: frozenset[str]
     loops: frozenset[str]
     """Forms of loops: "for", "while", "repeat"."""
+
+    @classmethod
+    def of_finding(cls, finding: Finding) -> Trigger:
+        """The ops that are wrong alone; where there is none, what the program consists of."""
+        if finding.culprits:
+            return cls(frozenset(finding.culprits), frozenset())
+        return cls.of(finding.program)
 
     @classmethod
     def of(cls, program: Program) -> Trigger:

@@ -143,7 +143,7 @@ def matches(item: Accepted, finding: Finding) -> bool:
 
 def fits(finding: Finding, accept: Pattern) -> bool:
     """Whether a finding fits every glob of a rule."""
-    trigger = Trigger.of(finding.program)
+    trigger = Trigger.of_finding(finding)
     pairs: Iterable[tuple[str | None, Iterable[str]]] = (
         (accept.id, [finding.id]),
         (accept.target, [finding.target]),

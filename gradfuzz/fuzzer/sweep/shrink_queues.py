@@ -138,7 +138,7 @@ class ShrinkQueues:
         bones, place = skeleton(program), precedence(proof.finding, raw.index)
         repeated = bones in known
         first = min(place, known[bones].precedence) if repeated else place
-        known[bones] = Known(first, Trigger.of(program), proof.finding.id)
+        known[bones] = Known(first, Trigger.of_finding(proof.finding), proof.finding.id)
         if repeated:
             self._repeats[bucket] += 1
             return

@@ -67,6 +67,10 @@ SIN = at_fault("sin(x)")
 SAME = {
     "programs": [SIN, at_fault("sin(x * 2.0)"), at_fault("3.0 + sin(x) * x")],
     "ways and releases": [SIN, at_fault("sin(x)", target="torch==2.1:func")],
+    "ops that are wrong alone": [
+        at_fault("x * 2.0", culprits=("multiply",)),
+        at_fault("sin(x) + x * -1.0", culprits=("multiply",)),
+    ],
     "classes of wrong numbers": [
         at_fault("sin(x)", kind=kind)
         for kind in (Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE)
@@ -123,6 +127,7 @@ OTHERS = [
     at_fault("exp(x)"),
     at_fault("sin(exp(x))"),
     at_fault("x * x"),
+    at_fault("sin(exp(x))", culprits=("multiply", "add")),
     looping("for"),
     looping("repeat"),
     at_fault("sin(x)", modes=("fwd",)),

@@ -126,6 +126,7 @@ def finding(**changes: Any) -> Finding:
         others=({"x": array(1.0, 2.0, dtype="float32"), "n": np.array(0)},),
         place=1,
         facts=("divide alone is wrong: x / y, at all 6 points tried",),
+        culprits=("divide",),
     )
     return dataclasses.replace(value, **changes)
 
@@ -292,7 +293,7 @@ FIELDS = {
     "Finding": (
         "id target version check kind family precision modes wrt program original weights directions smallest"
         " clearest worst seen references reproduced note cause script ports evidence signature others place"
-        " facts"
+        " facts culprits"
     ),
     "FindingPoint": (
         "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed"
