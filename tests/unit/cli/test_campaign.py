@@ -8,7 +8,6 @@ import dataclasses
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -315,18 +314,6 @@ def test_nothing_to_report() -> None:
     assert "there is no store" in run("report", exit_code=INCOMPLETE).stderr
     Store(STORE, write=True).close()
     assert "has no run yet" in run("report", exit_code=USAGE).stderr
-
-
-@pytest.mark.parametrize(
-    "line", re.findall(r"^gradfuzz .*$", (ROOT / "docs" / "campaign.md").read_text(), re.MULTILINE)
-)
-@recorded
-def test_the_commands_of_the_document_are_commands(line: str) -> None:
-    """They are understood; which findings and runs there are is another matter."""
-    arguments = shlex.split(line, comments=True)[1:]
-    result = CliRunner().invoke(main, arguments)
-    assert "Usage:" not in result.stderr, result.stderr
-    assert "Traceback" not in result.output
 
 
 # What a sweep keeps -----------------------------------------------------------------------------------------
