@@ -376,10 +376,16 @@ class Program:
         if wanted == "int":
             return lambda env: int(read(env))
         if own in ("int", "bool") and wanted == "float":
-            return lambda env: self._way.array(self.dtype, (), [float(read(env))])
+            return lambda env: self._as_float(read(env))
         if "astype" not in self._way.ops:
             raise Unsupported(f"there is no conversion to {wanted} here")
         return lambda env: self._way.ops["astype"](read(env), dtype=wanted)
+
+    def _as_float(self, value):
+        """A scalar int or bool, Python's or one that the library returned, as a float of the library."""
+        if "astype" in self._way.ops and not isinstance(value, (bool, int)):
+            return self._way.ops["astype"](value, dtype=self.dtype)
+        return self._way.array(self.dtype, (), [float(value)])
 
     # Statements
 

@@ -14,10 +14,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core
 
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.exact import exact
+
+try:
+    from jax.extend import core as core
+except ImportError:  # JAX before 0.4.36
+    from jax import core as core
 
 _MOST_STEPS = 20_000
 """A scan with more primitive steps than this is compiled."""
