@@ -21,6 +21,7 @@ import linecache
 import math
 import shutil
 import tempfile
+import types
 
 import kernels
 import kit
@@ -246,8 +247,8 @@ def defined(source, names, most_unrolled=1024):
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     scope = dict(names, __name__=f"program_{number}")
     exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
-    module = wp.get_module(f"program_{number}")
-    wp.set_module_options({"max_unroll": most_unrolled}, module=module)
+    python_module = types.ModuleType(scope["__name__"])  # older releases take no module of Warp's
+    wp.set_module_options({"max_unroll": most_unrolled}, module=python_module)
     return scope
 
 

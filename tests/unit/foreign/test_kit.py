@@ -128,6 +128,23 @@ def test_breaks_are_flags(way: type) -> None:
             assert outputs(way(), form, inputs, kit.StructuredProgram) == expected
 
 
+class Decided:
+    """A bool of a library that is no number of Python's."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = bool(value)
+
+
+def test_a_bool_of_the_library_becomes_a_float_by_its_astype() -> None:
+    way = autograd_adapter.Eager()
+    own = {"less": lambda a, b: Decided(a < b), "astype": lambda x, dtype: np.asarray(x.value, dtype)}
+    way.ops = {**way.ops, **own}
+    form = to_wire(parse("def f(x):\n    return x * astype(x < 1.0, float) + astype(True, float)"))
+    for x, expected in ((0.5, 1.5), (2.0, 1.0)):
+        found = outputs(way, form, {"x": np.asarray(x)}, kit.Program)
+        assert found == [np.asarray(expected).tobytes()]
+
+
 def test_hello_lists_the_elementwise_functions_of_the_table() -> None:
     """All but those with parameters, and those for which no library has a function of this name."""
     rows = {row.name for row in _ROWS if not row.params} - {"gelu_tanh", "normal_density"}
