@@ -378,6 +378,8 @@ class Static(kit.Way):
         def at(k):
             feed = {n: column[k] for n, column in columns.items()}
             got = self.executor.run(main, feed=feed, fetch_list=fetched)
+            if any(a is None for a in got):  # a variable that no op has written
+                raise ValueError("the executor returns None where a value was fetched")
             arrays = [(a.dtype.name, a.shape, a.ravel().tolist()) for a in map(np.asarray, got)]
             values, slopes = arrays[: len(outputs)], arrays[len(outputs) :]
             return {"ok": (values, dict(zip(request["wrt"], slopes)))}

@@ -43,7 +43,8 @@ _UNDECLARED: dict[str, tuple[tuple[str, str], ...]] = {
     "autograd": (("<1.7", "numpy<2"),),  # they read numpy.linalg.linalg
     "equinox": (  # they read names that jax.core has no more; the older ones fail with a JAX that is newer
         ("<0.11.11", "jax<0.4.34"),
-        ("<0.11", "jax[cpu]<0.4.14"),
+        ("<0.11", "jax<0.4.14"),
+        ("<0.11", "jaxlib<0.4.14"),
         ("<0.11", "numpy<2"),
         ("<0.11", "scipy<1.13"),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -212,6 +214,36 @@ def test_what_a_release_has_not_is_a_refusal() -> None:
         looked_up_in(str(kit.__file__), "[][1]"),
     ):
         assert list(kit.arm_of(error)) == ["error"]
+
+
+def test_a_parameter_that_a_release_lacks_is_a_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library is what is called by its module, also where a decorator of its own stands between."""
+    (tmp_path / "oldlib.py").write_text(
+        "import functools\n"
+        "def cholesky(x): pass\n"
+        "@functools.wraps(cholesky)\n"
+        "def jitted(*args, **more): return cholesky(*args, **more)\n"
+        "class jit: cholesky = jitted\n"
+        "def solve(x): return cholesky(x, upper=True)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    adapter = tmp_path / "old_adapter.py"
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(adapter), raising=False)
+
+    def arm(line: str) -> Any:
+        adapter.write_text(f"import oldlib\nclass A:\n    def own(self): pass\nself = A()\n{line}\n")
+        linecache.checkcache(str(adapter))
+        with pytest.raises(TypeError) as caught:
+            runpy.run_path(str(adapter))
+        return kit.arm_of(caught.value)
+
+    words = "cholesky() got an unexpected keyword argument 'upper'"
+    assert arm("oldlib.cholesky(1, upper=True)") == {"unsupported": f"not in this release: {words}"}
+    assert arm("oldlib.jit.cholesky(1, upper=True)") == {"unsupported": f"not in this release: {words}"}
+    assert list(arm("oldlib.solve(1)")) == ["error"]
+    assert list(arm("self.own(upper=True)")) == ["error"]
 
 
 def looked_up_in(file: str, source: str) -> Exception:
