@@ -37,6 +37,10 @@ FLOATS = {"float64": wp.float64, "float32": wp.float32}
 # Spelling ---------------------------------------------------------------------------------------------------
 
 
+CHOICE = "wp.where({0}, {1}, {2})" if hasattr(wp, "where") else "wp.select({0}, {2}, {1})"
+"""The choice by a bool, which older releases have under another name and with the operands the other way."""
+
+
 def spelled(template, native=""):
     """An elementwise op. `native`: operands of one shape may also be vectors (v) or matrices (m)."""
 
@@ -133,7 +137,7 @@ OPS = {
     "minimum": spelled("wp.min({}, {})", "v"),
     "clip": spelled("wp.clamp({}, {}, {})"),
     "abs": spelled("wp.abs({})", "v"),
-    "where": spelled("wp.where({}, {}, {})"),
+    "where": spelled(CHOICE),
     "pow": spelled("wp.pow({}, {})"),
     "integer_pow": integer_pow,
     "logical_and": spelled("({} and {})"),
@@ -203,7 +207,7 @@ class Writer(kernels.Writer):
     def converted(self, source, own, wanted):
         if own == "bool":
             one = self.constant(wanted, 1.0 if wanted == "float" else 1)
-            return f"wp.where({source}, {one}, {self.zero(wanted, ())})"
+            return CHOICE.format(source, one, self.zero(wanted, ()))
         if wanted == "bool":
             return f"({source} != {self.zero(own, ())})"
         return f"{'F' if wanted == 'float' else 'I'}({source})"
@@ -517,10 +521,10 @@ ENTRYWISE = {
     "integer_pow": "wp.pow(a[i], n)",
     **{op: f"wp.{op}(a[i])" for op in ("abs", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt")},
 }
-PRELUDE = """@wp.kernel
+PRELUDE = f"""@wp.kernel
 def where(q: wp.array(dtype=wp.bool), a: wp.array(dtype=F), b: wp.array(dtype=F), y: wp.array(dtype=F)):
     i = wp.tid()
-    y[i] = wp.where(q[i], a[i], b[i])
+    y[i] = {CHOICE.format("q[i]", "a[i]", "b[i]")}
 
 @wp.kernel
 def moved(a: wp.array(dtype=F), k: wp.array(dtype=int), m: wp.array(dtype=int), y: wp.array(dtype=F)):

@@ -44,16 +44,18 @@ class Traced:
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
         self._closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
-        self._structure = jax.tree.structure(shapes)
+        self._structure = jax.tree_util.tree_structure(shapes)
 
     def __call__(self, *arguments: Any) -> Any:
-        results = core.jaxpr_as_fun(self._closed)(*jax.tree.leaves(arguments))
-        return jax.tree.unflatten(self._structure, results)
+        results = core.jaxpr_as_fun(self._closed)(*jax.tree_util.tree_leaves(arguments))
+        return jax.tree_util.tree_unflatten(self._structure, results)
 
     def step_by_step(self) -> Callable[..., Any]:
         """The same function, run without compilation."""
         run = StepByStep(self._closed)
-        return lambda *each: jax.tree.unflatten(self._structure, run(*jax.tree.leaves(each)))
+        return lambda *each: jax.tree_util.tree_unflatten(
+            self._structure, run(*jax.tree_util.tree_leaves(each))
+        )
 
 
 class _Stack:
