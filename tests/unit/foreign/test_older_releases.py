@@ -169,3 +169,11 @@ def test_the_graph_of_tinygrad_by_either_name(started: Any) -> None:
     new = types.SimpleNamespace(uop=types.SimpleNamespace(toposort=lambda: ["a", "b"]))
     old = types.SimpleNamespace(lazydata=types.SimpleNamespace(toposort={"a": None, "b": None}))
     assert defined["nodes_before"](new) == defined["nodes_before"](old) == {"a", "b"}
+
+
+def test_mlx_has_no_way_in_float64_that_would_round_it(started: Any) -> None:
+    defined = started("mlx", MLX, "")
+    for answer, expected in (([0.1], True), ([0.10000000149011612], False)):
+        defined["mx"].array = lambda *_, answer=answer: types.SimpleNamespace(tolist=lambda: answer)
+        assert defined["has_doubles"]() is expected
+    assert not started("mlx", MLX, "mlx.core.float64")["has_doubles"]()
