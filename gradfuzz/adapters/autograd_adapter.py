@@ -101,10 +101,15 @@ def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     )
 
 
+def kept(keepdims):
+    """The parameter where it is wanted: before autograd 1.8 the derivatives of `norm` do not know it."""
+    return {"keepdims": True} if keepdims else {}
+
+
 def matrix_norm(x, ord, keepdims):
     if ord not in ("fro", "nuc"):
         raise kit.Unsupported(f"autograd has no derivative of the matrix norm {ord}")
-    return linalg.norm(x, ord, axis=None if x.ndim == 2 else (-2, -1), keepdims=keepdims)
+    return linalg.norm(x, ord, axis=None if x.ndim == 2 else (-2, -1), **kept(keepdims))
 
 
 def vector_norm(x, ord, axis, keepdims):
@@ -112,7 +117,7 @@ def vector_norm(x, ord, axis, keepdims):
         raise kit.Unsupported("autograd's norm takes one axis or none")
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord)
     if axis is not None or x.ndim == 1:
-        return linalg.norm(x, ord, axis=axis, keepdims=keepdims)
+        return linalg.norm(x, ord, axis=axis, **kept(keepdims))
     norm = linalg.norm(anp.ravel(x), ord)
     return anp.reshape(norm, (1,) * x.ndim) if keepdims else norm
 

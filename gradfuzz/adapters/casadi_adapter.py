@@ -284,6 +284,15 @@ OPS = {
 """There is no pinv: CasADi's solves the normal equations, as documented."""
 
 
+def refusal(error):
+    """The answer for an error that is no failure, or None."""
+    if "Evaluation failed" in str(error):  # det of MX is documented to use it, too
+        return kit.Unsupported("the linear solver gives up on a singular matrix")
+    if "not defined for class" in str(error):
+        return kit.Unsupported(str(error).strip().splitlines()[-1])
+    return None
+
+
 class Graph(kit.Way):
     """A graph for each question, of `kind` SX or MX."""
 
@@ -348,11 +357,6 @@ class Graph(kit.Way):
     # Questions
 
     def answer(self, program, request, inputs):
-        def refusal(error):
-            if "Evaluation failed" in str(error):  # det of MX is documented to use it, too
-                return kit.Unsupported("the linear solver gives up on a singular matrix")
-            return None
-
         return kit.each_point(request["count"], lambda k: self.at(program, request, inputs, k), refusal)
 
     def at(self, program, request, inputs, k):

@@ -23,6 +23,8 @@ import kit
 import numpy as np
 from jax import lax
 
+error_if = getattr(eqx, "error_if", None) or eqxi.error_if
+
 MOST_TRIPS = 10_000
 BOUND = 256
 """The most iterations of a bounded loop: its cost grows with them."""
@@ -94,7 +96,7 @@ OPS = {
     "solve": jnp.linalg.solve,
     "stack": lambda *arrays, axis: jnp.stack(arrays, axis),
     "svd": lambda x, full_matrices, part: jnp.linalg.svd(x, full_matrices=full_matrices)[part],
-    "svdvals": jnp.linalg.svdvals,
+    "svdvals": lambda x: jnp.linalg.svdvals(x),
     "trace": lambda x, offset: jnp.trace(x, offset, -2, -1),
     "triangular_solve": triangular_solve,
     "vector_norm": lambda x, ord, axis, keepdims: jnp.linalg.vector_norm(
@@ -135,7 +137,7 @@ class Looping(kit.Way):
     def ended(self, carries, goes_on):
         """The carries of a loop that has ended; otherwise an error."""
         most = BOUND if isinstance(self, Bounded) else MOST_TRIPS
-        return eqx.error_if(carries, goes_on, f"a loop is still running after {most} trips")
+        return error_if(carries, goes_on, f"a loop is still running after {most} trips")
 
     def loop(self, condition, body, carries):
         return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="lax")

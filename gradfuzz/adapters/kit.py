@@ -36,6 +36,7 @@ import math
 import operator
 import os
 import pathlib
+import re
 import struct
 import sys
 import traceback
@@ -376,10 +377,16 @@ class Program:
         if wanted == "int":
             return lambda env: int(read(env))
         if own in ("int", "bool") and wanted == "float":
-            return lambda env: self._way.array(self.dtype, (), [float(read(env))])
+            return lambda env: self._as_float(read(env))
         if "astype" not in self._way.ops:
             raise Unsupported(f"there is no conversion to {wanted} here")
         return lambda env: self._way.ops["astype"](read(env), dtype=wanted)
+
+    def _as_float(self, value):
+        """A scalar int or bool, Python's or one that the library returned, as a float of the library."""
+        if "astype" in self._way.ops and not isinstance(value, (bool, int)):
+            return self._way.ops["astype"](value, dtype=self.dtype)
+        return self._way.array(self.dtype, (), [float(value)])
 
     # Statements
 
@@ -816,7 +823,7 @@ def _origin(error):
             return wrapped
         wrapped = wrapped.__cause__ or wrapped.__context__
     words = next((words for words in Unsupported.said if words and words in str(error)), None)
-    if words is None and _is_missing(error):
+    if words is None and (_is_missing(error) or _lacks_parameter(error)):
         words = f"not in this release: {error}"
     return error if words is None else Unsupported(words)
 
@@ -832,6 +839,17 @@ def _is_missing(error):
     place = looked_at if isinstance(looked_at, (types.ModuleType, type)) else type(looked_at)
     library = getattr(place, "__module__", place.__name__).partition(".")[0]
     return bool(frames) and _is_own(frames[-1]) and library not in ("__main__", "builtins", "kit")
+
+
+def _lacks_parameter(error):
+    """Whether an adapter named a parameter that a function of the library has not. The adapter's last line
+    calls the function: one that the library calls by itself is the library's own affair.
+    """
+    said = re.match(r"(?:.*\.)?(\w+)\(\) got an unexpected keyword argument", str(error))
+    if said is None or not isinstance(error, TypeError):
+        return False
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame)]
+    return bool(own) and re.search(rf"(?<!\bself)\.{said[1]}\(", own[-1].line or "") is not None
 
 
 def _is_own(frame):

@@ -17,6 +17,7 @@ import paddle
 from paddle.nn import functional
 
 PLACE = paddle.CPUPlace()
+NO_RULE = "doesn't have any grad op", "doesn't have any gradop"
 
 
 def tensor(value):
@@ -107,7 +108,7 @@ def window_sum(x, window, strides, padding):
 
 
 def symmetric(x):
-    return (x + paddle.linalg.matrix_transpose(x)) / 2
+    return (x + paddle.transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])) / 2
 
 
 def lu(x, part):
@@ -185,7 +186,7 @@ OPS = {
     "eigh": lambda x, part: paddle.linalg.eigh(symmetric(x))[part],
     "eigvalsh": lambda x: paddle.linalg.eigvalsh(symmetric(x)),
     "einsum": lambda *arrays, subscripts: paddle.einsum(subscripts, *arrays),
-    "expm": paddle.linalg.matrix_exp,
+    "expm": lambda x: paddle.linalg.matrix_exp(x),
     "expit": functional.sigmoid,
     "flip": paddle.flip,
     "gelu": functional.gelu,
@@ -219,7 +220,7 @@ OPS = {
     "stack": lambda *arrays, axis: paddle.stack([tensor(a) for a in arrays], axis),
     "sum": reducing(paddle.sum),
     "svd": lambda x, full_matrices, part: paddle.linalg.svd(x, full_matrices)[part],
-    "svdvals": paddle.linalg.svdvals,
+    "svdvals": lambda x: paddle.linalg.svdvals(x),
     "take": take,
     "take_along_axis": paddle.take_along_axis,
     "trace": lambda x, offset: paddle.trace(x, offset, -2, -1),
@@ -273,7 +274,7 @@ class Dygraph(kit.Way):
         try:
             found = paddle.grad(ys, xs, ws, create_graph=again, retain_graph=True, allow_unused=True)
         except RuntimeError as error:
-            if "doesn't have any grad op" in str(error):
+            if any(words in str(error) for words in NO_RULE):
                 raise kit.Unsupported("Paddle: " + str(error).strip().splitlines()[-1]) from None
             raise
         return [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
@@ -298,8 +299,13 @@ class Outputs(Dygraph):
 
 
 def symbol(value):
-    """A constant is a NumPy array until a graph is built."""
-    return paddle.assign(value) if isinstance(value, np.ndarray) else value
+    """A constant is a NumPy array until a graph is built. Float64 is assigned as float32 before Paddle 3."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype != np.float64 or not value.size:
+        return paddle.assign(value)
+    entries = [paddle.full([], entry, "float64") for entry in value.ravel().tolist()]
+    return paddle.reshape(paddle.stack(entries), value.shape) if value.shape else entries[0]
 
 
 def in_graph(function):
@@ -322,7 +328,7 @@ class Static(kit.Way):
         return np.array(entries, dtype).reshape(shape)
 
     def while_loop(self, condition, body, carries, captures):
-        start = [paddle.assign(c) for c in carries]
+        start = [paddle.assign(symbol(c)) for c in carries]
         # Otherwise a carry that starts as a constant stays one after the loop.
         for c in start:
             c.stop_gradient = entry_dtype(c) in ("int64", "bool")
@@ -362,6 +368,7 @@ class Static(kit.Way):
                 weighted = [(y, w) for y, w in zip(outputs, weights) if w is not None]
                 terms = [paddle.sum(y * w) for y, w in weighted if not y.stop_gradient]
                 found = paddle.static.gradients([sum(terms[1:], terms[0])], xs) if terms else [None] * len(xs)
+                found = found or [None] * len(xs)  # Paddle 2 returns none of them where nothing is reached
                 gradients = [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
             fetched = [paddle.assign(v) for v in [*outputs, *gradients]]
         columns = {
@@ -371,6 +378,8 @@ class Static(kit.Way):
         def at(k):
             feed = {n: column[k] for n, column in columns.items()}
             got = self.executor.run(main, feed=feed, fetch_list=fetched)
+            if any(a is None for a in got):  # a variable that no op has written
+                raise ValueError("the executor returns None where a value was fetched")
             arrays = [(a.dtype.name, a.shape, a.ravel().tolist()) for a in map(np.asarray, got)]
             values, slopes = arrays[: len(outputs)], arrays[len(outputs) :]
             return {"ok": (values, dict(zip(request["wrt"], slopes)))}

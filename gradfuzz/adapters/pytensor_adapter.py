@@ -15,15 +15,17 @@ import os
 os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "cxx="]))
 
 import functools
+import inspect
 import warnings
 
 import kit
 import numpy as np
 import pytensor
+import pytensor.gradient
 import pytensor.tensor as pt
 import pytensor.tensor.linalg as linalg
 from pytensor.compile.mode import Mode
-from pytensor.gradient import NullTypeGradError, pushforward
+from pytensor.gradient import NullTypeGradError
 from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert
 from pytensor.scan.utils import until
@@ -36,6 +38,14 @@ INT_TANGENTS = (
     "true_branch=float64, false_branch=int64",
 )
 counted = Assert(f"a loop is still running after {MOST_TRIPS} trips")
+
+pushforward = getattr(pytensor.gradient, "pushforward", None) or pytensor.gradient.Rop
+OWN_RULES = "use_op_pushforward", "use_op_rop_implementation"
+"""What releases call the parameter of `pushforward` for the ops' own rules; a release without it has no
+other.
+"""
+RETURNS_UPDATES = "return_updates" in inspect.signature(pytensor.scan).parameters
+"""Whether a scan may leave its updates out of what it returns."""
 
 
 def index_key(pattern, indices):
@@ -121,7 +131,7 @@ OPS = {
     "diagonal": lambda x, offset: pt.diagonal(x, offset, -2, -1),
     "divide": pt.true_div,
     "eigh": lambda x, part: linalg.eigh(symmetric(x))[part],
-    "eigvalsh": lambda x: linalg.eigvalsh(symmetric(x)),
+    "eigvalsh": lambda x: linalg.eigvalsh(symmetric(x), None),
     "einsum": lambda *arrays, subscripts: pt.einsum(subscripts, *arrays),
     "equal": pt.eq,
     "expm": linalg.expm,
@@ -283,8 +293,11 @@ class Compiled(kit.Way):
         return call
 
     def slope(self, g, xs, vs):
-        absent = {"disconnected_outputs": "ignore", "return_disconnected": "zero"}
-        return pushforward([g], xs, vs, **absent, use_op_pushforward=self.direct)[0]
+        options = {"disconnected_outputs": "ignore", "return_disconnected": "zero"}
+        choices = [name for name in OWN_RULES if name in inspect.signature(pushforward).parameters]
+        if not choices and not self.direct:
+            raise kit.Unsupported("forward mode of this release is by the ops' own rules alone")
+        return pushforward([g], xs, vs, **options, **dict.fromkeys(choices, self.direct))[0]
 
 
 def gradient(g, xs):
@@ -316,9 +329,11 @@ class Scanning(Compiled):
     orders = (0, 1, 2)  # rewriting the graph of a third-order scan takes minutes
 
     def scan(self, step, carries, **options):
-        found = pytensor.scan(
-            step, outputs_info=carries, mode=self.mode, return_updates=False, return_list=True, **options
-        )
+        if RETURNS_UPDATES:
+            options["return_updates"] = False
+        found = pytensor.scan(step, outputs_info=carries, mode=self.mode, return_list=True, **options)
+        if not RETURNS_UPDATES:
+            found, _ = found
         return [last(start, steps) for start, steps in zip(carries, found)]
 
     def for_loop(self, count, body, carries, captures):

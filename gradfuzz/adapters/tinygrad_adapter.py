@@ -25,10 +25,12 @@ os.environ.setdefault("CACHELEVEL", "0")  # so that nothing is written to the us
 
 import kit
 import numpy as np
-from tinygrad import Tensor, dtypes
+from tinygrad import Device, Tensor, dtypes
 
 setattr(Tensor, "__bool__", lambda x: bool(x.item()))  # noqa: B010 - tinygrad raises there; a call, as scripts that are cut out of this keep calls
 
+# Before 0.11 tinygrad reads no DEV, and the oldest call the CPU's backend CLANG. Newer ones ignore this.
+vars(Device).setdefault("DEFAULT", os.environ["DEV"] if os.environ["DEV"] in Device._devices else "CLANG")  # noqa: SLF001 - there is no public list
 
 SECONDS = 20.0
 """The most time for the loops of a point."""
@@ -73,6 +75,17 @@ def scatter_add(x, indices, updates, axis):
         raise kit.Unsupported("only rows are added here")
     places = indices.reshape(-1, *[1] * (x.ndim - 1)).expand(updates.shape)
     return x.scatter_reduce(0, places, updates, "sum")
+
+
+def node(x):
+    """The node of a tensor in the graph."""
+    return x.uop if hasattr(x, "uop") else x.lazydata
+
+
+def nodes_before(x):
+    """All nodes that a tensor is computed from, and its own."""
+    found = node(x).toposort
+    return set(found() if callable(found) else found)
 
 
 SAME = "abs add ceil clip cos cosh exp exp2 floor log log2 logical_not maximum minimum pow reciprocal relu"
@@ -185,10 +198,10 @@ class Lazy(kit.Way):
 
     def gradient(self, y, xs):
         """The gradient, with zeros where `y` does not depend on an input: tinygrad raises there."""
-        reached = set() if y is None else set(y.uop.toposort())
-        active = [x for x in xs if x.uop in reached]
+        reached = set() if y is None else nodes_before(y)
+        active = [x for x in xs if node(x) in reached]
         slopes = iter(y.gradient(*active)) if active else iter(())
-        return [next(slopes) if x.uop in reached else x.zeros_like() for x in xs]
+        return [next(slopes) if node(x) in reached else x.zeros_like() for x in xs]
 
 
 class Double(Lazy):

@@ -21,6 +21,7 @@ import linecache
 import math
 import shutil
 import tempfile
+import types
 
 import kernels
 import kit
@@ -34,6 +35,10 @@ FLOATS = {"float64": wp.float64, "float32": wp.float32}
 
 
 # Spelling ---------------------------------------------------------------------------------------------------
+
+
+CHOICE = "wp.where({0}, {1}, {2})" if hasattr(wp, "where") else "wp.select({0}, {2}, {1})"
+"""The choice by a bool, which older releases have under another name and with the operands the other way."""
 
 
 def spelled(template, native=""):
@@ -132,7 +137,7 @@ OPS = {
     "minimum": spelled("wp.min({}, {})", "v"),
     "clip": spelled("wp.clamp({}, {}, {})"),
     "abs": spelled("wp.abs({})", "v"),
-    "where": spelled("wp.where({}, {}, {})"),
+    "where": spelled(CHOICE),
     "pow": spelled("wp.pow({}, {})"),
     "integer_pow": integer_pow,
     "logical_and": spelled("({} and {})"),
@@ -202,7 +207,7 @@ class Writer(kernels.Writer):
     def converted(self, source, own, wanted):
         if own == "bool":
             one = self.constant(wanted, 1.0 if wanted == "float" else 1)
-            return f"wp.where({source}, {one}, {self.zero(wanted, ())})"
+            return CHOICE.format(source, one, self.zero(wanted, ()))
         if wanted == "bool":
             return f"({source} != {self.zero(own, ())})"
         return f"{'F' if wanted == 'float' else 'I'}({source})"
@@ -246,8 +251,8 @@ def defined(source, names, most_unrolled=1024):
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     scope = dict(names, __name__=f"program_{number}")
     exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
-    module = wp.get_module(f"program_{number}")
-    wp.set_module_options({"max_unroll": most_unrolled}, module=module)
+    python_module = types.ModuleType(scope["__name__"])  # older releases take no module of Warp's
+    wp.set_module_options({"max_unroll": most_unrolled}, module=python_module)
     return scope
 
 
@@ -516,10 +521,10 @@ ENTRYWISE = {
     "integer_pow": "wp.pow(a[i], n)",
     **{op: f"wp.{op}(a[i])" for op in ("abs", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt")},
 }
-PRELUDE = """@wp.kernel
+PRELUDE = f"""@wp.kernel
 def where(q: wp.array(dtype=wp.bool), a: wp.array(dtype=F), b: wp.array(dtype=F), y: wp.array(dtype=F)):
     i = wp.tid()
-    y[i] = wp.where(q[i], a[i], b[i])
+    y[i] = {CHOICE.format("q[i]", "a[i]", "b[i]")}
 
 @wp.kernel
 def moved(a: wp.array(dtype=F), k: wp.array(dtype=int), m: wp.array(dtype=int), y: wp.array(dtype=F)):

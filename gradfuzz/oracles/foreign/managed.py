@@ -41,8 +41,24 @@ _PACKAGE = Path(__file__).parents[2]
 
 _UNDECLARED: dict[str, tuple[tuple[str, str], ...]] = {
     "autograd": (("<1.7", "numpy<2"),),  # they read numpy.linalg.linalg
+    "equinox": (  # they read names that jax.core has no more; the older ones fail with a JAX that is newer
+        ("<0.11.11", "jax<0.4.34"),
+        ("<0.11", "jax<0.4.14"),
+        ("<0.11", "jaxlib<0.4.14"),
+        ("<0.11", "numpy<2"),
+        ("<0.11", "scipy<1.13"),
+    ),
+    "jax": (  # they are compiled for NumPy 1, read scipy.linalg.tril, and leave jaxlib to an extra
+        ("<0.4.26", "numpy<2"),
+        ("<0.4.26", "scipy<1.13"),
+        ("<0.4.30", "jax[cpu]"),
+    ),
+    "mygrad": (("<2.3", "numpy<2"),),  # they read numpy.Inf
+    "pytensor": (("<2.31", "scipy<1.17"),),  # they write into what scipy.linalg.solve returns
 }
-"""Undeclared requirements of releases: (which releases, requirement) by distribution."""
+"""Undeclared requirements of releases: (which releases, requirement) by distribution. They count more than
+what gradfuzz itself requires of the same package.
+"""
 
 _WORDS = {
     "===": "is",
@@ -180,7 +196,10 @@ def plan(target: str, extra: Sequence[str] = ()) -> EnvironmentPlan:
         language, distribution = found, adapter.distribution
         script, also = adapters.path(adapter.script), adapter.requires
     wanted = language.requirement(distribution, name.specifier)
-    requirements = dict.fromkeys((wanted, *also, *_undeclared(distribution, name.version), *extra))
+    undeclared = _undeclared(distribution, name.version)
+    settled = {Requirement(needs).name for needs in undeclared}
+    own = [needs for needs in also if Requirement(needs).name not in settled]
+    requirements = dict.fromkeys((wanted, *own, *undeclared, *extra))
     return EnvironmentPlan(name, distribution, language, tuple(requirements), script, arguments)
 
 

@@ -6,7 +6,9 @@ float32. All arrays here have an explicit dtype, so float32 questions stay in fl
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -93,8 +95,20 @@ def answer(question: Question, outputs: Sequence[Any], gradient: Sequence[Any]) 
 
 
 def failure(error: Exception) -> Answer:
-    """An exception of JAX as an answer. If it says that JAX cannot do this, the answer is unsupported."""
+    """An exception of JAX as an answer. If it says that JAX cannot do this, or if this release lacks a name
+    that a program needs, the answer is unsupported.
+    """
+    if _is_missing(error):
+        return Answer("unsupported", message=f"not in this release: {error}")
     message = f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}"
     refused = "Reverse-mode differentiation does not work" in str(error)
     unsupported = refused or isinstance(error, NotImplementedError)
     return Answer("unsupported" if unsupported else "error", message=message)
+
+
+def _is_missing(error: Exception) -> bool:
+    """Whether a name was looked up in a module of JAX, by somebody else, and is not there."""
+    if not isinstance(error, AttributeError) or not str(error).startswith("module 'jax"):
+        return False
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.name.strip("_") != "getattr"]
+    return bool(frames) and not Path(frames[-1].filename).is_relative_to(Path(jax.__file__).parent)

@@ -19,7 +19,8 @@ _OPTIONS: dict[str, bool | int] = {"xla_backend_optimization_level": 0, "xla_cpu
 
 def quick_jit(f: Callable[..., Any]) -> Any:
     """`jax.jit`, faster to compile and slower to run."""
-    return jax.jit(f, compiler_options=_options())
+    options = _options()
+    return jax.jit(f, compiler_options=options) if options else jax.jit(f)
 
 
 @functools.cache

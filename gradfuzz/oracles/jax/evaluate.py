@@ -14,10 +14,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core
 
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.exact import exact
+
+try:
+    from jax.extend import core as core
+except ImportError:  # JAX before 0.4.36
+    from jax import core as core
 
 _MOST_STEPS = 20_000
 """A scan with more primitive steps than this is compiled."""
@@ -40,16 +44,18 @@ class Traced:
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
         self._closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
-        self._structure = jax.tree.structure(shapes)
+        self._structure = jax.tree_util.tree_structure(shapes)
 
     def __call__(self, *arguments: Any) -> Any:
-        results = core.jaxpr_as_fun(self._closed)(*jax.tree.leaves(arguments))
-        return jax.tree.unflatten(self._structure, results)
+        results = core.jaxpr_as_fun(self._closed)(*jax.tree_util.tree_leaves(arguments))
+        return jax.tree_util.tree_unflatten(self._structure, results)
 
     def step_by_step(self) -> Callable[..., Any]:
         """The same function, run without compilation."""
         run = StepByStep(self._closed)
-        return lambda *each: jax.tree.unflatten(self._structure, run(*jax.tree.leaves(each)))
+        return lambda *each: jax.tree_util.tree_unflatten(
+            self._structure, run(*jax.tree_util.tree_leaves(each))
+        )
 
 
 class _Stack:

@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend import core
 
 from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles.base import Answer, Oracle, Question, Traits
@@ -29,7 +28,7 @@ from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.derivatives import Derivative
-from gradfuzz.oracles.jax.evaluate import Traced
+from gradfuzz.oracles.jax.evaluate import Traced, core
 from gradfuzz.oracles.jax.loops import Style, loop_source
 from gradfuzz.oracles.jax.trips import known_trips
 from gradfuzz.programs.arithmetic.half_numpy import refused_op

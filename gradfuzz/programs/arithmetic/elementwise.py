@@ -42,7 +42,10 @@ def numpy_function(name: str) -> Callable[..., Any]:
     """NumPy's or SciPy's function of floats, static parameters first."""
     row = FUNCTIONS[name]
     module, _, attribute = (row.numpy or f"numpy.{name}").rpartition(".")
-    function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    home = importlib.import_module(module)
+    spellings = attribute, *row.names.get("ufunc", "").split()  # NumPy 1 has acosh as arccosh alone
+    found = next((one for one in spellings if hasattr(home, one)), attribute)
+    function: Callable[..., Any] = getattr(home, found)
     if not row.params:
         return function
     return lambda *args, **params: np.asarray(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -128,6 +130,23 @@ def test_breaks_are_flags(way: type) -> None:
             assert outputs(way(), form, inputs, kit.StructuredProgram) == expected
 
 
+class Decided:
+    """A bool of a library that is no number of Python's."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = bool(value)
+
+
+def test_a_bool_of_the_library_becomes_a_float_by_its_astype() -> None:
+    way = autograd_adapter.Eager()
+    own = {"less": lambda a, b: Decided(a < b), "astype": lambda x, dtype: np.asarray(x.value, dtype)}
+    way.ops = {**way.ops, **own}
+    form = to_wire(parse("def f(x):\n    return x * astype(x < 1.0, float) + astype(True, float)"))
+    for x, expected in ((0.5, 1.5), (2.0, 1.0)):
+        found = outputs(way, form, {"x": np.asarray(x)}, kit.Program)
+        assert found == [np.asarray(expected).tobytes()]
+
+
 def test_hello_lists_the_elementwise_functions_of_the_table() -> None:
     """All but those with parameters, and those for which no library has a function of this name."""
     rows = {row.name for row in _ROWS if not row.params} - {"gelu_tanh", "normal_density"}
@@ -195,6 +214,36 @@ def test_what_a_release_has_not_is_a_refusal() -> None:
         looked_up_in(str(kit.__file__), "[][1]"),
     ):
         assert list(kit.arm_of(error)) == ["error"]
+
+
+def test_a_parameter_that_a_release_lacks_is_a_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library is what is called by its module, also where a decorator of its own stands between."""
+    (tmp_path / "oldlib.py").write_text(
+        "import functools\n"
+        "def cholesky(x): pass\n"
+        "@functools.wraps(cholesky)\n"
+        "def jitted(*args, **more): return cholesky(*args, **more)\n"
+        "class jit: cholesky = jitted\n"
+        "def solve(x): return cholesky(x, upper=True)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    adapter = tmp_path / "old_adapter.py"
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(adapter), raising=False)
+
+    def arm(line: str) -> Any:
+        adapter.write_text(f"import oldlib\nclass A:\n    def own(self): pass\nself = A()\n{line}\n")
+        linecache.checkcache(str(adapter))
+        with pytest.raises(TypeError) as caught:
+            runpy.run_path(str(adapter))
+        return kit.arm_of(caught.value)
+
+    words = "cholesky() got an unexpected keyword argument 'upper'"
+    assert arm("oldlib.cholesky(1, upper=True)") == {"unsupported": f"not in this release: {words}"}
+    assert arm("oldlib.jit.cholesky(1, upper=True)") == {"unsupported": f"not in this release: {words}"}
+    assert list(arm("oldlib.solve(1)")) == ["error"]
+    assert list(arm("self.own(upper=True)")) == ["error"]
 
 
 def looked_up_in(file: str, source: str) -> Exception:

@@ -297,6 +297,15 @@ def test_what_old_releases_do_not_say_they_require(here: Path) -> None:
     assert "numpy<2" not in managed.plan("autograd==1.7.0").requirements
 
 
+def test_what_a_release_requires_counts_more_than_what_gradfuzz_does(here: Path) -> None:
+    old = managed.plan("jax==0.4.13").requirements
+    assert [r for r in old if Requirement(r).name == "numpy"] == ["numpy<2"]
+    assert "jax[cpu]" in old
+    new = managed.plan("jax==0.9.0").requirements
+    assert [r for r in new if Requirement(r).name == "numpy"] != ["numpy<2"]
+    assert "jax[cpu]" not in new
+
+
 def test_where_environments_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert managed.root() == here / ".gradfuzz" / "envs"
     with managed.beside(Path("kept") / "store.sqlite"):

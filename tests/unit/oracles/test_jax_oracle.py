@@ -407,3 +407,15 @@ def test_products_along_the_last_axis_step_by_step() -> None:
             assert np.array_equal(first.values[0], [6.0, 35.0, 143.0]), oracle.name
             assert np.array_equal(first.gradient["x"], x[:, ::-1]), oracle.name
             assert np.array_equal(second.gradient["x"], 2.0 * x[:, ::-1]), oracle.name
+
+
+def test_a_name_that_a_release_lacks_is_no_error_of_jax() -> None:
+    with pytest.raises(AttributeError) as missing:
+        jax.numpy.linalg.frobnicate  # noqa: B018 - it raises
+    found = jax_answers.failure(missing.value)
+    assert found.status == "unsupported"
+    assert "jax.numpy.linalg" in found.message
+    assert "frobnicate" in found.message
+    with pytest.raises(AttributeError) as other:
+        None.frobnicate  # type: ignore[attr-defined]  # noqa: B018 - it raises
+    assert jax_answers.failure(other.value).status == "error"
