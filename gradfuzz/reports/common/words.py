@@ -9,6 +9,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, Likelihood
 from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.base import Array
 from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, where
 
@@ -32,9 +33,22 @@ MALFORMED = frozenset(kind for kind in Class if not kind.of_numbers)
 
 
 def title(finding: Finding) -> str:
-    """As in "GF-7c1e  wrong_value  torch:eager 2.13.0  vjp float64"."""
+    """As in "GF-7c1e  wrong_value in sin  torch:eager 2.13.0  vjp float64"."""
     target = f"{finding.target} {finding.version}"
-    return f"{finding.id}  {finding.kind.value}  {target}  {finding.check} {finding.precision}"
+    what = f"{finding.kind.value}{place(finding)}"
+    return f"{finding.id}  {what}  {target}  {finding.check} {finding.precision}"
+
+
+def place(finding: Finding) -> str:
+    """Where it is wrong: " in sin", " in det, inv", " in a for loop"; empty where that is not known."""
+    trigger = Trigger.of_finding(finding)
+    if trigger.ops:
+        named, more = sorted(trigger.ops)[:_MOST_OPS], len(trigger.ops) > _MOST_OPS
+        return f" in {', '.join(named)}{', ...' if more else ''}"
+    return f" in a {' and a '.join(sorted(trigger.loops))} loop" if trigger.loops else ""
+
+
+_MOST_OPS = 3
 
 
 def one_line(finding: Finding) -> str:

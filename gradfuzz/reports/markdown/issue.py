@@ -31,9 +31,9 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
 
 
 def title(finding: Finding) -> str:
-    """A line of plain text: "torch:eager 2.13.0: the derivative has the wrong sign (vjp, float64)"."""
-    asked = f"{finding.check}, {finding.precision}"
-    return plain.line(f"{finding.target} {finding.version}: {words.claimed(finding)} ({asked})")
+    """A line of text: "torch:eager 2.13.0 in sin: the derivative has the wrong sign (vjp, float64)"."""
+    where, asked = words.place(finding), f"{finding.check}, {finding.precision}"
+    return plain.line(f"{finding.target} {finding.version}{where}: {words.claimed(finding)} ({asked})")
 
 
 def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:

@@ -232,7 +232,7 @@ def test_inputs_keep_every_digit_of_their_dtype() -> None:
 def test_a_finding_says_what_a_maintainer_needs() -> None:
     text = printed(terminal.finding(make_finding(), Path(".gradfuzz/scripts/GF-7c1e.py")), width=160)
     for part in (
-        "GF-7c1e  ratio_blowup  mutant:nx-1747 0.1.0  vjp float64",
+        "GF-7c1e  ratio_blowup in a for loop  mutant:nx-1747 0.1.0  vjp float64",
         "for i in range(3):",
         "acc = acc * x",
         "333,334×",
