@@ -9,6 +9,7 @@ from typing import Protocol
 from hypothesis import strategies as st
 
 from gradfuzz.programs.language.functions import FUNCTIONS
+from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Call, Program, walk
 from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
@@ -58,6 +59,9 @@ class Family:
     every: int = 2
     """... in one case of so many."""
 
+
+_SLOPED = tuple(op for op in LOOP_OPS if OPS[op].kind not in ("comparison", "logic"))
+"""The ops of loops that may have a derivative."""
 
 _COMPLEX_OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
 
@@ -123,7 +127,7 @@ def _function_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.Se
 
 FAMILIES: dict[str, Family] = {
     "loops": Family(
-        _loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False, turns=LOOP_OPS, every=4
+        _loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False, turns=_SLOPED, every=3
     ),
     "linalg": Family(_linalg_cases, tuple(MATRIX_GOALS), matrix_triggers, turns=WEIGHTS),
     "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers, turns=TENSOR_OPS),

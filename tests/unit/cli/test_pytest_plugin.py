@@ -176,7 +176,7 @@ def test_workers_find_the_same_and_a_baseline_accepts_it(session: pytest.Pyteste
     assert {item["entry"]["reason"] for item in known["accepted"]} == {"reported as #7"}
     run(session, "--gradfuzz-baseline=known.json", "-rx", "-k", "not another").stdout.fnmatch_lines(
         [
-            "GF-* sign_flip mutant:nx-1747 * (accepted: reported as #7)",
+            "GF-* sign_flip in * mutant:nx-1747 * (accepted: reported as #7)",
             "XFAIL *test_loops* - GF-*: reported as #7",
         ]
     )
