@@ -44,15 +44,15 @@ def headline(finished: SweepFinished) -> str:
 
 
 def faults(finished: SweepFinished) -> list[str]:
-    """A sentence about each way that raised in every program."""
+    """A sentence about each way that raised whatever it was asked."""
     programs: dict[tuple[str, str], int] = {}
     for way in finished.summaries:
         if way.fault is not None:
             key = way.name, way.fault
             programs[key] = programs.get(key, 0) + way.programs
     return [
-        f"{name} was not tested: it raises in every one of {count(n, 'program')}, so its set-up is at fault,"
-        f" or its adapter does not fit this release: {raised}"
+        f"{name} was not tested: it raises whatever it is asked, about {count(n, 'program')}, so its set-up is"
+        f" at fault, or its adapter does not fit this release: {raised}"
         for (name, raised), n in programs.items()
     ]
 
