@@ -10,13 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.cli import main as cli
-from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.events import Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.programs import interpret
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.reports.common import account
+from gradfuzz.strategies.linalg.recipes import WEIGHTS
 
 TARGETS = Path(__file__).parents[1] / "targets"
 CRASHING = TARGETS / "crashing.py"
@@ -93,12 +95,24 @@ def test_a_wide_target_shares_the_programs_of_the_others() -> None:
     assert both.programs == 2 * one.programs
 
 
-def test_a_time_limit_leaves_no_family_out() -> None:
+def test_a_report_names_the_ops_that_were_never_asked() -> None:
+    *_, few = sweep(SweepConfig(("engine",), ("linalg",), max_examples=8, jobs=1))
+    *_, many = sweep(SweepConfig(("engine",), ("linalg",), max_examples=72, orders=(1,), jobs=1))
+    assert isinstance(few, SweepFinished)
+    assert isinstance(many, SweepFinished)
+    asked = {name for name in WEIGHTS if few.tested["op"].get(name)}
+    assert few.summaries[0].never == tuple(sorted(set(WEIGHTS) - asked))
+    assert any("engine: never about" in line for line in account.asked(few))
+    assert (many.summaries[0].never, account.asked(many)) == ((), []), "every op had its turn"
+
+
+def test_the_families_take_turns() -> None:
+    """So a time limit leaves none out."""
     families = ("loops", "linalg", "tensor")
-    *_, end = sweep(SweepConfig(("engine",), families, max_examples=10_000, max_time=2.0, jobs=1))
-    assert isinstance(end, SweepFinished)
-    assert not end.complete
-    assert [s.family for s in end.summaries if s.checks] == list(families)
+    events = sweep(SweepConfig(("engine",), families, max_examples=12, jobs=1))
+    judged = [e for e in events if isinstance(e, Progress) and e.doing.startswith("judged")]
+    for turn, event in enumerate(judged[:3], 1):
+        assert [s.family for s in event.summaries if s.checks] == list(families[:turn])
 
 
 @pytest.mark.slow

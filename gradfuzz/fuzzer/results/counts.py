@@ -22,6 +22,8 @@ class Counts:
     """Programs about which it was asked something."""
     refused: int = 0
     """Programs whose turn came, and of which it supports nothing."""
+    ops: set[str] = field(default_factory=set)
+    """The ops of the programs about which it was asked something."""
 
     def add(self, other: Counts) -> None:
         """Adds `other` to this."""
@@ -32,6 +34,7 @@ class Counts:
         self.drawn += other.drawn
         self.programs += other.programs
         self.refused += other.refused
+        self.ops |= other.ops
 
     def count(self, case: CheckResult) -> None:
         """Counts one more verdict. A question that the oracle does not support is no check."""

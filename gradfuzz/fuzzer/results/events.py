@@ -33,6 +33,8 @@ class TargetSummary:
     """Programs whose turn came, and of which it supports nothing. The others were not its turn."""
     drawn: int = field(default=0, metadata={"gradfuzz optional": True})
     """Programs about which it could have been asked: those that were drawn for it, or for everybody."""
+    never: tuple[str, ...] = field(default=(), metadata={"gradfuzz optional": True})
+    """Ops that the family can be about, and that none of these programs has, in order."""
     fault: str | None = field(default=None, metadata={"gradfuzz optional": True})
     """What it raised in every program: an error of its set-up. None where it answered."""
 

@@ -23,6 +23,7 @@ from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.strategies import FAMILIES, GeneratedCase
 from gradfuzz.strategies.drawing.draw import draws
 from gradfuzz.strategies.families import cases_about
@@ -145,7 +146,9 @@ def run(item: WorkItem) -> Batch:
         judged = _ask(target, asked, item, stride_of(target, item))
         able = {k for k, case in judged if case.verdict is not Verdict.UNSUPPORTED}
         refused = len({k for k, _ in judged} - able)
-        counts[name] = Counts(drawn=len(found), programs=len(able), refused=refused)
+        programs = [found[k - item.first].program for k in able]
+        ops = {node.op for program in programs for node in walk(program) if isinstance(node, Call)}
+        counts[name] = Counts(drawn=len(found), programs=len(able), refused=refused, ops=ops)
         for _, case in judged:
             counts[name].count(case)
             conventions.update(case.conventions)

@@ -44,6 +44,7 @@ def summarized(
         inconclusive=reasons,
         worst_agreeing=worst,
         drawn=counts.drawn,
+        never=tuple(sorted(set(FAMILIES[family].turns) - counts.ops)),
         programs=counts.programs,
         refused=counts.refused,
         fault=fault,

@@ -11,6 +11,7 @@ from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import safe_link
+from gradfuzz.reports.common.summary import group
 
 _MOST = 12
 """The most names in a line; the rest is only counted."""
@@ -31,7 +32,9 @@ def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
 
 
 def asked(finished: SweepFinished) -> list[str]:
-    """How many programs each way was asked about, where it was not all, and why not the others."""
+    """How many programs each way was asked about, where it was not all, and why not the others; and the ops
+    that none of them had.
+    """
     families = list(dict.fromkeys(s.family for s in finished.summaries))
     programs = finished.programs // max(len(families), 1)
     lines: list[str] = []
@@ -46,6 +49,19 @@ def asked(finished: SweepFinished) -> list[str]:
         why += [f"{waited:,} were not its turn"] if waited > 0 else []
         family = f", {s.family}" if len(families) > 1 else ""
         lines.append(f"{s.name}{family}: {s.programs:,} of {drawn:,} programs ({', '.join(why)})")
+    return [*lines, *_never(finished)]
+
+
+def _never(finished: SweepFinished) -> list[str]:
+    """The ops about which no way of a system was asked."""
+    lines: list[str] = []
+    for system, ways in group(finished.summaries).items():
+        families = list(dict.fromkeys(way.family for way in ways if way.programs))
+        for family in families:
+            each = [set(way.never) for way in ways if way.family == family]
+            never = sorted(set.intersection(*each))
+            where = f", {family}" if len(families) > 1 else ""
+            lines += [f"{system}{where}: never about {_some(never)}"] if never else []
     return lines
 
 

@@ -51,8 +51,8 @@ def faults(finished: SweepFinished) -> list[str]:
             key = way.name, way.fault
             programs[key] = programs.get(key, 0) + way.programs
     return [
-        f"{name} was not tested: it raises whatever it is asked, about {count(n, 'program')}, so its set-up is"
-        f" at fault, or its adapter does not fit this release: {raised}"
+        f"{name} was not tested: it raises whatever it is asked, about {count(n, 'program')}, so its set-up"
+        f" is at fault, or its adapter does not fit this release: {raised}"
         for (name, raised), n in programs.items()
     ]
 

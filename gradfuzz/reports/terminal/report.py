@@ -125,7 +125,7 @@ def _reasons(finished: SweepFinished) -> list[RenderableType]:
 
 
 def _tested(finished: SweepFinished) -> list[RenderableType]:
-    told = [("Asked about some programs only", "; ".join(account.asked(finished)))]
+    told = [("Not asked about everything", "; ".join(account.asked(finished)))]
     told += [("Coverage", account.coverage(finished))]
     told += [(f"Tested by {what}", counts) for what, counts in account.tested(finished)]
     told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]

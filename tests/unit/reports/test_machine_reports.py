@@ -440,7 +440,7 @@ def test_an_issue_has_what_a_maintainer_needs() -> None:
     assert "2026" not in text, "when it was is no version"
     sections = [line for line in text.splitlines() if line.startswith("#") and not line.startswith("###")]
     assert sections == [
-        "# mutant:nx-1747 0.1.0: the derivative is far too large (vjp, float64)",
+        "# mutant:nx-1747 0.1.0 in a for loop: the derivative is far too large (vjp, float64)",
         "## Description",
         "## Minimal reproducer",
         "## Expected and actual",
@@ -458,7 +458,8 @@ def test_an_issue_has_what_a_maintainer_needs() -> None:
         "- python `3.11.9`",
     ):
         assert row in text.splitlines(), row
-    assert title(finding(0)) == "mutant:nx-1747 0.1.0: the derivative is far too large (vjp, float64)"
+    told = "mutant:nx-1747 0.1.0 in a for loop: the derivative is far too large (vjp, float64)"
+    assert title(finding(0)) == told
 
 
 @pytest.mark.parametrize("kind", list(Class))
