@@ -20,7 +20,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_FOLDERS = {".py": "", ".exs": "elixir", ".js": "js", ".cpp": "cpp", ".hpp": "cpp", ".swift": "swift"}
+_FOLDERS = {
+    ".py": "",
+    ".exs": "elixir",
+    ".js": "js",
+    ".cpp": "cpp",
+    ".hpp": "cpp",
+    ".swift": "swift",
+    ".sh": "swift",
+}
 """The folder of a language by file suffix. Python has none: users' adapters import `kit` from this folder."""
 
 

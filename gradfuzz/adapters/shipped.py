@@ -33,6 +33,7 @@ ADAPTERS: dict[str, Adapter] = {
     "casadi": Adapter("casadi_adapter.py", "casadi", ("numpy",)),
     "tfjs": Adapter("tfjs_adapter.js", "@tensorflow/tfjs", language="node"),
     "nx": Adapter("nx_adapter.exs", "nx", language="elixir"),
+    "swift": Adapter("swift_adapter.swift", "swift", language="swift"),
     "adolc": Adapter("adolc_adapter.cpp", "adolc", language="c++"),
     "taichi": Adapter("taichi_adapter.py", "taichi"),
     "quadrants": Adapter("quadrants_adapter.py", "quadrants"),

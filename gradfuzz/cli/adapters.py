@@ -22,8 +22,6 @@ class Beginning:
     """The command that starts the script."""
     build: str = ""
     """A command to run once before."""
-    run: bool = True
-    """Whether this kit has ever been run."""
 
 
 LANGUAGES = {
@@ -31,7 +29,7 @@ LANGUAGES = {
     "elixir": Beginning(("kit.exs", "toy_adapter.exs"), "elixir {script}"),
     "js": Beginning(("kit.js", "toy_adapter.js"), "node {script}"),
     "cpp": Beginning(("kit.hpp", "toy_adapter.cpp"), "{program}", "g++ -std=c++17 -O1 {script} -o {program}"),
-    "swift": Beginning(("swift_adapter.swift",), "{program}", "swiftc -O {script} -o {program}", run=False),
+    "swift": Beginning(("swift_adapter.swift",), "{program}", "swiftc -O {script} -o {program}"),
 }
 """Languages in which `targets new` writes an adapter."""
 
@@ -82,7 +80,6 @@ def new(folder: str | None, lang: str) -> int:
     script = target / beginning.files[-1]
     program = script.with_suffix("") if script.is_absolute() else f"./{script.with_suffix('')}"
     build, start = (t.format(script=script, program=program) for t in (beginning.build, beginning.start))
-    doubts = "" if beginning.run else " They follow the language's documentation, but have never been run."
     steps = f"{build} && gradfuzz targets check {start}" if build else f"gradfuzz targets check '{start}'"
-    click.echo(f"Wrote {', '.join(str(target / name) for name in beginning.files)}.{doubts} Now: {steps}")
+    click.echo(f"Wrote {', '.join(str(target / name) for name in beginning.files)}. Now: {steps}")
     return CLEAN

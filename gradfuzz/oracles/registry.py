@@ -215,7 +215,7 @@ def _beside(library: str) -> str | None:
 def _how(library: str) -> str:
     """How to install a library that is missing."""
     adapter = ADAPTERS.get(library)
-    if adapter is not None and adapter.language not in ("python", "node", "elixir"):
+    if adapter is not None and adapter.language not in ("python", "node", "elixir", "swift"):
         return f"the first lines of {adapter.script} say how it is started"
     own = f"install it with: gradfuzz targets install {library}"
     if adapter is None:

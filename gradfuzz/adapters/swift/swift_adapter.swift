@@ -1,14 +1,14 @@
-// Swift's _Differentiation: scalar programs with loops, by reverse mode. One file: the protocol, and the writer of programs.
-//
-// Written after Swift's documentation; no compiler has seen it. That gradfuzz asks what is read here, and understands what is written here, is tested by the
-// conversation tests/data/swift_conversation.txt. `gradfuzz targets check` tells what is wrong with the rest. With a toolchain of swift.org:
+// Swift's _Differentiation: scalar programs with loops, by reverse mode. One file: the protocol, and the
+// writer of programs. `gradfuzz targets install swift` brings a toolchain; with one that is there:
 //
 //     swiftc -O swift_adapter.swift -o swift_adapter && gradfuzz sweep cmd:./swift_adapter --family loops
 //
-// A program becomes a Swift function with the same loops, which swiftc compiles: seconds for each, so that a sweep asks every 16th. The compiled program
-// reads a line for each point, and writes its outputs and its gradients. To ask another language in this way, replace what says "yours".
+// A program becomes Swift functions with the same loops. Up to 32 of them share a file, which swiftc compiles
+// in about the time of one. The compiled program is told which of them is meant, reads a line for each point,
+// and writes its outputs and its gradients. To ask another language in this way, replace what says "yours".
 
 import Foundation
+import _Differentiation  // which the programs need: a toolchain without it is not taken
 
 typealias Json = [String: Any]
 
@@ -16,57 +16,84 @@ struct Unsupported: Error { let message: String }
 struct BadRequest: Error { let message: String }
 struct Failed: Error { let message: String }
 
-// Programs as source --------------------------------------------------------------------------------------------------
+// Programs as source ----------------------------------------------------------------------------------------
 
 /// Yours: ops of floats as Swift writes them; $0 and $1 are the operands.
 let ops: [String: String] = [
-  "add": "($0 + $1)", "subtract": "($0 - $1)", "multiply": "($0 * $1)", "divide": "($0 / $1)", "negative": "(-$0)",
-  "sin": "sin($0)", "cos": "cos($0)", "tan": "tan($0)", "tanh": "tanh($0)", "exp": "exp($0)", "log": "log($0)", "sqrt": "sqrt($0)",
+  "add": "($0 + $1)", "subtract": "($0 - $1)", "multiply": "($0 * $1)", "divide": "($0 / $1)",
+  "negative": "(-$0)",
+  "sin": "sin($0)", "cos": "cos($0)", "tan": "tan($0)", "tanh": "tanh($0)", "sqrt": "sqrt($0)",
+  "exp": "exp($0)", "log": "log($0)",
   "log1p": "log1p($0)", "expm1": "expm1($0)", "pow": "pow($0, $1)",
   "abs": "absolute($0)", "maximum": "larger($0, $1)", "minimum": "smaller($0, $1)",
-  "less": "($0 < $1)", "less_equal": "($0 <= $1)", "greater": "($0 > $1)", "greater_equal": "($0 >= $1)", "equal": "($0 == $1)",
-  "not_equal": "($0 != $1)", "logical_and": "($0 && $1)", "logical_or": "($0 || $1)", "logical_not": "(!$0)",
+  "less": "($0 < $1)", "less_equal": "($0 <= $1)", "greater": "($0 > $1)", "greater_equal": "($0 >= $1)",
+  "equal": "($0 == $1)", "not_equal": "($0 != $1)", "logical_and": "($0 && $1)", "logical_or": "($0 || $1)",
+  "logical_not": "(!$0)",
 ]
 /// Ops of ints that are written otherwise, and those that have a form of their own below.
-let intOps = ["abs": "abs($0)", "maximum": "max($0, $1)", "minimum": "min($0, $1)", "sign": "$0.signum()", "remainder": "modulo($0, $1)"]
+let intOps = [
+  "abs": "abs($0)", "maximum": "max($0, $1)", "minimum": "min($0, $1)", "sign": "$0.signum()",
+  "remainder": "modulo($0, $1)",
+]
 let formed = ["where", "astype", "integer_pow", "remainder"]
 
 let head = """
+  #if canImport(Glibc)
+  import Glibc
+  #else
   import Foundation
+  #endif
   import _Differentiation
-
-  @differentiable(reverse)
-  func absolute(_ x: Double) -> Double { return x < 0 ? -x : x }
-
-  @differentiable(reverse)
-  func larger(_ a: Double, _ b: Double) -> Double { return a > b ? a : b }
-
-  @differentiable(reverse)
-  func smaller(_ a: Double, _ b: Double) -> Double { return a < b ? a : b }
 
   func modulo(_ a: Int, _ b: Int) -> Int { return (a % b + b) % b }
 
   """
+/// For each type of floats.
+let helpers = """
+  @differentiable(reverse)
+  func absolute(_ x: REAL) -> REAL { return x < 0 ? -x : x }
+
+  @differentiable(reverse)
+  func larger(_ a: REAL, _ b: REAL) -> REAL { return a > b ? a : b }
+
+  @differentiable(reverse)
+  func smaller(_ a: REAL, _ b: REAL) -> REAL { return a < b ? a : b }
+
+  """
+let reals = ["float64": "Double", "float32": "Float"]
+/// `gradient(at:of:)` takes at most this many.
+let mostAtOnce = 3
+
+/// What is compiled: a program in a precision, and what it is differentiated by.
+struct Unit: Hashable {
+  let program: String, dtype: String, wrt: [String]
+}
 
 struct Writer {
   let form: Json
+  let real: String
   let variables: [String: String]
   let params: [(String, String)]
+  /// Variables that have a `var` of their own: neither counters, nor parameters that are only read.
+  var own: Set<String> = []
 
-  init(_ form: Json) throws {
+  init(_ form: Json, _ dtype: String = "float64") throws {
     self.form = form
+    real = reals[dtype]!
     variables = form["variables"] as! [String: String]
     params = (form["params"] as! [[String]]).map { ($0[0], $0[1]) }
     for type in variables.values where !["float", "int", "bool"].contains(type) {
       throw Unsupported(message: "there are scalars only, not \(type)")
     }
+    own = Set(variables.keys).intersection(found("assign", form["body"]!))
   }
 
-  func typeName(_ type: String) -> String { return ["float": "Double", "int": "Int", "bool": "Bool"][type]! }
+  func typeName(_ type: String) -> String { return ["float": real, "int": "Int", "bool": "Bool"][type]! }
 
   func number(_ value: Any) -> String {
-    guard let text = value as? String else { return "Double(\((value as! NSNumber).doubleValue))" }
-    return ["NaN": "Double.nan", "Infinity": "Double.infinity", "-Infinity": "(-Double.infinity)", "-0.0": "(-0.0)"][text]!
+    guard let text = value as? String else { return "\(real)(\((value as! NSNumber).doubleValue))" }
+    let special = ["NaN": ".nan", "Infinity": ".infinity", "-Infinity": "(-.infinity)", "-0.0": "(-0.0)"]
+    return "\(real)(\(special[text]!))"
   }
 
   func typeOf(_ e: Any) -> String {
@@ -76,11 +103,15 @@ struct Writer {
   }
 
   func expression(_ e: Any) throws -> String {
-    if let name = e as? String { return "v_" + name }
+    if let name = e as? String { return own.contains(name) ? "v_" + name : "p_" + name }
     let e = e as! Json
     guard let op = e["op"] as? String else {
-      guard let (type, value) = e.first, e.count == 1 else { throw Unsupported(message: "there are no arrays here") }
-      return type == "float" ? number(value) : type == "bool" ? ((value as! NSNumber).boolValue ? "true" : "false") : "\((value as! NSNumber).intValue)"
+      guard let (type, value) = e.first, e.count == 1 else {
+        throw Unsupported(message: "there are no arrays here")
+      }
+      if type == "float" { return number(value) }
+      let whole = value as! NSNumber
+      return type == "bool" ? (whole.boolValue ? "true" : "false") : "\(whole.intValue)"
     }
     let args = e["args"] as! [Any]
     let texts = try args.map(expression)
@@ -90,7 +121,7 @@ struct Writer {
     if op == "astype" {
       let (own, wanted) = (typeOf(args[0]), params["dtype"] as! String)
       if own == wanted { return texts[0] }
-      if own == "bool" { return "(\(texts[0]) ? \(wanted == "int" ? "1 : 0" : "1.0 : 0.0"))" }
+      if own == "bool" { return "\(typeName(wanted))(\(texts[0]) ? 1 : 0)" }
       return wanted == "bool" ? "(\(texts[0]) != 0)" : "\(typeName(wanted))(\(texts[0]))"
     }
     let ints = typeOf(args[0]) == "int" ? intOps[op] : nil
@@ -99,90 +130,123 @@ struct Writer {
     return text
   }
 
-  func block(_ statements: [Any]) throws -> String { return try statements.map(statement).joined(separator: "\n") }
+  func block(_ statements: [Any]) throws -> String {
+    return try statements.map(statement).joined(separator: "\n")
+  }
 
   func statement(_ s: Any) throws -> String {
     if let exit = s as? String { return exit }
     let s = s as! Json
-    if let target = s["assign"] as? String { return "v_\(target) = \(try expression(s["value"]!))" }
+    if let target = s["assign"] as? String {
+      let value = try expression(s["value"]!)
+      return value == "v_" + target ? "" : "v_\(target) = \(value)"  // Swift refuses `a = a`
+    }
     if let condition = s["if"] {
-      return "if \(try expression(condition)) {\n\(try block(s["then"] as! [Any]))\n} else {\n\(try block(s["else"] as! [Any]))\n}"
+      let (then, otherwise) = (try block(s["then"] as! [Any]), try block(s["else"] as! [Any]))
+      return "if \(try expression(condition)) {\n\(then)\n} else {\n\(otherwise)\n}"
     }
     if let name = s["for"] as? String {
-      return "for v_\(name) in 0..<max(\(try expression(s["count"]!)), 0) {\n\(try block(s["body"] as! [Any]))\n}"
+      let count = try expression(s["count"]!)
+      return "for p_\(name) in 0..<max(\(count), 0) {\n\(try block(s["body"] as! [Any]))\n}"
     }
     let condition = try expression(s["while"]!)
     if let body = s["repeat"] { return "repeat {\n\(try block(body as! [Any]))\n} while \(condition)" }
     return "while \(condition) {\n\(try block(s["body"] as! [Any]))\n}"
   }
 
-  /// The whole program: `values`, `objective`, and a loop over the lines of stdin.
-  func source() throws -> String {
+  /// Number `k` of its file: `values`, `objective`, and a loop over the lines of stdin.
+  func functions(_ k: Int, _ wrt: [String]) throws -> String {
     let body = form["body"] as! [Any]
     let results = ((body.last as! Json)["return"] as! [Any])
     let given = params.map { "_ p_\($0.0): \(typeName($0.1))" }
-    let floats = params.filter { $0.1 == "float" }.map { $0.0 }
-    let counters = Set(loopNames(body))
-    let declared = variables.filter { !counters.contains($0.key) }.sorted { $0.key < $1.key }.map { name, type -> String in
-      let initial = params.contains { $0.0 == name } ? "p_\(name)" : ["float": "0.0", "int": "0", "bool": "false"][type]!
-      return "var v_\(name): \(typeName(type)) = \(initial)"
+    let declared = own.sorted().map { name -> String in
+      let type = variables[name]!
+      let zero = ["float": "0.0", "int": "0", "bool": "false"][type]!
+      return "var v_\(name): \(typeName(type)) = \(params.contains { $0.0 == name } ? "p_\(name)" : zero)"
     }
     let statements = declared.joined(separator: "\n") + "\n" + (try block(Array(body.dropLast())))
     let outputs = try results.map(expression)
-    let terms = zip(results, outputs).enumerated().filter { typeOf($1.0) == "float" }.map { "w\($0) * \($1.1)" }
-    let weights = results.indices.map { "_ w\($0): Double" }
-    let wrt = floats.isEmpty ? "" : ", wrt: (\(floats.map { "p_" + $0 }.joined(separator: ", ")))"
-    let read = params.enumerated().map { k, p in "let p_\(p.0) = \(p.1 == "bool" ? "entries[\(k)] == \"true\"" : "\(typeName(p.1))(entries[\(k)])!")" }
-    let readWeights = results.indices.map { "let w\($0) = Double(entries[\(params.count + $0)])!" }
-    let slopes = floats.map { name -> String in
-      let arguments = (params.map { $0.0 == name ? "x" : "p_" + $0.0 } + results.indices.map { "w\($0)" }).joined(separator: ", ")
-      return "if asked { said.append(\"\\(gradient(at: p_\(name), of: { x in objective(\(arguments)) }))\") }"
+    let said = zip(results, outputs).map {
+      typeOf($0) == "float" ? "\"\\(Double(\($1)))\"" : "\"\\(\($1))\""
     }
-    return head + """
-      func values(\(given.joined(separator: ", "))) -> [String] {
+    let read = params.enumerated().map { k, p -> String in
+      "let p_\(p.0) = \(p.1 == "bool" ? "entries[\(k)] == \"true\"" : "\(typeName(p.1))(entries[\(k)])!")"
+    }
+    let values = """
+      func values_\(k)(\(given.joined(separator: ", "))) -> [String] {
       \(statements)
-      return [\(outputs.map { "\"\\(\($0))\"" }.joined(separator: ", "))]
+      return [\(said.joined(separator: ", "))]
       }
 
-      @differentiable(reverse\(wrt))
-      func objective(\((given + weights).joined(separator: ", "))) -> Double {
+      """
+    let floats = zip(results, outputs).enumerated().filter { typeOf($1.0) == "float" }
+    let terms = floats.map { "w\($0) * \($1.1)" }
+    let weights = results.indices.map { "_ w\($0): \(real)" }
+    let readWeights = results.indices.map { "let w\($0) = \(real)(entries[\(params.count + $0)])!" }
+    let objective = wrt.isEmpty ? "" : """
+      @differentiable(reverse, wrt: (\(wrt.map { "p_" + $0 }.joined(separator: ", "))))
+      func objective_\(k)(\((given + weights).joined(separator: ", "))) -> \(real) {
       \(statements)
       return \(terms.isEmpty ? "0.0" : terms.joined(separator: " + "))
       }
 
-      let asked = CommandLine.arguments.contains("gradient")
+      """
+    let arguments = (params.map { "p_" + $0.0 } + results.indices.map { "w\($0)" }).joined(separator: ", ")
+    let slopes = stride(from: 0, to: wrt.count, by: mostAtOnce).map { first -> String in
+      let own = wrt[first..<min(first + mostAtOnce, wrt.count)].map { "p_" + $0 }
+      let listed = own.joined(separator: ", ")
+      let parts = own.count == 1 ? ["slopes"] : own.indices.map { "slopes.\($0)" }
+      return """
+        if CommandLine.arguments[2] == "gradient" {
+        let slopes = gradient(at: \(listed), of: { \(listed) in objective_\(k)(\(arguments)) })
+        said += [\(parts.map { "\"\\(Double(\($0)))\"" }.joined(separator: ", "))]
+        }
+        """
+    }
+    return values + objective + """
+      func answer_\(k)() {
       while let line = readLine() {
       let entries = line.split(separator: " ").map(String.init)
-      \((read + readWeights).joined(separator: "\n"))
-      var said = values(\(params.map { "p_" + $0.0 }.joined(separator: ", ")))
+      \((read + (wrt.isEmpty ? [] : readWeights)).joined(separator: "\n"))
+      var said = values_\(k)(\(params.map { "p_" + $0.0 }.joined(separator: ", ")))
       \(slopes.joined(separator: "\n"))
       print(said.joined(separator: " "))
+      fflush(stdout)
+      }
       }
 
       """
   }
 
-  func loopNames(_ data: Any) -> [String] {
-    if let list = data as? [Any] { return list.flatMap(loopNames) }
+  /// The names that statements have under a key.
+  func found(_ key: String, _ data: Any) -> [String] {
+    if let list = data as? [Any] { return list.flatMap { found(key, $0) } }
     guard let s = data as? Json else { return [] }
-    return ((s["for"] as? String).map { [$0] } ?? []) + s.values.flatMap(loopNames)
+    return ((s[key] as? String).map { [$0] } ?? []) + s.values.flatMap { found(key, $0) }
   }
 }
 
-// Running them --------------------------------------------------------------------------------------------------------
+// Running them ----------------------------------------------------------------------------------------------
 
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gradfuzz-swift-\(getpid())")
-let seconds = 50.0
+let secondsToRun = 20.0, secondsToCompile = 250.0
+/// So many programs share a file.
+let together = 32
 
-/// What a command writes to stdout, and its exit status.
-func run(_ arguments: [String], input: String = "") throws -> (String, Int32) {
+/// What a command writes, and its exit status; only a compiler's stderr counts.
+func run(
+  _ arguments: [String], input: String = "", seconds: Double, stderr: Bool = false
+) throws -> (String, Int32) {
   let process = Process(), stdin = Pipe(), stdout = Pipe()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
   process.arguments = arguments
   process.standardInput = stdin
   process.standardOutput = stdout
+  if stderr { process.standardError = stdout }
   try process.run()
-  DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { if process.isRunning { process.terminate() } }
+  DispatchQueue.global().asyncAfter(deadline: .now() + seconds) {
+    if process.isRunning { process.terminate() }
+  }
   DispatchQueue.global().async {
     stdin.fileHandleForWriting.write(input.data(using: .utf8)!)
     stdin.fileHandleForWriting.closeFile()
@@ -193,68 +257,163 @@ func run(_ arguments: [String], input: String = "") throws -> (String, Int32) {
 }
 
 var forms: [String: Json] = [:]
+/// Where a unit is compiled: the file, and the unit's number there; or why it is not.
+var compiled: [Unit: Result<(String, Int), Failed>] = [:]
+var files = 0
 
-func compiled(_ program: String) throws -> String {
-  guard let form = forms[program] else { throw BadRequest(message: "the program \(program) was never defined") }
-  let made = folder.appendingPathComponent(program).path
-  if FileManager.default.fileExists(atPath: made) { return made }
+/// Compiles units into one file. Where that fails, halves are tried: one of them may do.
+func compile(_ units: [Unit]) throws {
+  files += 1
+  let made = folder.appendingPathComponent("programs\(files)").path
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  try Writer(form).source().write(toFile: made + ".swift", atomically: true, encoding: .utf8)
-  let (_, status) = try run(["swiftc", "-O", made + ".swift", "-o", made])
-  if status != 0 { throw Failed(message: "swiftc exits with \(status)") }
-  return made
+  let written = try units.enumerated().map { k, unit in
+    try Writer(forms[unit.program]!, unit.dtype).functions(k, unit.wrt)
+  }
+  let helping = Set(units.map { $0.dtype }).sorted().map {
+    helpers.replacingOccurrences(of: "REAL", with: reals[$0]!)
+  }
+  let choice = units.indices.map { "case \"\($0)\": answer_\($0)()" }.joined(separator: "\n")
+  let source = ([head] + helping + written).joined(separator: "\n")
+    + "switch CommandLine.arguments[1] {\n\(choice)\ndefault: break\n}\n"
+  try source.write(toFile: made + ".swift", atomically: true, encoding: .utf8)
+  let command = ["swiftc", "-Onone", "-suppress-warnings", made + ".swift", "-o", made]
+  let (text, status) = try run(command, seconds: secondsToCompile, stderr: true)
+  if status == 0 {
+    for (k, unit) in units.enumerated() { compiled[unit] = .success((made, k)) }
+  } else if units.count > 1 {
+    try compile(Array(units[..<(units.count / 2)]))
+    try compile(Array(units[(units.count / 2)...]))
+  } else {
+    let lines = text.components(separatedBy: "\n")
+    let first = lines.first { $0.contains("error: ") }?.components(separatedBy: "error: ").last
+    let why = first ?? "no error is told"
+    compiled[units[0]] = .failure(Failed(message: "swiftc exits with \(status): \(why)"))
+  }
 }
 
-// Conversation --------------------------------------------------------------------------------------------------------
+// Conversation ----------------------------------------------------------------------------------------------
 
 func entry(_ value: Any, _ dtype: String) -> String {
-  if let text = value as? String { return ["NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"][text] ?? text }
+  let special = ["NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"]
+  if let text = value as? String { return special[text] ?? text }
   let number = value as! NSNumber
-  return dtype == "bool" ? (number.boolValue ? "true" : "false") : dtype == "int64" ? "\(number.int64Value)" : "\(number.doubleValue)"
+  if dtype == "bool" { return number.boolValue ? "true" : "false" }
+  return dtype == "int64" ? "\(number.int64Value)" : "\(number.doubleValue)"
 }
 
 /// What the compiled program wrote, as a tensor.
-func tensor(_ text: String, _ type: String) -> String {
-  let special = ["nan": "\"NaN\"", "-nan": "\"NaN\"", "inf": "\"Infinity\"", "-inf": "\"-Infinity\"", "-0.0": "\"-0.0\""]
-  let dtype = ["float": "float64", "int": "int64", "bool": "bool"][type]!
+func tensor(_ text: String, _ type: String, _ real: String) -> String {
+  let special = [
+    "nan": "\"NaN\"", "-nan": "\"NaN\"", "inf": "\"Infinity\"", "-inf": "\"-Infinity\"", "-0.0": "\"-0.0\"",
+  ]
+  let dtype = ["float": real, "int": "int64", "bool": "bool"][type]!
   return "{\"dtype\": \"\(dtype)\", \"shape\": [], \"data\": [\(special[text] ?? text)]}"
 }
 
+/// What an eval needs compiled.
+func unit(_ request: Json) throws -> Unit {
+  let program = request["program"] as! String, dtype = request["dtype"] as! String
+  guard request["way"] as? String == "" else { throw BadRequest(message: "there is no such way here") }
+  guard reals[dtype] != nil else { throw Unsupported(message: "there is no \(dtype) here") }
+  guard forms[program] != nil else { throw BadRequest(message: "the program \(program) was never defined") }
+  let asked = !(request["modes"] as! [Any]).isEmpty
+  return Unit(program: program, dtype: dtype, wrt: asked ? request["wrt"] as! [String] : [])
+}
+
+/// Outputs alone are had from a unit that is differentiated, too.
+func serves(_ one: Unit, _ wanted: Unit) -> Bool {
+  return one == wanted || (wanted.wrt.isEmpty && one.program == wanted.program && one.dtype == wanted.dtype)
+}
+
+/// Where the unit's program is compiled.
+func place(_ unit: Unit) throws -> (String, Int) {
+  for (one, found) in compiled where serves(one, unit) {
+    if case .success(let place) = found { return place }
+  }
+  if compiled[unit] == nil { try compile([unit]) }
+  return try compiled[unit]!.get()
+}
+
 func eval(_ request: Json) throws -> String {
-  let program = request["program"] as! String
-  let binary = try compiled(program)
-  let writer = try Writer(forms[program]!)
+  let unit = try unit(request)
+  let (binary, number) = try place(unit)
+  let writer = try Writer(forms[unit.program]!, unit.dtype)
   let inputs = request["inputs"] as! [String: Json]
   let count = (request["count"] as! NSNumber).intValue
   let weights = (request["weights"] as! [Any]).map { w -> String in
     guard let w = w as? Json else { return "0.0" }
-    return entry((w["data"] as! [Any])[0], "float64")
+    return entry((w["data"] as! [Any])[0], unit.dtype)
   }
-  var lines = ""
-  for k in 0..<count {
+  let lines = try (0..<count).map { k -> String in
     let row = try writer.params.map { name, _ -> String in
-      guard let tensor = inputs[name], let data = tensor["data"] as? [Any], data.count == count else { throw BadRequest(message: "the input \(name) has another shape") }
+      guard let tensor = inputs[name], let data = tensor["data"] as? [Any], data.count == count else {
+        throw BadRequest(message: "the input \(name) has another shape")
+      }
       return entry(data[k], tensor["dtype"] as! String)
     }
-    lines += (row + weights).joined(separator: " ") + "\n"
+    return (row + weights).joined(separator: " ")
   }
-  let wrt = request["wrt"] as! [String]
-  let asked = !(request["modes"] as! [Any]).isEmpty
-  let (text, status) = try run([binary] + (asked ? ["gradient"] : []), input: lines)
-  let said = text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
   let outputs = writer.form["outputs"] as! [String]
-  let floats = writer.params.filter { $0.1 == "float" }.map { $0.0 }
-  let results = (0..<count).map { k -> String in
-    guard k < said.count else { return "{\"error\": {\"kind\": \"exception\", \"message\": \"the program ended with status \(status)\"}}" }
-    let values = zip(said[k], outputs).map(tensor).joined(separator: ", ")
-    let slopes = asked ? wrt.map { "\"\($0)\": " + tensor(said[k][outputs.count + floats.firstIndex(of: $0)!], "float") } : []
-    return "{\"ok\": {\"values\": [\(values)], \"gradient\": {\(slopes.joined(separator: ", "))}}}"
+  var results: [String] = []
+  while results.count < count {
+    let input = lines[results.count...].joined(separator: "\n") + "\n"
+    let command = [binary, "\(number)", unit.wrt.isEmpty ? "values" : "gradient"]
+    let (text, status) = try run(command, input: input, seconds: secondsToRun)
+    for line in text.split(separator: "\n") {
+      let said = line.split(separator: " ").map(String.init)
+      let values = zip(said, outputs).map { tensor($0, $1, unit.dtype) }.joined(separator: ", ")
+      let slopes = zip(unit.wrt, said.dropFirst(outputs.count)).map { name, text in
+        "\"\(name)\": " + tensor(text, "float", unit.dtype)
+      }.joined(separator: ", ")
+      results.append("{\"ok\": {\"values\": [\(values)], \"gradient\": {\(slopes)}}}")
+    }
+    // a point that ended the program; those after it are asked again, unless it was the clock that ended it
+    let why = "the program ended with status \(status)"
+    let ended = "{\"error\": {\"kind\": \"exception\", \"message\": \"\(why)\"}}"
+    repeat {
+      if results.count < count { results.append(ended) }
+    } while status == SIGTERM && results.count < count
   }
   return "{\"results\": [\(results.joined(separator: ", "))]}"
 }
 
+/// Replies to many evals, whose programs are compiled together first.
+func several(_ requests: [Json]) throws -> String {
+  var missing: [Unit] = []
+  for unit in requests.compactMap({ try? unit($0) }).sorted(by: { $0.wrt.count > $1.wrt.count }) {
+    if !(missing + compiled.keys).contains(where: { serves($0, unit) }) { missing.append(unit) }
+  }
+  for first in stride(from: 0, to: missing.count, by: together) {
+    try compile(Array(missing[first..<min(first + together, missing.count)]))
+  }
+  let replies = requests.map { request in "{\(arm { try eval(request) })}" }
+  return "{\"replies\": [\(replies.joined(separator: ", "))]}"
+}
+
+/// The member of a reply that says how it went.
+func arm(_ answer: () throws -> String) -> String {
+  do {
+    return "\"ok\": " + (try answer())
+  } catch let error as Unsupported {
+    return "\"unsupported\": \(quoted(error.message))"
+  } catch let error as BadRequest {
+    return "\"error\": {\"kind\": \"bad_request\", \"message\": \(quoted(error.message))}"
+  } catch let error as Failed {
+    return "\"error\": {\"kind\": \"exception\", \"message\": \(quoted(error.message))}"
+  } catch {
+    return "\"error\": {\"kind\": \"exception\", \"message\": \(quoted("\(error)"))}"
+  }
+}
+
 func quoted(_ text: String) -> String {
-  return String(decoding: try! JSONSerialization.data(withJSONObject: [text]).dropFirst().dropLast(), as: UTF8.self)
+  let list = try! JSONSerialization.data(withJSONObject: [text])
+  return String(decoding: list.dropFirst().dropLast(), as: UTF8.self)
+}
+
+/// The release of the compiler; asked once.
+func release() -> String {
+  let text = (try? run(["swiftc", "--version"], seconds: secondsToRun))?.0 ?? ""
+  return text.components(separatedBy: "Swift version ").last!.components(separatedBy: " ")[0]
 }
 
 func asked(_ request: Json) throws -> String {
@@ -262,20 +421,24 @@ func asked(_ request: Json) throws -> String {
   case "hello":
     let names = Set(ops.keys).union(intOps.keys).union(formed).sorted().map(quoted).joined(separator: ", ")
     return """
-      {"protocol": 1, "name": "swift", "version": "unknown", "language": "Swift", "features": [], "ways": [{"name": "", "ops": [\(names)], \
-      "dtypes": ["float64"], "modes": ["rev"], "orders": [0, 1], "loops": ["for", "while", "repeat"], \
-      "features": ["branches", "break", "continue", "nested", "runtime_trips"], "stride": 16}]}
+      {"protocol": 1, "name": "swift", "version": \(quoted(release())), "language": "Swift", \
+      "features": ["several"], "ways": [{"name": "", "ops": [\(names)], \
+      "dtypes": ["float64", "float32"], "modes": ["rev"], "orders": [0, 1], \
+      "loops": ["for", "while", "repeat"], \
+      "features": ["branches", "break", "continue", "nested", "runtime_trips"], "stride": 4, "bulk": true}]}
       """
   case "define":
-    for name in request["forget"] as! [String] { forms[name] = nil }
+    let gone = Set(request["forget"] as! [String])
+    for name in gone { forms[name] = nil }
+    if !gone.isEmpty { compiled = compiled.filter { !gone.contains($0.key.program) } }
     let form = request["form"] as! Json
-    _ = try Writer(form).source()
+    _ = try Writer(form).functions(0, [])
     forms[request["program"] as! String] = form
     return "{}"
   case "eval":
-    guard request["way"] as? String == "" else { throw BadRequest(message: "there is no such way here") }
-    guard request["dtype"] as? String == "float64" else { throw Unsupported(message: "there is float64 only") }
     return try eval(request)
+  case "several":
+    return try several(request["evals"] as! [Json])
   case "bye":
     return "{}"
   default:
@@ -284,25 +447,15 @@ func asked(_ request: Json) throws -> String {
 }
 
 while let line = readLine() {
-  var id = 0
-  var arm = ""
-  var goesOn = true
-  do {
-    guard let request = try JSONSerialization.jsonObject(with: line.data(using: .utf8)!) as? Json, let number = request["id"] as? NSNumber else {
-      throw BadRequest(message: "no request")
-    }
-    id = number.intValue
-    arm = "\"ok\": " + (try asked(request))
-    goesOn = request["do"] as? String != "bye"
-  } catch let error as Unsupported {
-    arm = "\"unsupported\": \(quoted(error.message))"
-  } catch let error as BadRequest {
-    arm = "\"error\": {\"kind\": \"bad_request\", \"message\": \(quoted(error.message))}"
-  } catch {
-    arm = "\"error\": {\"kind\": \"exception\", \"message\": \(quoted("\(error)"))}"
+  guard let request = try? JSONSerialization.jsonObject(with: line.data(using: .utf8)!) as? Json,
+    let id = request["id"] as? NSNumber
+  else {
+    print("{\"id\": 0, \"error\": {\"kind\": \"bad_request\", \"message\": \"no request\"}}")
+    fflush(stdout)
+    continue
   }
-  print("{\"id\": \(id), \(arm)}")
+  print("{\"id\": \(id.intValue), \(arm { try asked(request) })}")
   fflush(stdout)
-  if !goesOn { break }
+  if request["do"] as? String == "bye" { break }
 }
 try? FileManager.default.removeItem(at: folder)

@@ -49,9 +49,7 @@ def port(shown: ReproducerInput) -> str:
         if f"{name}(" in text
     ]
     values = {p.name: plain_number(shown.inputs[p.name], p.type) for p in program.params}
-    told = "Written against the documentation of Swift; no compiler has seen it."
-    if question.modes:
-        told += " The derivative is asked for by reverse mode."
+    told = "The derivative is asked for by reverse mode." if question.modes else ""
     title = shown.title("Swift (https://github.com/swiftlang/swift)")
     parts = [
         header(shown, "//", title, told, "Swift; run it with: swift FILE"),

@@ -15,20 +15,24 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from gradfuzz import adapters
 from gradfuzz.errors import InstallError, UsageError
 from gradfuzz.oracles.foreign import process_registry
 
 _OFFLINE = (
     *("NewConnectionError", "ConnectTimeout", "name resolution", "ProxyError", "ENOTFOUND", "EAI_AGAIN"),
     *("ECONNREFUSED", "(from versions: none)", "nxdomain", "failed_connect"),
+    "Failed getting release file",
 )
 """Output of an installer that did not reach its index contains one of these."""
 
@@ -232,6 +236,134 @@ def _elixir_releases(distribution: str) -> list[str]:
     return _listed(_output(["mix", "hex.info", distribution], distribution), "Releases:")
 
 
+# Swift ------------------------------------------------------------------------------------------------------
+
+_SUITES = ("oldstable", "stable", "testing", "unstable")
+"""The suites of Debian in which a release is looked for."""
+
+_DEBIAN = "swiftlang"
+"""Debian's package of Swift."""
+
+_RELEASE, _ROOT = "release", "root"
+"""The file with the release of an environment's toolchain, and the folder of its chroot where it has one."""
+
+
+def _install_swift(folder: Path, requirements: Sequence[str], log: Path) -> str:
+    """Uses the toolchain on the path if it is such a release; otherwise makes a chroot with Debian's."""
+    wanted, *more = requirements
+    if more:
+        raise InstallError(f"{' '.join(more)} cannot be installed: a toolchain of Swift has no packages")
+    fits = Requirement(wanted).specifier
+    here = _swift_here()
+    if here is not None and fits.contains(here[1], prereleases=True):
+        release, installer, compilers = here[1], "the path", here[0]
+        folder.mkdir(parents=True)
+    else:
+        told = "swiftc is not on the path" if here is None else f"swiftc on the path is {here[1]}"
+        lacking = _lacks_chroots()
+        if lacking:
+            raise InstallError(f"{wanted} cannot be installed: {told}; {lacking}")
+        known = _debian_swift(wanted)
+        fitting = _sorted(fits.filter(known, prereleases=True))
+        if not fitting:
+            has = ", ".join(f"{known[one]} has {one}" for one in _sorted(known)) or "none has any"
+            raise InstallError(f"{wanted} cannot be installed: {told}, and of Debian's suites {has}")
+        release, installer, compilers = fitting[-1], "debootstrap", folder / _ROOT / "usr" / "bin"
+        folder.mkdir(parents=True)
+        what = ["--variant=minbase", f"--include={_DEBIAN},g++", known[release], str(folder / _ROOT)]
+        if not _run([*_proxied(), "debootstrap", *what, _mirror(wanted)], log):
+            raise _failure([wanted], log)
+        _empty(folder / _ROOT / "var" / "cache" / "apt" / "archives")
+    (folder / "bin").symlink_to(compilers)
+    (folder / _RELEASE).write_text(release, encoding="utf-8")
+    if not _run(_swift_command(folder, adapters.path("swift_adapter.swift")), log):
+        raise _failure([wanted], log)
+    return installer
+
+
+def _swift_here() -> tuple[Path, str] | None:
+    """The folder of the swiftc on the path, and its release."""
+    found = shutil.which("swiftc")
+    if found is None:
+        return None
+    told = re.search(r"Swift version (\d[\w.]*)", _said([found, "--version"]))
+    return None if told is None else (Path(found).parent, told[1])
+
+
+def _lacks_chroots() -> str:
+    """What to do where no chroot with Debian's Swift can be made here; empty where one can."""
+    advice = "put the toolchain of swift.org there"
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return f"{advice}, or run this as root on Debian, where debootstrap makes a chroot with it"
+    if shutil.which("debootstrap") is None:
+        return f"{advice}, or let debootstrap make a chroot with it: apt-get install debootstrap"
+    return ""
+
+
+def _mirror(wanted: str) -> str:
+    """The mirror of Debian in apt's own configuration."""
+    told = _said(["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages"])
+    rows = [line.split() for line in told.splitlines()]
+    found = next((row[1] for row in rows if len(row) == len(("label", "uri")) and row[0] == "Debian"), None)
+    if found is None:
+        why = "apt knows no mirror of Debian, where debootstrap finds a toolchain; run: apt-get update"
+        raise InstallError(f"{wanted} cannot be installed: {why}")
+    return found
+
+
+def _proxied() -> list[str]:
+    """The start of a command with apt's proxy, of which debootstrap does not know."""
+    told = shlex.split(_said(["apt-config", "shell", "http_proxy", "Acquire::http::Proxy"]))
+    return ["env", *told] if told else []
+
+
+def _debian_swift(wanted: str) -> dict[str, str]:
+    """The suite of Debian by release of Swift, as apt finds them, whatever this machine's own suite is."""
+    with tempfile.TemporaryDirectory() as place:
+        sources = Path(place) / "sources.list"
+        (Path(place) / "lists" / "partial").mkdir(parents=True)
+        mirror = _mirror(wanted)
+        sources.write_text("".join(f"deb {mirror} {suite} main\n" for suite in _SUITES), encoding="utf-8")
+        own = {
+            "Dir::Etc::SourceList": sources,
+            "Dir::Etc::SourceParts": "-",
+            "Dir::State::Lists": f"{place}/lists",
+            "Dir::Cache": place,
+            "Acquire::Languages": "none",
+            "APT::Sandbox::User": "root",
+        }
+        options = [word for name, value in own.items() for word in ("-o", f"{name}={value}")]
+        _said(["apt-get", *options, "update"])
+        rows = _said(["apt-cache", *options, "madison", _DEBIAN]).splitlines()
+    found: dict[str, str] = {}
+    for row in rows:  # swiftlang | 6.0.3-2 | MIRROR stable/main amd64 Packages
+        _, version, source = row.split("|")
+        release, suite = version.strip().partition("-")[0], source.split()[1].partition("/")[0]
+        found[release] = min(found.get(release, suite), suite, key=_SUITES.index)
+    return found
+
+
+def _swift_version(folder: Path, distribution: str) -> str | None:
+    """None where swiftc is gone. In a chroot it is a link that leads somewhere only in there."""
+    if not os.path.lexists(folder / "bin" / "swiftc"):
+        return None
+    return (folder / _RELEASE).read_text(encoding="utf-8")
+
+
+def _swift_command(folder: Path, script: Path) -> list[str]:
+    return ["sh", str(adapters.path("start.sh")), str(folder), str(script)]
+
+
+def _swift_releases(distribution: str) -> list[str]:
+    """Those of Debian's suites, and that on the path."""
+    here = _swift_here()
+    known = [] if here is None else [here[1]]
+    lacking = _lacks_chroots()
+    if lacking and not known:
+        raise InstallError(f"the releases of {distribution} cannot be listed: {lacking}; {_NAME_THEM}")
+    return _sorted([*known, *([] if lacking else _debian_swift(distribution))])
+
+
 LANGUAGES: dict[str, Language] = {
     "python": Language(
         lambda distribution, specifier: f"{distribution}{specifier}",
@@ -248,6 +380,14 @@ LANGUAGES: dict[str, Language] = {
         _elixir_packages,
         lambda folder, script: [*_mix(folder), "elixir", str(script)],
         _elixir_releases,
+    ),
+    "swift": Language(
+        lambda distribution, specifier: f"{distribution}{specifier}",
+        _install_swift,
+        _swift_version,
+        lambda folder: {"swift": _swift_version(folder, "swift") or ""},
+        _swift_command,
+        _swift_releases,
     ),
     "node": Language(
         _node_requirement, _install_node, _node_version, _node_packages, _node_command, _node_releases
@@ -312,6 +452,16 @@ def _output(command: Sequence[str], distribution: str) -> str:
     return done.stdout
 
 
+def _said(command: Sequence[str]) -> str:
+    """What a command writes to stdout, and nothing where it cannot be started."""
+    try:
+        return subprocess.run(  # noqa: S603 - a list of words of ours
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment()
+        ).stdout
+    except OSError:
+        return ""
+
+
 def _listed(text: str, mark: str) -> list[str]:
     """The releases in the line that begins with `mark`."""
     told = next((line.partition(":")[2] for line in text.splitlines() if line.startswith(mark)), "")
@@ -351,7 +501,9 @@ def _failure(requirements: Sequence[str], log: Path) -> InstallError:
 def _told(text: str) -> str:
     """The relevant lines of an installer's output, joined."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
-    errors = [line for line in lines if line.lower().startswith(("error:", "npm error", "npm err!", "** ("))]
+    errors = [
+        line for line in lines if line.lower().startswith(("error:", "e: ", "npm error", "npm err!", "** ("))
+    ]
     chosen = [re.sub(r"^error:\s*", "", line, flags=re.IGNORECASE) for line in errors or lines]
     return " | ".join(map(_short, dict.fromkeys(chosen[-_QUOTED:]))).rstrip(".") or "nothing was said"
 
