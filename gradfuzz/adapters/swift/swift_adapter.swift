@@ -69,6 +69,12 @@ struct Unit: Hashable {
   let program: String, dtype: String, wrt: [String]
 }
 
+/// A number of JSON, exactly: those of 17 digits come as decimals, whose `doubleValue` is an ulp off.
+func exact(_ value: Any) -> Double {
+  let number = value as! NSNumber
+  return (number as? NSDecimalNumber).flatMap { Double($0.stringValue) } ?? number.doubleValue
+}
+
 struct Writer {
   let form: Json
   let real: String
@@ -91,7 +97,7 @@ struct Writer {
   func typeName(_ type: String) -> String { return ["float": real, "int": "Int", "bool": "Bool"][type]! }
 
   func number(_ value: Any) -> String {
-    guard let text = value as? String else { return "\(real)(\((value as! NSNumber).doubleValue))" }
+    guard let text = value as? String else { return "\(real)(\(exact(value)))" }
     let special = ["NaN": ".nan", "Infinity": ".infinity", "-Infinity": "(-.infinity)", "-0.0": "(-0.0)"]
     return "\(real)(\(special[text]!))"
   }
@@ -298,7 +304,7 @@ func entry(_ value: Any, _ dtype: String) -> String {
   if let text = value as? String { return special[text] ?? text }
   let number = value as! NSNumber
   if dtype == "bool" { return number.boolValue ? "true" : "false" }
-  return dtype == "int64" ? "\(number.int64Value)" : "\(number.doubleValue)"
+  return dtype == "int64" ? "\(number.int64Value)" : "\(exact(value))"
 }
 
 /// What the compiled program wrote, as a tensor.
