@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,7 +17,7 @@ from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
 from gradfuzz.strategies.drawing.dice import Draw
-from gradfuzz.strategies.drawing.op_set import LOOP_OPS
+from gradfuzz.strategies.drawing.op_set import LOOP_OPS, ops_of
 from gradfuzz.strategies.function_program import function_cases, function_triggers
 from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
 from gradfuzz.strategies.linalg.program import linalg_cases
@@ -24,7 +25,7 @@ from gradfuzz.strategies.linalg.recipes import WEIGHTS
 from gradfuzz.strategies.loop.case import GeneratedCase, cases
 from gradfuzz.strategies.loop.coverage import triggers
 from gradfuzz.strategies.loop.goals import GOALS
-from gradfuzz.strategies.loop.patterns import updates
+from gradfuzz.strategies.loop.patterns import terms, updates
 from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, tensor_triggers
 from gradfuzz.strategies.tensor.program import tensor_cases
@@ -88,20 +89,29 @@ def _having(draw: Draw, op: str, programs: st.SearchStrategy[Program]) -> Progra
     return program
 
 
-_REDRAWN = 8
+_REDRAWN = 30
+"""So many programs are drawn at most: of some ops only a pattern in fifty has them."""
 
 
 def _loops_about(precisions: tuple[Precision, ...], op: str, ops: Ops) -> st.SearchStrategy[GeneratedCase]:
     """Loops of a few ops, so that the one that they are about is hardly ever missing."""
-    few = tuple(name for name in (*_FEW, op) if ops is None or name in ops)
+    few = tuple(name for name in dict.fromkeys((*_FEW, *_beside(op), op)) if ops is None or name in ops)
     if not updates(frozenset(few)).rows:
         return _loop_cases(precisions, ops)
-    programs = _having(op, loops(ops=tuple(dict.fromkeys(few))))
+    programs = _having(op, loops(ops=few))
     return cases(programs=programs, precisions=precisions, min_points=3, max_points=6)
 
 
 _FEW = ("multiply", "add", "less", "sum", "index")
 """What every loop can do with: an update, a counter, an array read."""
+
+
+@functools.cache
+def _beside(op: str) -> tuple[str, ...]:
+    """The other ops of the smallest pattern of an expression that has an op."""
+    rows = (*terms(None, scalar=True).rows, *updates(None).rows)
+    having = sorted((sorted(found) for _, option in rows if op in (found := ops_of(option))), key=len)
+    return tuple(having[0]) if having else ()
 
 
 def _linalg_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
@@ -126,9 +136,7 @@ def _function_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.Se
 
 
 FAMILIES: dict[str, Family] = {
-    "loops": Family(
-        _loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False, turns=_SLOPED, every=3
-    ),
+    "loops": Family(_loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False, turns=_SLOPED),
     "linalg": Family(_linalg_cases, tuple(MATRIX_GOALS), matrix_triggers, turns=WEIGHTS),
     "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers, turns=TENSOR_OPS),
     "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers, turns=_COMPLEX_OPS),

@@ -45,7 +45,7 @@ def test_the_summary_says_how_many_programs_each_way_was_asked_about() -> None:
     *_, finished = sweep(SweepConfig(("engine",), families=families, max_examples=8, checks=("vjp",)))
     assert isinstance(finished, SweepFinished)
     counts = {f"{s.name}, {s.family}": (s.programs, s.refused) for s in finished.summaries}
-    lines = account.asked(finished)
+    lines = [line for line in account.asked(finished) if "never about" not in line]
     assert lines
     for line in lines:
         name, _, told = line.rpartition(": ")
