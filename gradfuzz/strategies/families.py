@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Protocol
 
 from hypothesis import strategies as st
 
@@ -36,19 +35,12 @@ Ops = Collection[str] | None
 """The ops to draw, where a family can be drawn by its ops; None: all."""
 
 
-class Cases(Protocol):
-    """The cases of a family in given precisions."""
-
-    def __call__(
-        self, precisions: tuple[Precision, ...], ops: Ops = None
-    ) -> st.SearchStrategy[GeneratedCase]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
     """How to draw the cases of a family, its goals, and which of them a case reaches."""
 
-    cases: Cases
+    cases: Callable[..., st.SearchStrategy[GeneratedCase]]
+    """The cases in given precisions; a family with `turns` also takes the ops to draw, or None for all."""
     goals: tuple[str, ...]
     reached: Callable[[GeneratedCase], frozenset[str]]
     together: bool = False
@@ -56,9 +48,7 @@ class Family:
     shapes: bool = True
     """Whether the programs have arrays of many shapes."""
     turns: Collection[str] = ()
-    """Ops that cases can be about; a sweep gives each its turn ..."""
-    every: int = 2
-    """... in one case of so many."""
+    """Ops that cases can be about; a sweep gives each its turn, in every other case."""
 
 
 _SLOPED = tuple(op for op in LOOP_OPS if OPS[op].kind not in ("comparison", "logic"))
@@ -127,7 +117,7 @@ def _complex_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.Sea
     return complex_cases(ops=_known(ops, _COMPLEX_OPS), precisions=wide)
 
 
-def _vectorize_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
+def _vectorize_cases(precisions: tuple[Precision, ...]) -> st.SearchStrategy[GeneratedCase]:
     return vectorize_cases(precisions=precisions)
 
 
@@ -144,6 +134,14 @@ FAMILIES: dict[str, Family] = {
     "functions": Family(_function_cases, tuple(FUNCTIONS), function_triggers, shapes=False, turns=FUNCTIONS),
 }
 """The families by name, the default first."""
+
+
+def cases_of(
+    family: str, precisions: tuple[Precision, ...], ops: Ops = None
+) -> st.SearchStrategy[GeneratedCase]:
+    """Cases of a family, of all ops or of `ops`, where it can be drawn by its ops."""
+    row = FAMILIES[family]
+    return row.cases(precisions) if ops is None or not row.turns else row.cases(precisions, ops)
 
 
 def cases_about(

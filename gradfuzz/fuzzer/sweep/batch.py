@@ -26,7 +26,7 @@ from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.strategies import FAMILIES, GeneratedCase
 from gradfuzz.strategies.drawing.draw import draws
-from gradfuzz.strategies.families import cases_about
+from gradfuzz.strategies.families import cases_about, cases_of
 
 _REDRAWN = 24
 """So many cases are drawn to have one of which a target answers something."""
@@ -89,7 +89,7 @@ class Batch:
 def drawn(item: WorkItem) -> list[GeneratedCase]:
     """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it.
 
-    One case in a few is about the op whose turn it is, so that none is rare.
+    Every other case is about the op whose turn it is, so that none is rare.
     """
     row = FAMILIES[item.family]
     family = "" if item.family == "loops" else f"{item.family}/"
@@ -98,14 +98,14 @@ def drawn(item: WorkItem) -> list[GeneratedCase]:
     ops = listed(targets) or None
     turns = [op for op in row.turns if ops is None or op in ops]
     random.Random(f"{item.seed}/{item.family}").shuffle(turns)  # noqa: S311 - repeatable on purpose
-    anything = draws(row.cases(item.precisions, ops), seed)
+    anything = draws(cases_of(item.family, item.precisions, ops), seed)
     if item.number:
         next(anything)
     found = []
     for index in range(item.first, item.first + item.count):
         pool = anything
-        turn, last = divmod(index, row.every)
-        if turns and last == row.every - 1:
+        turn, about_one = divmod(index, 2)
+        if turns and about_one:
             cases = cases_about(item.family, item.precisions, turns[turn % len(turns)], ops)
             pool = itertools.islice(draws(cases, f"{seed}/{index}"), 1, None)
         found.append(_first_answered(pool, item, targets) or next(anything))
