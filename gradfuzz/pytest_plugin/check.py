@@ -176,9 +176,7 @@ def _outcome(cell: Cell, judged: Sequence[Judged], given: Options) -> Outcome:
             smaller, why = shrunk(alike[0], cell.suite, len(alike))
             if smaller is None:
                 for case in (other.case for other in alike):
-                    dropped[id(case)] = replace(
-                        case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=why
-                    )
+                    dropped[id(case)] = case.unsettled(Reason.REFERENCES, why)
                 continue
             finding = smaller
         findings.setdefault(finding.signature, finding)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.syntax import Program, called
 from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
@@ -74,7 +74,7 @@ def _having(draw: Draw, op: str, programs: st.SearchStrategy[Program]) -> Progra
     """The first of a few programs that has the op, or else the last of them."""
     for _ in range(_REDRAWN):
         program: Program = draw(programs)
-        if any(isinstance(node, Call) and node.op == op for node in walk(program)):
+        if op in called(program):
             break
     return program
 

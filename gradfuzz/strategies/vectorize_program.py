@@ -14,7 +14,7 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Call, For, Name, Param, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import For, Name, Param, Program, Repeat, While, called, walk
 from gradfuzz.programs.language.types import FLOAT
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.inputs.point import Inputs, arguments_of, draw_point
@@ -118,7 +118,7 @@ def vectorize_triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     layout = layout_of(case.points)
     used = {node.id for node in walk(case.program) if isinstance(node, Name)}
-    ops = {node.op for node in walk(case.program) if isinstance(node, Call)}
+    ops = called(case.program)
     shared = [name for name, axes in layout.axes.items() if not axes]
     looping = any(isinstance(node, (For, While, Repeat)) for node in walk(case.program))
     several = len(case.points) > 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.evidence import Evidence
@@ -111,6 +111,10 @@ class CheckResult:
     allowed: Mapping[str, Array] = field(default_factory=dict)
     references: tuple[str, ...] = ()
     conventions: tuple[str, ...] = ()
+
+    def unsettled(self, reason: Reason, message: str) -> CheckResult:
+        """The same as a disagreement that cannot be upheld."""
+        return replace(self, verdict=Verdict.INCONCLUSIVE, kind=None, reason=reason, message=message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

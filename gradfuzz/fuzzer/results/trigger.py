@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, For, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import For, Program, Repeat, While, called, walk
 
 PLAIN = frozenset(
     {
@@ -49,8 +49,7 @@ class Trigger:
 
 def ops_in(program: Program) -> set[str]:
     """The ops that may have a derivative."""
-    ops = {node.op for node in walk(program) if isinstance(node, Call)}
-    return {op for op in ops if OPS[op].kind not in ("comparison", "logic")}
+    return {op for op in called(program) if OPS[op].kind not in ("comparison", "logic")}
 
 
 def loops_in(program: Program) -> set[str]:

@@ -23,7 +23,7 @@ from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.syntax import called
 from gradfuzz.strategies import FAMILIES, GeneratedCase
 from gradfuzz.strategies.drawing.draw import draws
 from gradfuzz.strategies.families import cases_about, cases_of
@@ -146,8 +146,7 @@ def run(item: WorkItem) -> Batch:
         judged = _ask(target, asked, item, stride_of(target, item))
         able = {k for k, case in judged if case.verdict is not Verdict.UNSUPPORTED}
         refused = len({k for k, _ in judged} - able)
-        programs = [found[k - item.first].program for k in able]
-        ops = {node.op for program in programs for node in walk(program) if isinstance(node, Call)}
+        ops = {op for k in able for op in called(found[k - item.first].program)}
         counts[name] = Counts(drawn=len(found), programs=len(able), refused=refused, ops=ops)
         for _, case in judged:
             counts[name].count(case)

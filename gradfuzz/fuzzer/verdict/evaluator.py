@@ -81,4 +81,4 @@ def _supported(case: CheckResult) -> CheckResult:
     if not of_numbers or len(case.references) > 1:
         return case
     message = f"only {case.references[0]} can tell the truth here, and a wrong number needs both references"
-    return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)
+    return case.unsettled(Reason.REFERENCES, message)

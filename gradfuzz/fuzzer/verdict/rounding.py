@@ -49,11 +49,8 @@ def is_long(program: Program) -> bool:
 
 def may_be_rounding(case: CheckResult) -> bool:
     """Whether a case is about a finite number in a precision below float64."""
-    return _is_number(case) and case.question.precision != "float64"
-
-
-def _is_number(case: CheckResult) -> bool:
-    return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
+    numbers = case.kind is not None and case.kind.of_finite_numbers
+    return case.verdict is Verdict.DISAGREE and numbers and case.question.precision != "float64"
 
 
 def sustained(
@@ -115,18 +112,15 @@ def _next_to(point: Point, question: Question) -> tuple[Point, ...]:
 
 def unsettled_digits(case: CheckResult) -> CheckResult:
     """The case, undecided because the error is another one next to the point."""
-    return _undecided(case, "the error changes with the last bits of the inputs: rounding may explain it")
+    message = "the error changes with the last bits of the inputs: rounding may explain it"
+    return case.unsettled(Reason.NOISE, message)
 
 
 def doubted(case: CheckResult) -> CheckResult:
     """The case, undecided because the same is right in float64."""
     precision = case.question.precision
     message = f"right in float64 at the same inputs: rounding, or the range of {precision}, may explain it"
-    return _undecided(case, message)
-
-
-def _undecided(case: CheckResult, message: str) -> CheckResult:
-    return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message)
+    return case.unsettled(Reason.NOISE, message)
 
 
 def in_float64(question: Question) -> Question:

@@ -10,7 +10,7 @@ from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.syntax import called
 from gradfuzz.programs.language.typecheck import typecheck
 
 
@@ -49,7 +49,7 @@ def refusal(limits: DialectLimits, shown: ReproducerInput) -> str | None:
         right = "any slope between those on both sides is right"
         return f"the point is a kink, where {right}; only the Python scripts measure these"
     types = [*typecheck(question.program).variables.values(), *(p.type for p in question.program.params)]
-    ops = {node.op for node in walk(question.program) if isinstance(node, Call)}
+    ops = called(question.program)
     if limits.complex and (any(t.is_complex for t in types) or ops & _COMPLEX):
         return limits.complex
     if limits.arrays and any(t.shape for t in types):
@@ -64,7 +64,7 @@ def _lacked(limits: DialectLimits, op: str) -> str | None:
         return f"{op}: {limits.lacks[op]}" if op in limits.lacks else None
     if not row.composition:
         return f"{op}: {limits.system} has no such function with a derivative"
-    inner = {node.op for node in walk(expression(row.composition)) if isinstance(node, Call)}
+    inner = called(expression(row.composition))
     return next((reason for i in sorted(inner) if (reason := _lacked(limits, i)) is not None), None)
 
 

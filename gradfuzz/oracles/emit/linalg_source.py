@@ -12,7 +12,7 @@ from typing import Any
 
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS, result_type
-from gradfuzz.programs.language.syntax import Call, ParamValue, Program, walk
+from gradfuzz.programs.language.syntax import ParamValue, Program, called
 from gradfuzz.programs.language.types import Type
 
 Shape = tuple[int, ...]
@@ -82,7 +82,7 @@ for _op in LINALG:
 
 def missing_op(program: Program, library: str = "") -> str | None:
     """Why a library cannot run a program: it has an op that the library lacks; None where it has all."""
-    for op in sorted({node.op for node in walk(program) if isinstance(node, Call)}):
+    for op in sorted(called(program)):
         if op in INTERNAL:
             return f"{op} is an op of derivatives; libraries have no such function"
         if op in FUNCTIONS and FUNCTIONS[op].lacked(library):

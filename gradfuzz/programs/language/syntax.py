@@ -224,6 +224,11 @@ class Program:
         printer.text('parse("""\n' + str(self) + '""")')
 
 
+def called(node: Node | Block | Program) -> set[str]:
+    """The ops of the calls inside `node`."""
+    return {inner.op for inner in walk(node) if isinstance(inner, Call)}
+
+
 def walk(node: Node | Block | Program) -> Iterator[Node]:
     """All statements and expressions inside `node`, outermost first, in the order of the text."""
     if isinstance(node, Program):

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
-from gradfuzz.programs import Call, Expr, Name, walk
+from gradfuzz.programs import Expr, Name
+from gradfuzz.programs.language.syntax import called
 from gradfuzz.strategies.drawing.algebra import Pattern
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 
@@ -37,7 +38,7 @@ def ops_of(option: Pattern | Callable[..., Expr] | Expr | None) -> frozenset[str
         option = option.expr
     elif callable(option):
         option = option(*map(Name, inspect.signature(option).parameters))
-    return frozenset(node.op for node in walk(option) if isinstance(node, Call))
+    return frozenset(called(option))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -64,7 +64,6 @@ from gradfuzz.testing.measuring.numeric import (
     probed_by_size,
     slope_by_entry,
     stand_in,
-    unsettled,
 )
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
@@ -289,7 +288,7 @@ class Inquiry:
                 f"at inputs that differ in their last bits the answer changes by {stray:.2g}, so its"
                 " error may be rounding"
             )
-            return Asked(unsettled(case, Reason.NOISE, message), "traced")
+            return Asked(case.unsettled(Reason.NOISE, message), "traced")
         if len(modes) > 1:
             return Asked(case, "traced")
         question = self._question(self._blank, modes, 1.0)
@@ -304,7 +303,7 @@ class Inquiry:
         if asked.case.verdict is Verdict.DISAGREE:
             return asked
         why = "the program that was traced and the function's own differences contradict each other"
-        return Asked(unsettled(case, Reason.REFERENCES, f"references: {why}"), "traced")
+        return Asked(case.unsettled(Reason.REFERENCES, f"references: {why}"), "traced")
 
     def _stray(self, case: CheckResult, entry: Entry) -> float:
         """How far an entry strays where the inputs differ in their last bits."""
@@ -366,7 +365,7 @@ class Inquiry:
             case = self._stopped(case)
         elif case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
-            case = unsettled(case, Reason.REFERENCES, f"{self.untraced}: {why}")
+            case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
         if may_be_rounding(case) and self._right_in_float64(question):
             case = doubted(case)
         return Asked(case, found.method)

@@ -365,13 +365,8 @@ def judged_by_numbers(
     case = judge(oracle.name, question, 0, answer, truth, tolerance)
     if case.verdict is Verdict.DISAGREE and case.worst in found.flat:
         why = "the function does not change with this entry, truly or because rounding hides it"
-        return unsettled(case, Reason.REFERENCES, f"references: {why}")
+        return case.unsettled(Reason.REFERENCES, f"references: {why}")
     return case
-
-
-def unsettled(case: CheckResult, reason: Reason, message: str) -> CheckResult:
-    """A disagreement that cannot be upheld."""
-    return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=reason, message=message)
 
 
 def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
