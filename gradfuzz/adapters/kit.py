@@ -362,7 +362,7 @@ class Program:
         elif op in self._way.ops:
             function = self._way.ops[op]
             if op == "astype":
-                params["dtype"] = {"int": "int64", "float": self.dtype}.get(params["dtype"], params["dtype"])
+                params["dtype"] = self._dtype(params["dtype"])
         else:
             elementwise = not params and all(dtype == "float" for dtype, _ in [_type(e["type"]), *types])
             function = _looked_up(self._way, op) if elementwise else None
@@ -380,7 +380,14 @@ class Program:
             return lambda env: self._as_float(read(env))
         if "astype" not in self._way.ops:
             raise Unsupported(f"there is no conversion to {wanted} here")
-        return lambda env: self._way.ops["astype"](read(env), dtype=wanted)
+        if own in ("int", "bool"):
+            return lambda env: self._way.ops["astype"](self._as_float(read(env)), dtype=self._dtype(wanted))
+        return lambda env: self._way.ops["astype"](read(env), dtype=self._dtype(wanted))
+
+    def _dtype(self, name):
+        """The dtype of tensors that the program language calls so; complex numbers are as wide as floats."""
+        wide = "complex64" if self.dtype == "float32" else "complex128"
+        return {"int": "int64", "float": self.dtype, "complex": wide}.get(name, name)
 
     def _as_float(self, value):
         """A scalar int or bool, Python's or one that the library returned, as a float of the library."""

@@ -85,6 +85,7 @@ def test_a_narrow_target_gets_programs_that_it_can_answer(seed: int) -> None:
     assert {f.target for f in end.findings} == {narrow.name}
 
 
+@pytest.mark.slow
 def test_a_wide_target_shares_the_programs_of_the_others() -> None:
     """Those of another seed-mate do not change what the engine is asked."""
     *_, both = sweep(SweepConfig((NARROW, "engine"), max_examples=8, jobs=1))
