@@ -163,7 +163,7 @@ def _checked_point(at: Sequence[tuple[str, CheckResult]]) -> list[RenderableType
         for k, row in enumerate(_entries(case)):
             table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")
         if case.verdict is not Verdict.AGREE and (remark := words.remark(case)):
-            met = ", ".join(case.conventions)
+            met = "" if case.answer.limit is not None else ", ".join(case.conventions)
             known = f" (see `gradfuzz targets conventions`: {met})" if met else ""
             remarks.setdefault(f"{case.oracle}: {remark}{known}")
     parts.append(table)
