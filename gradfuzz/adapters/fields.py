@@ -381,7 +381,8 @@ class Fields:
         file = f"<program {next(self._numbers)}>"
         linecache.cache[file] = len(source), None, source.splitlines(True), file
         scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **names}
-        exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
+        code = compile(source, file, "exec", dont_inherit=True)  # annotations are types there
+        exec(code, scope)  # noqa: S102 - the source is what we wrote
         return scope["program"]
 
     def plain(self, program, dtype, writer):
@@ -415,7 +416,7 @@ class Reverse(kit.Way):
 
     name = "reverse"
     ops = OPS
-    hints = {"stride": 8}
+    hints = {"stride": 4}
     writer = Writer
 
     def __init__(self, fields):

@@ -423,6 +423,9 @@ class Writer:
 
 # Kernels as people write them -------------------------------------------------------------------------------
 
+FEW = 4
+"""A vector or matrix of so many entries is read where it is needed; a larger one is copied before."""
+
 STEPS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 
@@ -477,7 +480,7 @@ class PlainWriter(Writer):
             return self._whole(f"s_{variable}", dtype, shape)
         if variable not in self._unchanged:
             return own
-        if shape:
+        if math.prod(shape) > FEW:
             self._copied[variable] = None
             return own
         return self._given(variable)
@@ -582,7 +585,8 @@ class PlainWriter(Writer):
 
     def _write(self, name, sign, places, parts):
         if name in self.held:
-            self._accessed(name, "add" if sign in ("+", "-") else "write")
+            for how in {None: ("write",), "*": ("read", "write"), "/": ("read", "write")}.get(sign, ("add",)):
+                self._accessed(name, how)
         for place, part in zip(places, parts):
             local = f"{self.name(name)}[{', '.join(place)}]" if name not in self.held else ""
             self.line(self.updated(local or self.cell(f"s_{name}", place), sign, part))
