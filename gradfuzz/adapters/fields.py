@@ -531,8 +531,7 @@ class Plain(Reverse):
         if any(abs(value) >= 2**31 for value in integers):
             raise kit.Unsupported("an argument of the kernel has 32 bits")
         for name, field in fields.items():
-            _, shape, entries = inputs.get(name[2:], (None, (), ())) if name.startswith("a_") else (0, (), ())
-            put(field, entries)
+            put(field, inputs[name[2:]][2] if name.startswith("a_") else ())
         kernel(*integers)
         if lines.watches and self.fields.of(request["dtype"])["T"][0]:
             raise still_running(program)

@@ -358,9 +358,10 @@ class Replayed:
             return not stale[0]
         if e["op"] in ("index", "index_update"):
             return not any(stale[2 if e["op"] == "index_update" else 1 :])
-        if e["op"] == "multiply":
-            return any(map(_is_constant, e["args"]))
-        return e["op"] in LINEAR or (e["op"] == "divide" and _is_constant(e["args"][1]))
+        known = [_is_constant(part) and not is_stale for part, is_stale in zip(e["args"], stale)]
+        return (
+            e["op"] in LINEAR or (e["op"] == "multiply" and any(known)) or (e["op"] == "divide" and known[1])
+        )
 
 
 def _is_constant(e):
