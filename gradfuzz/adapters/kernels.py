@@ -172,7 +172,7 @@ def total(writer, sources, types, result, axis, keepdims, mean=False, of_all="")
     chosen = axis if isinstance(axis, tuple) else (axis,)
     axes = range(len(shape)) if axis is None else [a % len(shape) for a in chosen]
     kept = [k for k in range(len(shape)) if k not in axes]
-    if of_all and not kept:
+    if of_all and shape and not kept:
         parts = [of_all.format(source)]
     else:
         sums = {}

@@ -272,6 +272,12 @@ def test_the_rules_for_fields(body: str, reads: bool, overwrites: bool) -> None:
     assert (written.changes_what_was_read, written.overwrites) == (reads, overwrites)
 
 
+def test_a_scalar_is_its_own_sum() -> None:
+    """The library's sum is a method of vectors and matrices."""
+    _, lines = plain("def f(x):\n    return sum(x)\n", fields.PlainWriter)
+    assert lines[-2:] == ["t0 = a_x[None]", "y0[None] = (t0)"]
+
+
 def test_each_way_of_writing_a_kernel_is_right() -> None:
     """Taichi's adapter with a library in the place of Taichi that is right."""
     ways = resolve(f"cmd:{sys.executable} {Path(__file__).parents[2] / 'targets' / 'like_taichi.py'}")
