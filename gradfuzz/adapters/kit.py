@@ -166,6 +166,12 @@ class Way:
         """
         return [_point(self, program, request, inputs, k) for k in range(request["count"])]
 
+    def limit(self, program, request):
+        """The limit of the library that a question meets, if its documentation states it: the fields `name`,
+        `what` and `link` as a dictionary; else None. A wrong derivative there is a convention, and no bug.
+        """
+        return
+
     def describe(self):
         """The way as in the message hello."""
         lists = ("dtypes", "modes", "orders", "loops", "features")
@@ -756,11 +762,13 @@ class _Server:
             raise BadRequest(f"there is no input {unknown[0]}")
         try:
             results = way.answer(program, request, inputs)
+            limit = way.limit(program, request)
         except BadRequest:
             raise
         except (Exception, SystemExit) as error:
-            results = [arm_of(error)] * count
-        return _together(results) or {"results": [_written(r) for r in results]}
+            results, limit = [arm_of(error)] * count, None
+        reply = _together(results) or {"results": [_written(r) for r in results]}
+        return reply if limit is None else dict(reply, limit=limit)
 
 
 def point_of(inputs, k):
