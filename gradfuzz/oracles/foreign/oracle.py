@@ -54,6 +54,7 @@ class ForeignOracle(Oracle):
         self.traits = Traits(
             batched=way.together,
             supports_many=way.bulk and "several" in features,
+            at_once=way.at_once if way.bulk and "several" in features else 1,
             recompiles_per_shape=way.by_shape,
             secondary=way.variant,
             sampling_stride=way.stride,
