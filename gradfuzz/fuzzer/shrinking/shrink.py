@@ -12,6 +12,7 @@ import enum
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def shrink(
 
 
 _WIDTH = 8
-"""So many candidates are asked about together at first and after a success; else twice as many as before."""
+"""So many programs are asked about together at first and after a success; else twice as many as before."""
 
 
 class _Driver:
@@ -131,11 +132,13 @@ class _Driver:
         if self._ahead == 1:
             return list(self._interesting(candidates))
         missing = {c.key: c for c in candidates if c.key not in self._known}
+        programs = {c.program for c in missing.values()}
         for candidate in then if missing else ():
-            if len(missing) >= self._width:
+            if len(programs) >= self._width or len(missing) >= self._ahead:
                 break
             if candidate.key not in self._known:
                 missing[candidate.key] = candidate
+                programs.add(candidate.program)
         if missing:
             found = list(self._interesting(list(missing.values())))
             self._known |= zip(missing, found, strict=True)
@@ -148,28 +151,24 @@ class _Driver:
         Places before the last success have just failed; they are not tried again before the next round.
         """
         limit = cost(current)
-        for (candidate, at), holds in self._tried(
-            self._smaller(current, number, place), lambda: self._upcoming(current, number, place)
-        ):
+        after = partial(self._upcoming, current, number, place)
+        for (candidate, at), holds in self._tried(self._smaller(current, number, place), after):
             if holds == Interest.YES:
                 return candidate, at
             if holds == Interest.NEARLY and candidate.program != current.program:
-                for (varied, _), also in self._tried(
-                    ((v, at) for v in self._varied(candidate, limit)),
-                    lambda c=candidate: itertools.chain(
-                        self._varied(c, limit), self._upcoming(current, number, place)
-                    ),
-                ):
+                varied = partial(self._varied, candidate, limit)
+                for (other, _), also in self._tried(((v, at) for v in varied()), varied, after):
                     if also == Interest.YES:
-                        return varied, at
+                        return other, at
         return None, -1
 
     def _tried(
-        self, candidates: Iterator[Placed], upcoming: Callable[[], Iterable[Candidate]]
+        self, candidates: Iterator[Placed], *upcoming: Callable[[], Iterator[Candidate]]
     ) -> Iterator[tuple[Placed, int]]:
         """Candidates with their places, and whether each is interesting, as long as the budget lasts."""
         while not self.spent and (chunk := list(itertools.islice(candidates, self._batch))):
-            for item, holds in zip(chunk, self.ask([c for c, _ in chunk], upcoming()), strict=True):
+            then = itertools.chain.from_iterable(more() for more in upcoming)
+            for item, holds in zip(chunk, self.ask([c for c, _ in chunk], then), strict=True):
                 if holds != Interest.YES:
                     self._boring.add(item[0].key)
                 yield item, holds
