@@ -1,5 +1,5 @@
-// The gradient of x * x where another property of the same struct, on which the result does not depend, has an
-// infinite slope: it is NaN. With variables in place of the struct it is right.
+// The gradient of x * x is NaN where another property of the same struct, on which the result does not
+// depend, has an infinite slope. With variables in place of the struct it is right.
 //
 //     property   s.acc * s.acc and, unused, sqrt(s.b), at x = b = 0     the gradient is 0
 //     loop       twice acc = acc * x beside b = b * b * x, which grows beyond all numbers; at 0.5 it is 1

@@ -3,10 +3,10 @@
 //
 //     swiftc -O swift_adapter.swift -o swift_adapter && gradfuzz sweep cmd:./swift_adapter --family loops
 //
-// A program becomes Swift functions with the same loops, in one of the forms that people write; each form is a
-// way. Up to 32 programs share a file, which swiftc compiles in about the time of a few. The compiled file is
-// told which of them is meant, reads a line for each point, and writes its outputs and its gradients. To ask
-// another language in this way, replace what says "yours".
+// A program becomes Swift functions with the same loops, in one of the forms that people write: each form is
+// a way. Up to 32 programs share a file, which swiftc compiles in about the time of a few. The compiled file
+// is told which of them is meant, reads a line for each point, and writes its outputs and its gradients. To
+// ask another language in this way, replace what says "yours".
 
 import Foundation
 import _Differentiation  // which the programs need: a toolchain without it is not taken
@@ -45,7 +45,7 @@ let formed = ["where", "astype", "integer_pow", "remainder"]
 ///     calls      each expression is a function of its own; the gradient is that of `pullback(at:of:)`
 ///     struct     the variables are properties of a Differentiable struct; `valueWithPullback(at:of:)`
 ///     array      the inputs are the entries of an array; its gradient is an `Array.DifferentiableView`
-///     closure    a @differentiable closure, in which numbers pass `withDerivative`: a derivative of one's own
+///     closure    a @differentiable closure, where numbers pass `withDerivative`, a derivative of one's own
 let ways = [("function", 1), ("inout", 7), ("calls", 7), ("struct", 7), ("array", 7), ("closure", 7)]
 let compound = ["add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/="]
 
@@ -163,14 +163,13 @@ struct Writer {
     let text = try expression(e)
     if way == "closure" { return "(\(text)).withDerivative { _ in }" }
     guard way == "calls", let op = e as? Json, op["op"] != nil else { return text }
-    let names = read(e).sorted()
-    let given = names.map { "_ \(own.contains($0) ? "v_" : "p_")\($0): \(typeName(variables[$0]!))" }
-    let floats = names.filter { variables[$0] == "float" }.map { (own.contains($0) ? "v_" : "p_") + $0 }
-    let name = "part_\(number)_\(functions.written.count)"
+    let names = read(e).sorted(), local = names.map { (own.contains($0) ? "v_" : "p_") + $0 }
+    let given = zip(names, local).map { "_ \($1): \(typeName(variables[$0]!))" }.joined(separator: ", ")
+    let floats = zip(names, local).filter { variables[$0.0] == "float" }.map { $0.1 }
     let by = floats.isEmpty ? "" : "@differentiable(reverse, wrt: (\(floats.joined(separator: ", "))))\n"
-    functions.written.append(
-      "\(by)func \(name)(\(given.joined(separator: ", "))) -> \(real) {\nreturn \(text)\n}\n")
-    return "\(name)(\(names.map { (own.contains($0) ? "v_" : "p_") + $0 }.joined(separator: ", ")))"
+    let name = "part_\(number)_\(functions.written.count)"
+    functions.written.append("\(by)func \(name)(\(given)) -> \(real) {\nreturn \(text)\n}\n")
+    return "\(name)(\(local.joined(separator: ", ")))"
   }
 
   /// The variables that an expression reads.
@@ -249,17 +248,17 @@ struct Writer {
     let start = own.sorted().map { name -> (String, String) in
       (name, params.contains { $0.0 == name } ? parameter(name) : zeros[variables[name]!]!)
     }
-    let inside = way == "struct" ? start.filter { variables[$0.0] == "float" } : []
-    if inside.isEmpty {
-      return start.map { "var v_\($0.0): \(typeName(variables[$0.0]!)) = \($0.1)" }.joined(separator: "\n")
+    let inside = start.filter { way == "struct" && variables[$0.0] == "float" }
+    var lines = start.filter { name, _ in !inside.contains { $0.0 == name } }.map { name, value in
+      "var v_\(name): \(typeName(variables[name]!)) = \(value)"
     }
-    let properties = inside.map { "var v_\($0.0): \(real)" }.joined(separator: "\n")
-    functions.written.append("struct State_\(number): Differentiable {\n\(properties)\n}\n")
-    let values = inside.map { "v_\($0.0): \($0.1)" }.joined(separator: ", ")
-    let rest = start.filter { variables[$0.0] != "float" }.map {
-      "var v_\($0.0): \(typeName(variables[$0.0]!)) = \($0.1)"
+    if !inside.isEmpty {
+      let properties = inside.map { "var v_\($0.0): \(real)" }.joined(separator: "\n")
+      functions.written.append("struct State_\(number): Differentiable {\n\(properties)\n}\n")
+      let values = inside.map { "v_\($0.0): \($0.1)" }.joined(separator: ", ")
+      lines.append("var s = State_\(number)(\(values))")
     }
-    return (["var s = State_\(number)(\(values))"] + rest).joined(separator: "\n")
+    return lines.joined(separator: "\n")
   }
 
   /// `values`, `objective`, and what is done with the lines of stdin.
@@ -586,7 +585,9 @@ func asked(_ request: Json) throws -> String {
     for name in gone { forms[name] = nil }
     if !gone.isEmpty { compiled = compiled.filter { !gone.contains($0.key.program) } }
     let form = request["form"] as! Json
-    for (way, _) in ways { _ = try Writer(form, Unit(program: "", way: way, dtype: "float64", wrt: [])).source() }
+    for (way, _) in ways {
+      _ = try Writer(form, Unit(program: "", way: way, dtype: "float64", wrt: [])).source()
+    }
     forms[request["program"] as! String] = form
     return "{}"
   case "eval":
