@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint docs bench comparators tolerance pictures clean
+.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters pictures clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -18,6 +18,7 @@ help:
 	@echo 'make comparators  docs/comparators.md: missed bugs and false alarms of gradfuzz and other'
 	@echo '               gradient checks (a few minutes)'
 	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
+	@echo 'make adapters     docs/targets.md: what the installed adapters answer (minutes for each)'
 	@echo 'make pictures     docs/pictures: pictures of reports of real sweeps (a few minutes; needs Chromium)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
@@ -44,6 +45,9 @@ bench: $(VENV)/bench
 
 comparators tolerance: $(VENV)/bench
 	$(BIN)/python -m benchmarks.$@
+
+adapters: $(READY)
+	$(BIN)/python -m benchmarks.adapters
 
 pictures: $(READY)
 	$(BIN)/python -m benchmarks.pictures

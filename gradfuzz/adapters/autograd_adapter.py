@@ -2,7 +2,7 @@
 them.
 
 An op is autograd's own function wherever it has one. An op without a derivative rule raises
-NotImplementedError, which is *unsupported*. Complex numbers are not asked about.
+NotImplementedError, which is *unsupported*.
 """
 
 # mypy: ignore-errors
@@ -67,13 +67,17 @@ def clip(x, lower, upper):
     return anp.clip(x, lower, upper)
 
 
-def symmetric(x):
-    return (x + anp.swapaxes(x, -1, -2)) / 2
+def adjoint(x):
+    return anp.conj(anp.swapaxes(x, -1, -2))
+
+
+def hermitian(x):
+    return (x + adjoint(x)) / 2
 
 
 def cholesky(x, upper):
-    lower = linalg.cholesky(symmetric(x))
-    return anp.swapaxes(lower, -1, -2) if upper else lower
+    lower = linalg.cholesky(hermitian(x))
+    return adjoint(lower) if upper else lower
 
 
 def svd(x, full_matrices, part):
@@ -153,15 +157,19 @@ OPS = {
     "broadcast_to": broadcast_to,
     "cholesky": cholesky,
     "clip": clip,
+    "complex": lambda re, im: re + 1j * im,
     "concat": lambda *arrays, axis: anp.concatenate(arrays, axis),
     "conv": conv,
     "cumulative_sum": anp.cumsum,
     "det": linalg.det,
+    "conj": anp.conj,
     "diagonal": lambda x, offset: anp.diagonal(x, -offset, -1, -2),  # swaps the axes for autograd
-    "eigh": lambda x, part: linalg.eigh(symmetric(x))[part],
-    "eigvalsh": lambda x: linalg.eigh(symmetric(x))[0],
+    "eig": lambda x, part: linalg.eig(x)[part],
+    "eigh": lambda x, part: linalg.eigh(hermitian(x))[part],
+    "eigvalsh": lambda x: linalg.eigh(hermitian(x))[0],
     "einsum": lambda *arrays, subscripts: anp.einsum(subscripts, *arrays),
     "flip": flip,
+    "imag": anp.imag,
     "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
     "index_update": index_update,
     "integer_pow": lambda x, n: x**n,
@@ -173,6 +181,7 @@ OPS = {
     "pinv": linalg.pinv,
     "polygamma": lambda x, n: autograd.scipy.special.polygamma(n, x),
     "pow": anp.power,
+    "real": anp.real,
     "reshape": lambda x, shape: anp.reshape(x, shape),
     "slogdet": lambda x, part: linalg.slogdet(x)[part],
     "solve": linalg.solve,

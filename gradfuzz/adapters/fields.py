@@ -5,6 +5,9 @@ reverse     kernel.grad(): loops are loops, and arrays that are never assigned t
 vectors     the same with all arrays in local vectors and matrices
 unrolled    loops with a constant trip count are ti.static(range(...)), which the compiler unrolls
 forward     ad.FwdMode, one run for each entry
+functions   the program is a ti.func, which the kernel calls
+plain       a field for every input and output, at indices as people write them: x[None], x[1], x[i + 1]
+in_place    the same, and floats that a loop changes are fields: y[None] += x[i], ti.atomic_add(y[None], x[i])
 
 The compilers answer "Not supported" to while loops and to `break` and `continue` in differentiated code.
 """
@@ -18,9 +21,11 @@ import functools
 import itertools
 import linecache
 import math
+from collections import Counter
 
 import kernels
 import kit
+import numpy as np
 
 CAPACITY = 4096
 """Entries of each field. A question with more is asked in parts."""
@@ -229,6 +234,11 @@ class Writer(kernels.Writer):
         plain = super().range_of(s)
         return f"ti.static({plain})" if self.static and kernels.count_of_loop(s) is not None else plain
 
+    def source(self):
+        """The kernel."""
+        body = self.written(self._layout, 2)
+        return f"@ti.kernel\ndef program():\n    for p in range(P[0]):\n{body}"
+
     def written(self, layout, depth):
         body, indent = super().written(layout, depth), "    " * depth
         return f"{indent}over = 0\n{body}{indent}T[p] = over\n" if self.watches else body
@@ -246,6 +256,66 @@ class LocalWriter(Writer):
     local = True
 
 
+class FunctionWriter(LocalWriter):
+    """The program as a ti.func."""
+
+    def source(self):
+        self._depth = 1
+        self.defined.update(name for name, *_ in self._layout.inputs)
+        self.block(self.form["body"][:-1])
+        results = [self.bound(self.expression(e)) for e in self.form["body"][-1]["return"]]
+        given, calls = [], []
+        for _, dtype, shape, array, start in self._layout.inputs:
+            parts = [self.loaded(array, start + k, dtype) for k in range(math.prod(shape))]
+            given.append(self.array(dtype, shape, parts) if shape else parts[0])
+        for k, (_, dtype, shape, array, start) in enumerate(self._layout.outputs):
+            for n, place in enumerate(kernels.entries_of(shape)):
+                calls.append(
+                    f"{self.place(array, start + n)} = {self.stored(self.entry(f'r{k}', place), dtype)}"
+                )
+        over = ["T[p] = over"] if self.watches else []
+        names = [f"r{k}" for k in range(len(results))] + ["over"] * self.watches
+        calls = [f"{', '.join(names)} = body({', '.join(given)})", *calls, *over]
+        lines = [*["    over = 0"] * self.watches, *self.lines]
+        lines.append(f"    return {', '.join([*results, *['over'] * self.watches])}")
+        parameters = ", ".join(self.name(name) for name, *_ in self._layout.inputs)
+        body = "".join(f"        {line}\n" for line in calls)
+        function = f"@ti.func\ndef body({parameters}):\n" + "\n".join(lines) + "\n"
+        return f"{function}@ti.kernel\ndef program():\n    for p in range(P[0]):\n{body}"
+
+
+class PlainWriter(kernels.PlainWriter, Writer):
+    """The program at one point, as people write it."""
+
+    local = True
+
+    def source(self):
+        parameters = ", ".join(f"{self.argument(n)}: ti.i32" for n in self.ints)
+        # The outermost loop of a kernel is parallel, and all others are not.
+        return f"@ti.kernel\ndef program({parameters}):\n    for _ in range(1):\n{self.written(2)}"
+
+    def written(self, depth):
+        body, indent = super().written(depth), "    " * depth
+        return f"{indent}over = 0\n{body}{indent}T[0] = over\n" if self.watches else body
+
+    def cell(self, array, place):
+        return f"{array}[{', '.join(place) or None}]"
+
+    def as_index(self, source):
+        return f"ti.i32({source})"
+
+
+class InPlaceWriter(PlainWriter):
+    """The same with the floats that a loop changes in fields."""
+
+    in_place = True
+
+    def updated(self, cell, sign, value):
+        if sign == "+" and next(self._fresh) % 2:
+            return f"ti.atomic_add({cell}, {value})"
+        return super().updated(cell, sign, value)
+
+
 class StaticWriter(Writer):
     local = True
     static = True
@@ -255,10 +325,13 @@ class StaticWriter(Writer):
 
 
 class Fields:
-    """The library and its fields, one set per dtype."""
+    """The library and its fields, one set per dtype. `limit` is the documented one of fields that a kernel
+    reads and changes (see `kit.Way.limit`).
+    """
 
-    def __init__(self, ti, **options):
+    def __init__(self, ti, limit=None, **options):
         self.ti = ti
+        self.limit = limit
         self._options = options
         self._numbers = itertools.count()
         self._kernels = {}
@@ -280,6 +353,7 @@ class Fields:
         ctypes.CDLL(None).fesetenv(ctypes.c_void_p(-1))
         self._kernels.clear()
         self._sets = {}
+        self._pool = {}
 
     def of(self, dtype):
         """The fields of a dtype by name."""
@@ -293,21 +367,48 @@ class Fields:
         return self._sets[dtype]
 
     def kernel(self, program, layout, dtype, writer):
-        """The kernel of a program, and whether it limits its loops."""
+        """The kernel of a program, and how it was written."""
         key = id(program), dtype, writer
         if key not in self._kernels:
             if len(self._kernels) >= MOST_KERNELS:
                 self.start()
             lines = writer(program.form, layout, program._limit)
-            body = lines.written(layout, 2)
-            source = f"@ti.kernel\ndef program():\n    for p in range(P[0]):\n{body}"
-            file = f"<program {next(self._numbers)}>"
-            linecache.cache[file] = len(source), None, source.splitlines(True), file
-            scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **self.of(dtype)}
-            exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
             # It holds the program, so that no other one gets its id.
-            self._kernels[key] = scope["program"], lines.watches, program
+            self._kernels[key] = self._compiled(lines.source(), self.of(dtype)), lines, program
         return self._kernels[key][:2]
+
+    def _compiled(self, source, names):
+        file = f"<program {next(self._numbers)}>"
+        linecache.cache[file] = len(source), None, source.splitlines(True), file
+        scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **names}
+        code = compile(source, file, "exec", dont_inherit=True)  # annotations are types there
+        exec(code, scope)  # noqa: S102 - the source is what we wrote
+        return scope["program"]
+
+    def plain(self, program, dtype, writer):
+        """The kernel of a program with fields of its own, how it was written, and the fields by name."""
+        key = id(program), dtype, writer
+        if key not in self._kernels:
+            if len(self._kernels) >= MOST_KERNELS:
+                self.start()
+            lines = writer(program.form, kernels.Layout(program.form), program._limit)
+            source, taken, found = lines.source(), Counter(), {}
+            for name, (kind, shape) in lines.arrays.items():
+                kind = dtype if kind == "float" else "int"
+                found[name] = self._one_of(kind, shape, taken[kind, shape])
+                taken[kind, shape] += 1
+            names = {"F": self.of(dtype)["F"], "T": self.of(dtype)["T"], **found}
+            self._kernels[key] = self._compiled(source, names), lines, program, found
+        kernel, lines, _, found = self._kernels[key]
+        return kernel, lines, found
+
+    def _one_of(self, kind, shape, k):
+        """The field number `k` of a type and shape."""
+        ti, fields = self.ti, self._pool.setdefault((kind, shape), [])
+        if len(fields) == k:
+            exact = {"float64": "f64", "float32": "f32", "int": "i64"}[kind]
+            fields.append(ti.field(getattr(ti, exact), shape=shape, needs_grad=kind != "int"))
+        return fields[k]
 
 
 class Reverse(kit.Way):
@@ -315,7 +416,7 @@ class Reverse(kit.Way):
 
     name = "reverse"
     ops = OPS
-    hints = {"stride": 8}
+    hints = {"stride": 4}
     writer = Writer
 
     def __init__(self, fields):
@@ -339,7 +440,7 @@ class Reverse(kit.Way):
     def part(self, program, request, layout, xs, ns):
         """The answers at points that fit into the fields."""
         dtype, count, widths = request["dtype"], len(xs), layout.widths
-        kernel, watches = self.fields.kernel(program, layout, dtype, self.writer)
+        kernel, lines = self.fields.kernel(program, layout, dtype, self.writer)
         fields = self.fields.of(dtype)
         for name, values in (("X", xs), ("N", ns)):
             fill(fields[name], [v for row in values for v in row])
@@ -347,19 +448,11 @@ class Reverse(kit.Way):
         try:
             slopes = self.run(kernel, fields, request, layout, count)
         except RuntimeError as error:
-            if "is<AllocaStmt>" in str(error):
-                raise kit.Unsupported(
-                    "the compiler fails, with an assertion, at local vectors and matrices in forward mode"
-                ) from None
-            if "Not supported" in str(error):
-                raise kit.Unsupported(
-                    "the compiler differentiates no while loop, no break and no continue"
-                ) from None
-            raise
+            raise refused(error) from None
         ys = grouped(fields["Y"], widths["Y"], count)
         results = layout.results(dtype, request["wrt"], ys, grouped(fields["M"], widths["M"], count), slopes)
-        if watches:
-            endless = kit.arm_of(RuntimeError(f"a loop is still running after {program._limit} trips"))
+        if lines.watches:
+            endless = kit.arm_of(still_running(program))
             overs = fields["T"].to_numpy()[:count]
             results = [endless if over else result for over, result in zip(overs, results)]
         return results
@@ -411,6 +504,88 @@ class Forward(Reverse):
             for row, duals in zip(slopes, grouped(fields["Y"].dual, layout.widths["Y"], count)):
                 row[k] = sum(w * d for w, d in zip(weights, duals) if w)
         return slopes
+
+
+class Functions(Reverse):
+    """The same with the program in a function."""
+
+    name = "functions"
+    writer = FunctionWriter
+
+
+class Plain(Reverse):
+    """A kernel with a field for every input and output, one point at a time."""
+
+    name = "plain"
+    writer = PlainWriter
+
+    def answer(self, program, request, inputs):
+        return kit.each_point(
+            request["count"], lambda k: self.at(program, request, kit.point_of(inputs, k)), refused
+        )
+
+    def at(self, program, request, inputs):
+        """The answer at a point."""
+        kernel, lines, fields = self.fields.plain(program, request["dtype"], self.writer)
+        integers = [int(inputs[name][2][0]) for name in lines.ints]
+        if any(abs(value) >= 2**31 for value in integers):
+            raise kit.Unsupported("an argument of the kernel has 32 bits")
+        for name, field in fields.items():
+            put(field, inputs[name[2:]][2] if name.startswith("a_") else ())
+        kernel(*integers)
+        if lines.watches and self.fields.of(request["dtype"])["T"][0]:
+            raise still_running(program)
+        values = []
+        for k, (kind, shape) in enumerate(lines.outputs):
+            name = {"float": request["dtype"], "int": "int64", "bool": "bool"}[kind]
+            entries = fields[f"y{k}"].to_numpy().ravel().tolist()
+            values.append((name, shape, [v != 0 for v in entries] if kind == "bool" else entries))
+        if not request["modes"]:
+            return {"ok": (values, {})}
+        for name, field in fields.items():
+            if lines.arrays[name][0] == "float":
+                weight = request["weights"][int(name[1:])] if name.startswith("y") else None
+                put(field.grad, () if weight is None else kit.decode_tensor(weight)[2])
+        kernel.grad(*integers)
+        slopes = {n: fields[f"a_{n}"].grad.to_numpy().ravel().tolist() for n in request["wrt"]}
+        return {"ok": (values, {n: (request["dtype"], inputs[n][1], v) for n, v in slopes.items()})}
+
+
+class InPlace(Plain):
+    """The same with carries of loops in fields."""
+
+    name = "in_place"
+    writer = InPlaceWriter
+
+    def limit(self, program, request):
+        _, lines, _ = self.fields.plain(program, request["dtype"], self.writer)
+        broken = lines.changes_what_was_read or lines.overwrites
+        return self.fields.limit if broken and request["modes"] else None
+
+
+WAYS = (Reverse, Vectors, Unrolled, Forward, Functions, Plain, InPlace)
+
+
+def refused(error):
+    """What an exception of the compiler means, if it is a refusal; else the exception."""
+    if "is<AllocaStmt>" in str(error):
+        what = "the compiler fails, with an assertion, at local vectors and matrices in forward mode"
+    elif isinstance(error, RuntimeError) and "Not supported" in str(error):
+        what = "the compiler differentiates no while loop, no break and no continue"
+    else:
+        return error
+    return kit.Unsupported(what)
+
+
+def still_running(program):
+    return RuntimeError(f"a loop is still running after {program._limit} trips")
+
+
+def put(field, values):
+    """Fills a field with the values; with zeros if there are none."""
+    host = field.to_numpy()
+    host[...] = np.reshape(values, host.shape) if len(values) else 0
+    field.from_numpy(host)
 
 
 def fill(field, values):

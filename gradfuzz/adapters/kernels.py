@@ -10,8 +10,11 @@ subclass of `Writer` defines the library's syntax.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 import math
+import operator
 
 import kit
 
@@ -169,7 +172,7 @@ def total(writer, sources, types, result, axis, keepdims, mean=False, of_all="")
     chosen = axis if isinstance(axis, tuple) else (axis,)
     axes = range(len(shape)) if axis is None else [a % len(shape) for a in chosen]
     kept = [k for k in range(len(shape)) if k not in axes]
-    if of_all and not kept:
+    if of_all and shape and not kept:
         parts = [of_all.format(source)]
     else:
         sums = {}
@@ -416,3 +419,280 @@ class Writer:
     def watched(self, condition):
         """The condition of a loop that may not end, and the lines before each iteration: here no limit."""
         return condition, []
+
+
+# Kernels as people write them -------------------------------------------------------------------------------
+
+FEW = 4
+"""A vector or matrix of so many entries is read where it is needed; a larger one is copied before."""
+
+STEPS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+
+
+class PlainWriter(Writer):
+    """A kernel for one point. Every input and output is an array of its own, and is read where it is needed.
+
+    Indices stand as people write them: literals (`x[1]`), counters (`x[i]`), and their sums (`x[i + 1]`).
+    Scalar ints and bools are arguments of the kernel. `acc = acc + e` is `acc += e`. With `in_place` the
+    floats that a loop changes are in arrays, too, which it updates in place.
+
+    `ints` are the names of the arguments; `arrays` are the kernel's arrays: name -> (dtype, shape).
+    """
+
+    in_place = False
+
+    def __init__(self, form, *more):
+        super().__init__(form, *more)
+        body = form["body"][:-1]
+        inputs = {name: kit._type(text) for name, text in form["params"]}
+        self.ints = [n for n, (dtype, shape) in inputs.items() if dtype != "float" and not shape]
+        self.outputs = [kit._type(text) for text in form["outputs"]]
+        self.held = _carried_floats(body, self.types) if self.in_place else set()
+        self.arrays = {f"a_{n}": t for n, t in inputs.items() if n not in self.ints}
+        self.arrays.update({f"s_{n}": self.types[n] for n in sorted(self.held)})
+        self.arrays.update({f"y{k}": t for k, t in enumerate(self.outputs)})
+        self._inputs = inputs
+        self._unchanged = set(inputs) - kit._assigned(body)
+        self._native = {n for n in self.ints if n in self._unchanged and inputs[n][0] == "int"}
+        self._copied = {}
+        self._loops = []
+        self._accesses = []
+
+    # The library's syntax
+
+    def cell(self, array, place):
+        """The source of an entry of an array; `place` are the sources of its indices, none for a scalar."""
+        raise NotImplementedError
+
+    def as_index(self, source):
+        """An int of the program as an index or a trip count."""
+        raise NotImplementedError
+
+    # Reading
+
+    def name(self, variable):
+        dtype, shape = self.types[variable]
+        own = super().name(variable)
+        if variable in self._native:
+            return self.converted(own, "trip", dtype)
+        if variable in self.held:
+            self._accessed(variable, "read")
+            return self._whole(f"s_{variable}", dtype, shape)
+        if variable not in self._unchanged:
+            return own
+        if math.prod(shape) > FEW:
+            self._copied[variable] = None
+            return own
+        return self._given(variable)
+
+    def _given(self, variable):
+        """An input as it is given to the kernel."""
+        dtype, shape = self._inputs[variable]
+        if variable not in self.ints:
+            return self._whole(f"a_{variable}", dtype, shape)
+        return self.converted(super().name(variable) + "_", "trip", dtype)
+
+    def _whole(self, array, dtype, shape):
+        """All entries of an array as a value."""
+        parts = [self.cell(array, place) for place in _literals(shape)]
+        if dtype == "bool":
+            parts = [self.converted(part, "int", "bool") for part in parts]
+        return self.array(dtype, shape, parts) if shape else parts[0]
+
+    def call(self, e):
+        array = e["args"][0] if e["op"] == "index" else None
+        if not isinstance(array, str) or not e["params"]["pattern"] or self.types[array][0] == "bool":
+            return super().call(e)
+        dtype, shape = kit._type(e["type"])
+        self.checked(dtype, shape)
+        places = self.places(e["params"]["pattern"], e["args"][1:])
+        if array in self.held:
+            self._accessed(array, "read")
+        if array in self.held or array in self._unchanged:
+            parts = [self.cell(("s_" if array in self.held else "a_") + array, at) for at in places]
+        else:
+            parts = [f"{self.name(array)}[{', '.join(at)}]" for at in places]
+        return self.array(dtype, shape, parts) if shape else parts[0]
+
+    def places(self, pattern, indices):
+        """The indices of the entries that a pattern selects, as sources."""
+        rest = iter(indices)
+        choices = [
+            [self.index_source(next(rest))] if entry == "at" else [str(k) for k in range(entry[1], entry[2])]
+            for entry in kit._tuples(pattern)
+        ]
+        return list(itertools.product(*choices))
+
+    def index_source(self, e):
+        """An index or a trip count, as people write it."""
+        if isinstance(e, dict) and "int" in e:
+            return str(e["int"])
+        if isinstance(e, str) and e in self._native:
+            return super().name(e)
+        if isinstance(e, dict) and e.get("op") in ("add", "subtract"):
+            a, b = (self.index_source(part) for part in e["args"])
+            return f"{a} {STEPS[e['op']]} {b if b.isidentifier() or b.isdigit() else f'({b})'}"
+        return self.as_index(self.expression(e))
+
+    # Writing
+
+    def statement(self, s):
+        name = s.get("assign") if isinstance(s, dict) else None
+        if name is None:
+            super().statement(s)
+        elif name in self.held or self._updates_itself(name, s["value"]):
+            self._update(name, s["value"])
+            self.defined.add(name)
+        else:
+            sign, other = self._step(s["value"], lambda e: e == name, self.types[name])
+            if sign and not self.types[name][1] and name in self.defined:
+                self.line(f"{self.name(name)} {sign}= {self.expression(other)}")
+            else:
+                super().statement(s)
+
+    def _step(self, value, is_old, own):
+        """("+", e) where a value is the old one + e, and so on; else (None, None)."""
+        if isinstance(value, dict) and value.get("op") in STEPS and own[0] == "float":
+            first, second = value["args"]
+            if not is_old(first) and value["op"] in ("add", "multiply"):
+                first, second = second, first
+            if is_old(first) and self.type_of(second) == own:
+                return STEPS[value["op"]], second
+        return None, None
+
+    def _updates_itself(self, name, value):
+        """Whether entries of an array that the program has defined get new values."""
+        known = name in self.defined and isinstance(value, dict) and value.get("op") == "index_update"
+        return known and value["args"][0] == name and bool(value["params"]["pattern"])
+
+    def _update(self, name, value):
+        """A new value of a variable that is in an array, or of entries of any array."""
+        own = self.types[name]
+        if self._updates_itself(name, value):
+            pattern = value["params"]["pattern"]
+            _, value, *indices = value["args"]
+            places = self.places(pattern, indices)
+            entry = {"op": "index", "args": [name, *indices], "pattern": pattern}
+            old, own = functools.partial(_is_entry, entry), self.type_of(value)
+        else:
+            places, old = _literals(own[1]), functools.partial(operator.eq, name)
+        sign, other = self._step(value, old, own)
+        value = value if sign is None else other
+        source, (_, shape) = self.expression(value), self.type_of(value)
+        source = self.bound(source) if shape else source
+        parts = [self.entry(source, place) for place in entries_of(shape)]
+        self._write(name, sign, places, parts)
+
+    def _write(self, name, sign, places, parts):
+        if name in self.held:
+            for how in {None: ("write",), "*": ("read", "write"), "/": ("read", "write")}.get(sign, ("add",)):
+                self._accessed(name, how)
+        for place, part in zip(places, parts):
+            local = f"{self.name(name)}[{', '.join(place)}]" if name not in self.held else ""
+            self.line(self.updated(local or self.cell(f"s_{name}", place), sign, part))
+
+    def updated(self, cell, sign, value):
+        """The statement that updates an entry."""
+        return f"{cell} {sign or ''}= {value}"
+
+    def define(self, names):
+        for name in self.held.intersection(names) - self.defined:
+            dtype, shape = self.types[name]
+            places = _literals(shape)
+            self._write(name, None, places, [self.zero(dtype, ())] * len(places))
+            self.defined.add(name)
+        super().define(names)
+
+    def written(self, depth):
+        """The lines of the kernel's body, indented `depth` times."""
+        self._depth = depth
+        for name, (_, shape) in self._inputs.items():
+            self.defined.add(name)
+            if name in self.held:
+                parts = [self.cell(f"a_{name}", place) for place in _literals(shape)]
+                self._write(name, None, _literals(shape), parts)
+            elif name not in self._unchanged:
+                self.line(f"{self.name(name)} = {self._given(name)}")
+        self.block(self.form["body"][:-1])
+        for k, (e, (dtype, shape)) in enumerate(zip(self.form["body"][-1]["return"], self.outputs)):
+            source = self.bound(self.expression(e)) if shape else self.expression(e)
+            for own, place in zip(entries_of(shape), _literals(shape)):
+                self.line(f"{self.cell(f'y{k}', place)} = {self.stored(self.entry(source, own), dtype)}")
+        copies = [
+            f"{'    ' * depth}{super(PlainWriter, self).name(n)} = {self._given(n)}" for n in self._copied
+        ]
+        return "\n".join([*copies, *self.lines]) + "\n"
+
+    def argument(self, name):
+        """The name of an argument of the kernel."""
+        return super().name(name) + ("" if name in self._native else "_")
+
+    # Loops
+
+    def counted(self, s):
+        if s["for"] in kit._assigned(s["body"]):
+            with self._loop():
+                super().counted(s)
+            return
+        self.line(f"for {super().name(s['for'])} in {self.range_of(s)}:")
+        self._native.add(s["for"])
+        with self._loop():
+            self.inside(s["body"])
+
+    def range_of(self, s):
+        return f"range({self.index_source(s['count'])})"
+
+    def repeated(self, s):
+        with self._loop():
+            super().repeated(s)
+
+    @contextlib.contextmanager
+    def _loop(self):
+        self._loops.append(object())
+        yield
+        self._loops.pop()
+
+    # What libraries forbid
+
+    def _accessed(self, name, how):
+        self._accesses.append((name, how, tuple(self._loops)))
+
+    @property
+    def changes_what_was_read(self):
+        """Whether an entry of an array may be read, and changed afterwards."""
+        return self._follows(("add", "write"), ("read",))
+
+    @property
+    def overwrites(self):
+        """Whether an entry of an array may be written, and overwritten afterwards, other than by += or -=."""
+        return self._follows(("write",), ("add", "write"))
+
+    def _follows(self, later, earlier):
+        """Whether accesses `later` may follow accesses `earlier` to the same array."""
+        return any(
+            name == other and then in later and how in earlier and (k < n or set(loops) & set(around))
+            for k, (name, how, loops) in enumerate(self._accesses)
+            for n, (other, then, around) in enumerate(self._accesses)
+        )
+
+
+def _carried_floats(statements, types):
+    """The floats that loops carry."""
+    found = set()
+    for s in statements:
+        if isinstance(s, dict) and "assign" not in s:
+            found |= {n for n in s.get("carries", ()) if types[n][0] == "float"}
+            for part in ("then", "else", "body", "repeat"):
+                found |= _carried_floats(s.get(part, ()), types)
+    return found
+
+
+def _literals(shape):
+    """The indices of all entries, as sources."""
+    return [tuple(map(str, place)) for place in entries_of(shape)]
+
+
+def _is_entry(entry, e):
+    """Whether an expression reads the entry."""
+    same = isinstance(e, dict) and e.get("op") == "index" and e["args"] == entry["args"]
+    return same and e["params"]["pattern"] == entry["pattern"]

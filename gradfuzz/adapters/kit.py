@@ -166,6 +166,12 @@ class Way:
         """
         return [_point(self, program, request, inputs, k) for k in range(request["count"])]
 
+    def limit(self, program, request):
+        """The limit of the library that a question meets, if its documentation states it: the fields `name`,
+        `what` and `link` as a dictionary; else None. A wrong derivative there is a convention, and no bug.
+        """
+        return
+
     def describe(self):
         """The way as in the message hello."""
         lists = ("dtypes", "modes", "orders", "loops", "features")
@@ -362,7 +368,7 @@ class Program:
         elif op in self._way.ops:
             function = self._way.ops[op]
             if op == "astype":
-                params["dtype"] = {"int": "int64", "float": self.dtype}.get(params["dtype"], params["dtype"])
+                params["dtype"] = self._dtype(params["dtype"])
         else:
             elementwise = not params and all(dtype == "float" for dtype, _ in [_type(e["type"]), *types])
             function = _looked_up(self._way, op) if elementwise else None
@@ -380,7 +386,14 @@ class Program:
             return lambda env: self._as_float(read(env))
         if "astype" not in self._way.ops:
             raise Unsupported(f"there is no conversion to {wanted} here")
-        return lambda env: self._way.ops["astype"](read(env), dtype=wanted)
+        if own in ("int", "bool"):
+            return lambda env: self._way.ops["astype"](self._as_float(read(env)), dtype=self._dtype(wanted))
+        return lambda env: self._way.ops["astype"](read(env), dtype=self._dtype(wanted))
+
+    def _dtype(self, name):
+        """The dtype of tensors that the program language calls so; complex numbers are as wide as floats."""
+        wide = "complex64" if self.dtype == "float32" else "complex128"
+        return {"int": "int64", "float": self.dtype, "complex": wide}.get(name, name)
 
     def _as_float(self, value):
         """A scalar int or bool, Python's or one that the library returned, as a float of the library."""
@@ -749,11 +762,13 @@ class _Server:
             raise BadRequest(f"there is no input {unknown[0]}")
         try:
             results = way.answer(program, request, inputs)
+            limit = way.limit(program, request)
         except BadRequest:
             raise
         except (Exception, SystemExit) as error:
-            results = [arm_of(error)] * count
-        return _together(results) or {"results": [_written(r) for r in results]}
+            results, limit = [arm_of(error)] * count, None
+        reply = _together(results) or {"results": [_written(r) for r in results]}
+        return reply if limit is None else dict(reply, limit=limit)
 
 
 def point_of(inputs, k):

@@ -11,11 +11,18 @@ import fields
 import kit
 import quadrants as qd
 
+RULES = {
+    "name": "fields-read-and-changed",
+    "what": "a kernel reads an entry of a field and changes it later, or overwrites it other than by +=",
+    "link": "https://genesis-embodied-ai.github.io/quadrants/user_guide/autodiff.html"
+    "#global-data-access-rules-and-the-validation-checker",
+}
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    library = fields.Fields(qd, ad_stack_experimental_enabled=True)
+    library = fields.Fields(qd, RULES, ad_stack_experimental_enabled=True)
     kit.serve(
         "quadrants",
         version("quadrants"),
-        [way(library) for way in (fields.Reverse, fields.Vectors, fields.Unrolled, fields.Forward)],
+        [way(library) for way in fields.WAYS],
     )

@@ -14,11 +14,17 @@ import fields
 import kit
 import taichi as ti
 
+RULES = {
+    "name": "fields-read-and-changed",
+    "what": "a kernel reads an entry of a field and changes it later, or overwrites it other than by +=",
+    "link": "https://docs.taichi-lang.org/docs/differentiable_programming#global-data-access-rules",
+}
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    library = fields.Fields(ti, ad_stack_size=4096)
+    library = fields.Fields(ti, RULES, ad_stack_size=4096)
     kit.serve(
         "taichi",
         ".".join(map(str, ti.__version__)),
-        [way(library) for way in (fields.Reverse, fields.Vectors, fields.Unrolled, fields.Forward)],
+        [way(library) for way in fields.WAYS],
     )

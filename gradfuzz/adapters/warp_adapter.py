@@ -4,10 +4,13 @@ launches    one launch for each op; loops are Python's
 kernel      a program is one kernel; Warp unrolls loops with a constant trip count
 function    the same in a wp.func that the kernel calls
 stored      loops stay loops, and an array keeps their carries, one row for each iteration
+plain       an array for every input and output, at indices as people write them: x[1], x[i], x[i + 1]
+in_place    the same, and floats that a loop changes are in arrays: y[0] += x[i]
 
-Warp's manual says that reverse mode does not replay a loop that is not unrolled ("Dynamic Loops"). So
-programs are not asked about that need a value computed in a local variable of such a loop. `stored` is the
-remedy that the manual gives.
+Warp's manual says what reverse mode cannot do: it does not replay a loop that is not unrolled, it needs the
+old entries of arrays that are overwritten, and it differentiates the first assignment to an entry of a local
+vector. Programs that meet such a limit are asked about, with the limit in the reply. `stored` is the remedy
+that the manual gives for loops.
 """
 
 # mypy: ignore-errors
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import itertools
 import linecache
 import math
@@ -27,6 +31,11 @@ import kernels
 import kit
 import numpy as np
 import warp as wp
+
+try:
+    from warp._src import codegen
+except ImportError:  # older releases
+    from warp import codegen
 
 MOST_UNROLLED = 200
 """The most iterations of all unrolled loops of a program: the compiler's time grows with them."""
@@ -79,6 +88,25 @@ def transposed(writer, sources, types, result, axes):
 def index_of(writer, pattern, indices):
     rest = iter(indices)
     return ", ".join(f"int({next(rest)})" if entry == "at" else f"{entry[1]}:{entry[2]}" for entry in pattern)
+
+
+def index_update(writer, sources, types, result, pattern):
+    array, value, *indices = sources
+    if not pattern:
+        return value
+    no_empty_slices(pattern)
+    if writer.in_condition:
+        raise kit.Unsupported("the condition of a loop changes an array")
+    name, rest = writer.fresh("u"), iter(indices)
+    choices = [
+        [f"int({next(rest)})"] if entry == "at" else list(range(entry[1], entry[2])) for entry in pattern
+    ]
+    writer.line(f"{name} = {array}")
+    value = writer.bound(value)
+    for place, own in zip(itertools.product(*choices), kernels.entries_of(types[1][1])):
+        writer.line(f"{name}[{', '.join(map(str, place))}] = {writer.entry(value, own)}")
+    writer.assigns_entries = True
+    return name
 
 
 def no_empty_slices(pattern):
@@ -149,6 +177,7 @@ OPS = {
     **kernels.MOVES,
     "permute_dims": transposed,
     "index": index,
+    "index_update": index_update,
     "matmul": matmul,
     "outer": lambda w, s, t, r: "wp.outer({}, {})".format(*s),
     "trace": matrices("wp.trace({})"),
@@ -160,17 +189,20 @@ OPS = {
 }
 OPS.update({op: spelled(f"wp.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")})
 OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in kernels.SIGNS.items()})
-"""Warp lacks ops without a row (log1p, expm1, sign with a zero, ...). Its manual says that an entry of a
-vector may be assigned once: so no index_update.
-"""
+"""Warp lacks ops without a row (log1p, expm1, sign with a zero, ...)."""
 
 
 class Writer(kernels.Writer):
     ops = OPS
 
-    def __init__(self, form, dtype):
+    def __init__(self, form, dtype, limit=0):
         self.names = {"wp": wp, "F": FLOATS[dtype], "I": wp.int64, "B": wp.bool}
         super().__init__(form)
+        self._limit = limit
+        self.watches = False
+        """Whether the kernel limits a loop that may not end, and reports it in `T`."""
+        self.assigns_entries = False
+        """Whether it assigns to entries of local vectors."""
 
     def checked(self, dtype, shape):
         super().checked(dtype, shape)
@@ -204,7 +236,21 @@ class Writer(kernels.Writer):
     def count(self, source):
         return f"int({source})"
 
+    def watched(self, condition):
+        self.watches = True
+        trip = self.fresh("trip")
+        self.line(f"{trip} = int(0)")
+        counted = [f"if {trip} == {self._limit}:", "    over = int(1)", f"{trip} = {trip} + 1"]
+        return f"over == 0 and {condition}", counted
+
+    def ended(self, body, depth):
+        """The lines of a body, and those that report a loop that did not end."""
+        indent = "    " * depth
+        return f"{indent}over = int(0)\n{body}{indent}T[p] = over\n" if self.watches else body
+
     def converted(self, source, own, wanted):
+        if own == "trip" and wanted == "bool":
+            return f"({source} != 0)"
         if own == "bool":
             one = self.constant(wanted, 1.0 if wanted == "float" else 1)
             return CHOICE.format(source, one, self.zero(wanted, ()))
@@ -213,30 +259,124 @@ class Writer(kernels.Writer):
         return f"{'F' if wanted == 'float' else 'I'}({source})"
 
 
+MANUAL = "https://nvidia.github.io/warp/user_guide/differentiability.html"
+
+DYNAMIC = {
+    "name": "dynamic-loop",
+    "what": "a loop that is not unrolled is not replayed, and its values are needed on the way back",
+    "link": f"{MANUAL}#dynamic-loops",
+}
+OVERWRITTEN = {
+    "name": "array-overwritten",
+    "what": "a kernel overwrites an entry of an array whose old value is needed on the way back",
+    "link": f"{MANUAL}#array-overwrites",
+}
+ENTRIES = {
+    "name": "vector-entry-assigned",
+    "what": "an entry of a local vector or matrix is assigned a second time",
+    "link": f"{MANUAL}#vector-matrix-and-quaternion-component-assignment",
+}
+"""The limits that the manual states."""
+
+OVERWRITES = "retain_grad" in inspect.signature(wp.array.__init__).parameters
+"""Whether an overwritten entry passes no gradient on. The manual of older releases warns of it."""
+
+UNROLLED_THROUGH = ("continue",) if hasattr(codegen.Adjoint, "lower_unrolled_continues") else ()
+"""The jumps in a loop's body that do not keep Warp from unrolling it."""
+
+LINEAR = {"add", "subtract", "negative", "sum", "mean", "astype", "trace", "diagonal", *kernels.MOVES}
+LINEAR.update(("permute_dims", *kernels.SIGNS, "logical_and", "logical_or", "logical_not"))
+"""Ops whose adjoint needs none of their operands."""
+
+
 def unrolled(form):
-    """The iterations of all loops, if every trip count is constant; refuses what Warp would not unroll."""
+    """The statements after all loops with a constant trip count are unrolled."""
 
     def of(statements):
         found = 1
         for s in statements:
-            if s == "break":
-                words = "is not unrolled, and what it computes not replayed on the way back"
-                raise kit.Unsupported(f"a loop that is left early {words}")
             if isinstance(s, dict) and "if" in s:
                 found += of(s["then"]) + of(s["else"])
             elif isinstance(s, dict) and "for" in s:
-                trips = kernels.count_of_loop(s)
-                if trips is None:
-                    words = "a number that is not constant is not replayed on the way back"
-                    raise kit.Unsupported(f"a loop over {words}")
-                found += trips * of(s["body"])
+                found += (kernels.count_of_loop(s) or 1) * of(s["body"])
             elif isinstance(s, dict) and "while" in s:
-                raise kit.Unsupported("a loop with a condition is not replayed on the way back")
+                found += of(s["body"] if "body" in s else s["repeat"])
         return found
 
-    found = of(form["body"][:-1])
-    if found > MOST_UNROLLED:
-        raise kit.Unsupported(f"{found} statements after unrolling take too long to compile")
+    return of(form["body"][:-1])
+
+
+class Replayed:
+    """Whether a program needs, on the way back, what a loop computes that is not unrolled.
+
+    Such values are what the loop carries, and what is computed from them. Linear ops do not need them.
+    Variables in `held` are in arrays.
+    """
+
+    def __init__(self, form, most_unrolled, held=()):
+        self._most, self._held = most_unrolled, set(held)
+        self._stale = set()
+        self.needed = False
+        for _ in range(2):  # what a trip computes is read by the next
+            self._block(form["body"])
+
+    def _block(self, statements):
+        for s in statements:
+            if not isinstance(s, dict):
+                continue
+            if "assign" in s:
+                if self._is_stale(s["value"]) and s["assign"] not in self._held:
+                    self._stale.add(s["assign"])
+            elif "return" in s:
+                list(map(self._is_stale, s["return"]))
+            elif "if" in s:
+                self.needed = self._is_stale(s["if"]) or self.needed
+                self._block(s["then"])
+                self._block(s["else"])
+            else:
+                self._loop(s, s["body"] if "body" in s else s["repeat"])
+
+    def _loop(self, s, body):
+        trips = kernels.count_of_loop(s) if "for" in s else None
+        if "while" in s or trips is None or trips > self._most or _is_left(body):
+            self._stale |= {*s["carries"], *s["results"]} - self._held
+        self.needed = "while" in s or self._is_stale(s["count"]) or self.needed
+        self._block(body)
+
+    def _is_stale(self, e):
+        if isinstance(e, str):
+            return e in self._stale
+        if "op" not in e:
+            return False
+        stale = list(map(self._is_stale, e["args"]))
+        if any(stale) and not self._is_linear(e, stale):
+            self.needed = True
+        return any(stale)
+
+    def _is_linear(self, e, stale):
+        if e["op"] == "where":
+            return not stale[0]
+        if e["op"] in ("index", "index_update"):
+            return not any(stale[2 if e["op"] == "index_update" else 1 :])
+        known = [_is_constant(part) and not is_stale for part, is_stale in zip(e["args"], stale)]
+        return (
+            e["op"] in LINEAR or (e["op"] == "multiply" and any(known)) or (e["op"] == "divide" and known[1])
+        )
+
+
+def _is_constant(e):
+    """Whether an operand has no derivative: a literal, or an int that is converted."""
+    return isinstance(e, dict) and (e.get("op") == "astype" or "op" not in e)
+
+
+def _is_left(body):
+    """Whether a jump is in a loop's body, for this loop, that keeps Warp from unrolling it."""
+    return any(
+        (s in ("break", "continue") and s not in UNROLLED_THROUGH)
+        or ("if" in s and _is_left([*s["then"], *s["else"]]))
+        for s in body
+        if isinstance(s, str) or "if" in s
+    )
 
 
 # Compiling --------------------------------------------------------------------------------------------------
@@ -256,7 +396,11 @@ def defined(source, names, most_unrolled=1024):
     return scope
 
 
+USUAL = 16
+"""The most iterations of a loop that Warp unrolls unless it is told otherwise."""
+
 PARAMETERS = [f"{name}: wp.array2d(dtype={'F' if name in 'XY' else 'I'})" for name in "XNYM"]
+PARAMETERS.append("T: wp.array(dtype=int)")
 
 
 def kernel_of(body, *more):
@@ -268,9 +412,7 @@ class Kernel(kit.Way):
 
     name = "kernel"
     ops = OPS
-    loops = ("for",)
-    features = ("branches", "continue", "nested")
-    hints = {"stride": 8}
+    hints = {"stride": 4}
 
     def __init__(self):
         self._compiled = {}
@@ -285,27 +427,42 @@ class Kernel(kit.Way):
         if key not in self._compiled:
             if len(self._compiled) > 64:
                 self._compiled.clear()
-            scope = self.compiled(program.form, layout, dtype, key[2])
+            scope = self.compiled(program, layout, dtype, key[2])
             self._compiled[key] = scope, program  # keeps the program, so that no other one gets its id
         xs, ns = layout.rows(inputs, count)
         scalar, widths = FLOATS[dtype], layout.widths
         X, N = rows(xs, count, widths["X"], scalar), rows(ns, count, widths["N"], wp.int64)
         Y, M = rows(None, count, widths["Y"], scalar), rows(None, count, widths["M"], wp.int64)
-        slopes = self.launched(self._compiled[key][0], request, layout, [X, N, Y, M])
-        return layout.results(dtype, request["wrt"], Y.numpy().tolist(), M.numpy().tolist(), slopes)
+        scope = self._compiled[key][0]
+        overs = wp.zeros(count, dtype=int, device="cpu")
+        slopes = self.launched(scope, request, layout, [X, N, Y, M, overs])
+        results = layout.results(dtype, request["wrt"], Y.numpy().tolist(), M.numpy().tolist(), slopes)
+        endless = kit.arm_of(RuntimeError(f"a loop is still running after {program._limit} trips"))
+        return [endless if over else result for over, result in zip(overs.numpy(), results)]
+
+    def limit(self, program, request):
+        known = self._compiled.get((id(program), request["dtype"], ()))
+        return known[0].get("limit") if known is not None and request["modes"] else None
 
     def variant(self, form, request, inputs):
         """Further parts of a question that are compiled into the kernel."""
         return ()
 
-    def compiled(self, form, layout, dtype, variant):
-        unrolled(form)
-        writer = Writer(form, dtype)
-        return defined(kernel_of(writer.written(layout, 1)), writer.names)
+    def compiled(self, program, layout, dtype, variant):
+        writer = Writer(program.form, dtype, program._limit)
+        body = writer.ended(writer.written(layout, 1), 1)
+        return self.limited(program.form, writer, kernel_of(body))
+
+    def limited(self, form, writer, source):
+        """The functions of a source, and the limit that the program meets."""
+        most = 1024 if unrolled(form) <= MOST_UNROLLED else USUAL
+        scope = defined(source, writer.names, most)
+        limit = DYNAMIC if Replayed(form, most).needed else ENTRIES if writer.assigns_entries else None
+        return {**scope, "limit": limit}
 
     def launched(self, scope, request, layout, arrays):
         """Runs the kernel; the derivatives by all floats of every point, or None if none are asked for."""
-        X, _, Y, _ = arrays
+        X, _, Y, *_ = arrays
         count, scalar = request["count"], FLOATS[request["dtype"]]
         tape = wp.Tape()
         with tape:
@@ -341,6 +498,9 @@ class FunctionWriter(Writer):
         self.defined.update(name for name, *_ in layout.inputs)
         self.block(self.form["body"][:-1])
         results = [self.bound(self.expression(e)) for e in self.form["body"][-1]["return"]]
+        if self.watches:
+            self.lines.insert(0, "    over = int(0)")
+            results.append("over")
         self.line("return " + ", ".join(results))
         annotated = [f"{self.name(p[0])}: {self.annotation(*p[1:3])}" for p in layout.inputs]
         parameters = ", ".join(annotated)
@@ -388,11 +548,11 @@ def most_trips(form, inputs):
 
 
 class StoringWriter(Writer):
-    """Each iteration reads the carries from a row of `S` (floats) or `T` (ints, bools), writes the next."""
+    """Each iteration reads the carries from a row of `S` (floats) or `R` (ints, bools), writes the next."""
 
     def __init__(self, form, dtype, trips):
         super().__init__(form, dtype)
-        self.sizes = {"S": 1, "T": 1}
+        self.sizes = {"S": 1, "R": 1}
         self._trips = iter(trips)
         self._alias = {}
         self._row, self._rows, self._store = "0", 1, []
@@ -407,10 +567,10 @@ class StoringWriter(Writer):
         outer = self._row, self._rows, self._store
         most, carries = next(self._trips), s["carries"]
         places = {name: [] for name in carries}
-        widths = {"S": 0, "T": 0}
+        widths = {"S": 0, "R": 0}
         for name in carries:
             dtype, shape = self.types[name]
-            array = "S" if dtype == "float" else "T"
+            array = "S" if dtype == "float" else "R"
             for _ in range(math.prod(shape)):
                 places[name].append((array, widths[array]))
                 widths[array] += 1
@@ -470,22 +630,32 @@ class Stored(Kernel):
     """Loops are loops of the kernel; an array keeps their carries, one row for each iteration."""
 
     name = "stored"
+    loops = ("for",)
     features = ("branches", "continue", "nested", "runtime_trips")
 
     def variant(self, form, request, inputs):
         return most_trips(form, inputs)
 
-    def compiled(self, form, layout, dtype, variant):
-        writer = StoringWriter(form, dtype, variant)
+    def limit(self, program, request):
+        found = [
+            scope["limit"]
+            for (asked, dtype, _), (scope, _) in self._compiled.items()
+            if asked == id(program) and dtype == request["dtype"]
+        ]
+        return found[0] if found and request["modes"] else None
+
+    def compiled(self, program, layout, dtype, variant):
+        writer = StoringWriter(program.form, dtype, variant)
         body = writer.written(layout, 1)
         if max(writer.sizes.values()) > 100_000:
             raise kit.Unsupported("the loops have too many rows")
-        scope = defined(kernel_of(body, "S: wp.array2d(dtype=F)", "T: wp.array2d(dtype=I)"), writer.names, 0)
-        return {**scope, "sizes": writer.sizes}
+        scope = defined(kernel_of(body, "S: wp.array2d(dtype=F)", "R: wp.array2d(dtype=I)"), writer.names, 0)
+        limit = ENTRIES if writer.assigns_entries else None
+        return {**scope, "sizes": writer.sizes, "limit": limit}
 
     def more(self, scope, count, scalar):
         sizes = scope["sizes"]
-        return [rows(None, count, sizes["S"], scalar), rows(None, count, sizes["T"], wp.int64)]
+        return [rows(None, count, sizes["S"], scalar), rows(None, count, sizes["R"], wp.int64)]
 
 
 class Function(Kernel):
@@ -493,17 +663,137 @@ class Function(Kernel):
 
     name = "function"
 
-    def compiled(self, form, layout, dtype, variant):
-        unrolled(form)
-        writer = FunctionWriter(form, dtype)
+    def compiled(self, program, layout, dtype, variant):
+        writer = FunctionWriter(program.form, dtype, program._limit)
         function = writer.written(layout, 1)
         names = [f"y{k}" for k in range(len(layout.outputs))]
-        lines = [f"    {', '.join(names)} = {writer.called(layout)}"]
+        found = [*names, "over"] if writer.watches else names
+        lines = [f"    {', '.join(found)} = {writer.called(layout)}"]
+        lines += ["    T[p] = over"] * writer.watches
         for name, (_, kind, shape, array, start) in zip(names, layout.outputs):
             for k, place in enumerate(kernels.entries_of(shape)):
                 value = writer.stored(writer.entry(name, place), kind)
                 lines.append(f"    {writer.place(array, start + k)} = {value}")
-        return defined(function + kernel_of("\n".join(lines) + "\n"), writer.names)
+        return self.limited(program.form, writer, function + kernel_of("\n".join(lines) + "\n"))
+
+
+# Arrays as people write them --------------------------------------------------------------------------------
+
+
+class PlainWriter(kernels.PlainWriter, Writer):
+    """The program at one point, as people write it."""
+
+    def cell(self, array, place):
+        return f"{array}[{', '.join(place) or 0}]"
+
+    def as_index(self, source):
+        return f"int({source})"
+
+    def updated(self, cell, sign, value):
+        local = cell.partition("[")[0] not in self.arrays
+        self.assigns_entries = self.assigns_entries or (local and sign not in ("+", "-"))
+        return super().updated(cell, sign, value)
+
+    def source(self):
+        parameters = [f"{self.argument(n)}: int" for n in self.ints]
+        for name, (dtype, shape) in self.arrays.items():
+            kind = "array2d" if len(shape) == 2 else "array"
+            parameters.append(f"{name}: wp.{kind}(dtype={'F' if dtype == 'float' else 'I'})")
+        parameters.append("T: wp.array(dtype=int)")
+        body = self.ended(self.written(1), 1)
+        return f"@wp.kernel\ndef program({', '.join(parameters)}):\n    p = wp.tid()\n{body}"
+
+
+class InPlaceWriter(PlainWriter):
+    """The same with the floats that a loop changes in arrays."""
+
+    in_place = True
+
+
+class Plain(kit.Way):
+    """A kernel with an array for every input and output, one point at a time."""
+
+    name = "plain"
+    ops = OPS
+    hints = {"stride": 4}
+    writer = PlainWriter
+
+    def __init__(self):
+        self._compiled = {}
+
+    def array(self, dtype, shape, entries):
+        return entries  # entries of a constant: the kernel writes them itself
+
+    def answer(self, program, request, inputs):
+        return kit.each_point(request["count"], lambda k: self.at(program, request, kit.point_of(inputs, k)))
+
+    def kernel(self, program, dtype):
+        """The kernel of a program, how it was written, and the limit that it meets."""
+        key = id(program), dtype
+        if key not in self._compiled:
+            if len(self._compiled) > 64:
+                self._compiled.clear()
+            writer = self.writer(program.form, dtype, program._limit)
+            kernel = defined(writer.source(), writer.names, USUAL)["program"]
+            if writer.changes_what_was_read or (writer.overwrites and not OVERWRITES):
+                limit = OVERWRITTEN
+            elif Replayed(program.form, USUAL, writer.held).needed:
+                limit = DYNAMIC
+            else:
+                limit = ENTRIES if writer.assigns_entries else None
+            self._compiled[key] = kernel, writer, limit, program
+        return self._compiled[key][:3]
+
+    def limit(self, program, request):
+        return self.kernel(program, request["dtype"])[2] if request["modes"] else None
+
+    def at(self, program, request, inputs):
+        """The answer at a point."""
+        dtype = request["dtype"]
+        kernel, writer, _ = self.kernel(program, dtype)
+        integers = [int(inputs[name][2][0]) for name in writer.ints]
+        if any(abs(value) >= 2**31 for value in integers):
+            raise kit.Unsupported("an argument of the kernel has 32 bits")
+        arrays = {}
+        for name, (kind, shape) in writer.arrays.items():
+            entries = inputs[name[2:]][2] if name.startswith("a_") else None
+            arrays[name] = of_entries(FLOATS[dtype] if kind == "float" else wp.int64, shape, entries)
+        over = wp.zeros(1, dtype=int, device="cpu")
+        tape = wp.Tape()
+        with tape:
+            wp.launch(kernel, dim=1, inputs=[*integers, *arrays.values(), over], device="cpu")
+        if over.numpy()[0]:
+            raise RuntimeError(f"a loop is still running after {program._limit} trips")
+        values = []
+        for k, (kind, shape) in enumerate(writer.outputs):
+            name = {"float": dtype, "int": "int64", "bool": "bool"}[kind]
+            entries = arrays[f"y{k}"].numpy().ravel().tolist()
+            values.append((name, shape, [v != 0 for v in entries] if kind == "bool" else entries))
+        if not request["modes"]:
+            return {"ok": (values, {})}
+        grads = {
+            arrays[f"y{k}"]: of_entries(FLOATS[dtype], kit._type(text)[1], kit.decode_tensor(weight)[2])
+            for k, (text, weight) in enumerate(zip(program.form["outputs"], request["weights"]))
+            if weight is not None
+        }
+        tape.backward(grads=grads)
+        slopes = {name: arrays[f"a_{name}"].grad.numpy().ravel().tolist() for name in request["wrt"]}
+        return {"ok": (values, {n: (dtype, inputs[n][1], entries) for n, entries in slopes.items()})}
+
+
+class InPlace(Plain):
+    """The same with carries of loops in arrays."""
+
+    name = "in_place"
+    writer = InPlaceWriter
+
+
+def of_entries(dtype, shape, entries=None):
+    """An array of these entries, or of zeros. A scalar is an array of one entry."""
+    host = np.zeros(shape or 1, wp.dtype_to_numpy(dtype))
+    if entries is not None:
+        host[...] = np.reshape(entries, host.shape)
+    return wp.array(host, dtype=dtype, device="cpu", requires_grad=dtype != wp.int64)
 
 
 # One launch for each op -------------------------------------------------------------------------------------
@@ -754,4 +1044,4 @@ if __name__ == "__main__":
     wp.config.kernel_cache_dir = tempfile.mkdtemp(prefix="gradfuzz-warp-")
     atexit.register(shutil.rmtree, wp.config.kernel_cache_dir, ignore_errors=True)
     wp.init()
-    kit.serve("warp", wp.config.version, [Launches(), Kernel(), Function(), Stored()])
+    kit.serve("warp", wp.config.version, [Launches(), Kernel(), Function(), Stored(), Plain(), InPlace()])

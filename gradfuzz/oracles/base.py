@@ -123,19 +123,33 @@ ALONG = "along"
 """The name of the products in the truth of a `ProbedQuestion`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit of a library that its documentation states: a wrong derivative there is no bug."""
+
+    name: str
+    """The row of the conventions table, for a library that gradfuzz has an adapter for."""
+    what: str
+    """The limit in a sentence without a full stop."""
+    link: str
+    """The address of the documentation."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """What an oracle says at one point.
 
     status "ok": `values` are the outputs and `gradient` the derivative, as the library returned them (dtype,
     shape and non-finite entries unaltered). "unsupported": the oracle has no way to ask this; `message` says
-    why. "error": the library raised; `message` has the exception's type and first line.
+    why. "error": the library raised; `message` has the exception's type and first line. `limit` is the
+    documented limit that the question meets, if the oracle knows one.
     """
 
     status: Status
     values: tuple[Array, ...] = ()
     gradient: Mapping[str, Array] = field(default_factory=dict)
     message: str = ""
+    limit: Limit | None = field(default=None, metadata={"gradfuzz optional": True})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection
+import itertools
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -16,7 +16,9 @@ from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
 from gradfuzz.strategies.drawing.dice import Draw
-from gradfuzz.strategies.drawing.op_set import LOOP_OPS, ops_of
+from gradfuzz.strategies.drawing.draw import draws
+from gradfuzz.strategies.drawing.op_set import LOOP_OPS
+from gradfuzz.strategies.drawing.variety import most_varied, usages
 from gradfuzz.strategies.function_program import function_cases, function_triggers
 from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
 from gradfuzz.strategies.linalg.program import linalg_cases
@@ -24,8 +26,8 @@ from gradfuzz.strategies.linalg.recipes import WEIGHTS
 from gradfuzz.strategies.loop.case import GeneratedCase, cases
 from gradfuzz.strategies.loop.coverage import triggers
 from gradfuzz.strategies.loop.goals import GOALS
-from gradfuzz.strategies.loop.patterns import terms, updates
-from gradfuzz.strategies.loop.program import loops
+from gradfuzz.strategies.loop.patterns import updates
+from gradfuzz.strategies.loop.program import loops, loops_about
 from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, tensor_triggers
 from gradfuzz.strategies.tensor.program import tensor_cases
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS
@@ -48,7 +50,9 @@ class Family:
     shapes: bool = True
     """Whether the programs have arrays of many shapes."""
     turns: Collection[str] = ()
-    """Ops that cases can be about; a sweep gives each its turn, in every other case."""
+    """Ops that cases can be about; a sweep gives each its turn."""
+    every: int = 2
+    """One in this many cases is about the op whose turn it is; the others are about anything."""
 
 
 _SLOPED = tuple(op for op in LOOP_OPS if OPS[op].kind not in ("comparison", "logic"))
@@ -84,24 +88,11 @@ _REDRAWN = 30
 
 
 def _loops_about(precisions: tuple[Precision, ...], op: str, ops: Ops) -> st.SearchStrategy[GeneratedCase]:
-    """Loops of a few ops, so that the one that they are about is hardly ever missing."""
-    few = tuple(name for name in dict.fromkeys((*_FEW, *_beside(op), op)) if ops is None or name in ops)
-    if not updates(frozenset(few)).rows:
+    known = None if ops is None else frozenset(_known(ops, LOOP_OPS) or ())
+    if known is not None and not updates(known).rows:
         return _loop_cases(precisions, ops)
-    programs = _having(op, loops(ops=few))
+    programs = _having(op, loops_about(op, known))
     return cases(programs=programs, precisions=precisions, min_points=3, max_points=6)
-
-
-_FEW = ("multiply", "add", "less", "sum", "index")
-"""What every loop can do with: an update, a counter, an array read."""
-
-
-@functools.cache
-def _beside(op: str) -> tuple[str, ...]:
-    """The other ops of the smallest pattern of an expression that has an op."""
-    rows = (*terms(None, scalar=True).rows, *updates(None).rows)
-    having = sorted((sorted(found) for _, option in rows if op in (found := ops_of(option))), key=len)
-    return tuple(having[0]) if having else ()
 
 
 def _linalg_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
@@ -131,7 +122,9 @@ FAMILIES: dict[str, Family] = {
     "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers, turns=TENSOR_OPS),
     "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers, turns=_COMPLEX_OPS),
     "vectorize": Family(_vectorize_cases, VECTORIZE_GOALS, vectorize_triggers, together=True),
-    "functions": Family(_function_cases, tuple(FUNCTIONS), function_triggers, shapes=False, turns=FUNCTIONS),
+    "functions": Family(
+        _function_cases, tuple(FUNCTIONS), function_triggers, shapes=False, turns=FUNCTIONS, every=1
+    ),
 }
 """The families by name, the default first."""
 
@@ -145,9 +138,22 @@ def cases_of(
 
 
 def cases_about(
-    family: str, precisions: tuple[Precision, ...], op: str, ops: Ops = None
-) -> st.SearchStrategy[GeneratedCase]:
-    """Cases of a family about one of its `turns`, of all ops or of `ops`."""
+    family: str, precisions: tuple[Precision, ...], op: str, seed: str, ops: Ops = None
+) -> Iterator[GeneratedCase]:
+    """Cases of a family about one of its `turns`, of all ops or of `ops`: used in ever new ways, and asked in
+    both modes.
+    """
     if family == "loops":
-        return _loops_about(precisions, op, ops)
-    return FAMILIES[family].cases(precisions, (op,))
+        strategy, pool = _loops_about(precisions, op, ops), _POOL_OF_LOOPS
+    else:
+        strategy, pool = FAMILIES[family].cases(precisions, (op,)), _POOL
+
+    def asked(case: GeneratedCase) -> frozenset[tuple[str, ...]]:
+        found = usages(case.program, op)
+        return found | {(case.modes[0], *usage) for usage in found}
+
+    return most_varied(itertools.islice(draws(strategy, seed), 1, None), asked, pool)
+
+
+_POOL, _POOL_OF_LOOPS = 16, 6
+"""So many cases are drawn for the most varied of them. A loop takes ten times as long to draw."""

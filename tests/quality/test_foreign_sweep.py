@@ -23,6 +23,7 @@ from gradfuzz.strategies.linalg.recipes import WEIGHTS
 TARGETS = Path(__file__).parents[1] / "targets"
 CRASHING = TARGETS / "crashing.py"
 NARROW = f"cmd:{sys.executable} {TARGETS / 'narrow.py'}"
+LIKE_TAICHI = f"cmd:{sys.executable} {TARGETS / 'like_taichi.py'}"
 UNFIT = f"cmd:{sys.executable} {TARGETS / 'unfit.py'}"
 
 
@@ -85,6 +86,38 @@ def test_a_narrow_target_gets_programs_that_it_can_answer(seed: int) -> None:
     assert {f.target for f in end.findings} == {narrow.name}
 
 
+PLANTED = {
+    "constant": ({"plain", "in_place"}, {"reverse", "vectors", "functions"}),
+    "counter": ({"plain", "in_place"}, {"reverse", "vectors", "functions"}),
+    "in_place": ({"in_place"}, {"reverse", "vectors", "functions", "plain"}),
+    "nested": ({"reverse", "plain", "in_place"}, {"vectors", "functions"}),
+}
+"""Bug -> the ways that show it, and those that do not."""
+
+
+@pytest.mark.slow  # 200 programs of five ways
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_bug_that_only_one_way_of_writing_shows_is_found_within_200_programs(bug: str) -> None:
+    showing, hiding = PLANTED[bug]
+    end = finished(f"{LIKE_TAICHI} {bug}", 200)
+    wrong = {s.name.rpartition("#")[2] for s in end.summaries if s.disagree}
+    assert wrong <= showing
+    assert wrong.isdisjoint(hiding)
+    assert {f.target.rpartition("#")[2] for f in end.findings} <= showing
+    assert end.findings
+    assert not any(s.crashed for s in end.summaries)
+
+
+@pytest.mark.slow  # 40 programs of five ways
+def test_without_a_bug_every_way_of_writing_is_right() -> None:
+    end = finished(LIKE_TAICHI, 40)
+    assert not end.findings
+    assert {s.name.rpartition("#")[2]: s.agree > 0 for s in end.summaries} == dict.fromkeys(
+        ("reverse", "vectors", "functions", "plain", "in_place"), True
+    )
+
+
+@pytest.mark.slow
 def test_a_wide_target_shares_the_programs_of_the_others() -> None:
     """Those of another seed-mate do not change what the engine is asked."""
     *_, both = sweep(SweepConfig((NARROW, "engine"), max_examples=8, jobs=1))

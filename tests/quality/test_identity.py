@@ -49,6 +49,7 @@ def toy(folder: Path, right: str, wrong: str) -> str:
     return f"cmd:{shlex.join([sys.executable, str(folder / 'toy_adapter.py')])}"
 
 
+@pytest.mark.slow
 def test_the_baseline_of_a_planted_bug_holds_for_other_seeds_and_folders(tmp_path: Path) -> None:
     """A `sin` that forgets the inner slope; a product with a wrong sign is not accepted."""
     known = accepting(swept(toy(tmp_path / "one", *SIN), 2))

@@ -76,12 +76,12 @@ def test_engine(seed: int) -> None:
 
 
 def test_engine_on_matrix_programs(seed: int) -> None:
-    check("engine", 40, seed, family="linalg")
+    check("engine", 12, seed, family="linalg")
 
 
 @needs_torch
 def test_torch_func(seed: int) -> None:
-    check("torch:func", 30, seed)
+    check("torch:func", 12, seed)
 
 
 @pytest.mark.slow

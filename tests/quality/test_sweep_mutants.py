@@ -126,6 +126,7 @@ def test_a_mutant_comes_down_to_one_finding() -> None:
     assert {f.kind for f in findings.values()} & {Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.WRONG_VALUE}
 
 
+@pytest.mark.slow
 def test_the_script_of_a_finding_reproduces_it(tmp_path: Path) -> None:
     finding, _ = first_finding("stale-primal", 0)
     script = tmp_path / "finding.py"

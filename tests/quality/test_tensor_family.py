@@ -91,6 +91,7 @@ def check_small(finding: Finding) -> None:
         assert all(n <= 3 for n in p.type.sizes), str(finding.program)
 
 
+@pytest.mark.slow
 def test_found_and_shrunk() -> None:
     check_small(first_finding("take-overwrites", 5))
 

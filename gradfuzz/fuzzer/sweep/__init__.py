@@ -1,7 +1,8 @@
 """A sweep: draws programs, asks, judges, shrinks, and yields events. It prints nothing and stores nothing.
 
     run                     `sweep(config)`: the run as a stream of events
-    batch                   a unit of work: draw programs, ask every oracle, judge
+    batch, work_item        a unit of work: draw programs, ask every oracle, judge; its order
+    cases                   the cases of a batch
     workers                 the processes that take batches and proofs, or this process
     shrink_queues           which disagreements are shrunk, and in which order
     set_up                  which ways raise in every program, so that it is no bug of a library

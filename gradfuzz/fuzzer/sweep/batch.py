@@ -6,30 +6,23 @@ of processes.
 
 from __future__ import annotations
 
-import itertools
-import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gradfuzz.fuzzer.questions.fitting import is_answered, listed
 from gradfuzz.fuzzer.questions.tested import Tested, added, counted
-from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
+from gradfuzz.fuzzer.questions.weighted import by_references
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.sweep.cases import drawn
+from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases, variant_cases
 from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
 from gradfuzz.oracles.base import Answer, Oracle, Question
-from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import called
-from gradfuzz.strategies import FAMILIES, GeneratedCase
-from gradfuzz.strategies.drawing.draw import draws
-from gradfuzz.strategies.families import cases_about, cases_of
-
-_REDRAWN = 24
-"""So many cases are drawn to have one of which a target answers something."""
+from gradfuzz.strategies import FAMILIES
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
 """A slow oracle that is asked one by one gets this many questions about a program, at this many points."""
@@ -44,27 +37,6 @@ _OFTENER = 4
 Numbered = tuple[int, Question]
 Judged = tuple[int, CheckResult]
 """A question and a verdict with the number of their program in the sweep."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkItem:
-    """The task of a batch."""
-
-    number: int
-    """The batch's number, which together with the sweep's seed decides what is drawn."""
-    first: int
-    """Its programs are first, ..., first + count - 1 of the sweep."""
-    count: int
-    family: str
-    seed: int
-    oracles: tuple[str, ...]
-    precisions: tuple[Precision, ...] = ("float64", "float32")
-    orders: tuple[int, ...] = (1, 2, 3)
-    checks: tuple[str, ...] = CHECKS
-    named: tuple[str, ...] = ()
-    """The oracles that somebody asked for by their own names, and not by their library's."""
-    fits: bool = False
-    """Whether its programs are drawn for its oracles: each supports something of each program."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,55 +58,15 @@ class Batch:
     """How many checks met each row of the conventions table."""
 
 
-def drawn(item: WorkItem) -> list[GeneratedCase]:
-    """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it.
-
-    Every other case is about the op whose turn it is, so that none is rare.
-    """
-    row = FAMILIES[item.family]
-    family = "" if item.family == "loops" else f"{item.family}/"
-    seed = f"{item.seed}/{family}{item.number}"
-    targets = [oracle(name) for name in item.oracles] if item.fits else []
-    ops = listed(targets) or None
-    turns = [op for op in row.turns if ops is None or op in ops]
-    random.Random(f"{item.seed}/{item.family}").shuffle(turns)  # noqa: S311 - repeatable on purpose
-    anything = draws(cases_of(item.family, item.precisions, ops), seed)
-    if item.number:
-        next(anything)
-    found = []
-    for index in range(item.first, item.first + item.count):
-        pool = anything
-        turn, about_one = divmod(index, 2)
-        if turns and about_one:
-            cases = cases_about(item.family, item.precisions, turns[turn % len(turns)], ops)
-            pool = itertools.islice(draws(cases, f"{seed}/{index}"), 1, None)
-        found.append(_first_answered(pool, item, targets) or next(anything))
-    return found
-
-
-def _first_answered(
-    pool: Iterator[GeneratedCase], item: WorkItem, targets: Sequence[Oracle]
-) -> GeneratedCase | None:
-    """The first of a few cases of which one of the targets answers something; without targets the first."""
-    some = itertools.islice(pool, _REDRAWN if targets else 1)
-    return next((case for case in some if not targets or is_answered(about(item, case, 0), targets)), None)
-
-
-def about(item: WorkItem, draw: GeneratedCase, index: int) -> list[Question]:
-    """The questions of a batch about one of its cases, number `index` of the sweep."""
-    orders, checks = item.orders, item.checks
-    return questions(draw, index, item.seed, precisions=item.precisions, orders=orders, checks=checks)
-
-
 def run(item: WorkItem) -> Batch:
     """Draws programs, asks the oracles, and judges the answers."""
-    found = drawn(item)
+    found = drawn(item, [oracle(name) for name in item.oracles])
     asked: list[Numbered] = []
     coverage: Counter[str] = Counter()
     conventions: Counter[str] = Counter()
     parts: list[Tested] = []
     for index, draw in enumerate(found, item.first):
-        own = about(item, draw, index)
+        own = item.questions(draw, index)
         asked += [(index, question) for question in own]
         parts.append(counted(own))
         coverage.update(FAMILIES[item.family].reached(draw))

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
-from gradfuzz.fuzzer.sweep.batch import WorkItem, about, drawn
+from gradfuzz.fuzzer.sweep.cases import drawn
+from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Mode, Question
@@ -69,7 +70,7 @@ def kills(ordeal: Ordeal) -> Kills:
     killed: dict[str, int] = {}
     alive = [mutant for mutant in known if together or mutant.batched is None]
     for index, draw in enumerate(drawn(item), item.first):
-        asked, used = about(item, draw, index), set[str]()
+        asked, used = item.questions(draw, index), set[str]()
         while asked:
             for question in asked:
                 applied = applied_rules(question)

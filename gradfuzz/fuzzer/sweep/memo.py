@@ -15,7 +15,8 @@ from typing import Protocol
 from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem
+from gradfuzz.fuzzer.sweep.batch import Batch
+from gradfuzz.fuzzer.sweep.work_item import WorkItem
 
 Work = WorkItem | Raw
 Result = Batch | Proof

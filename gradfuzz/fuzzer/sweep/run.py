@@ -29,12 +29,14 @@ from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
+from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
+from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.memo import Memo, Result, Work
 from gradfuzz.fuzzer.sweep.set_up import SetUp
 from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
 from gradfuzz.fuzzer.sweep.totals import Totals
+from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import is_slow

@@ -29,9 +29,9 @@ from gradfuzz.fuzzer.results.score import (
     Score,
     SelftestProgress,
 )
-from gradfuzz.fuzzer.sweep.batch import WorkItem
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
 from gradfuzz.oracles.mutants.mutant import Mutant, Need

@@ -1,5 +1,7 @@
 """The conventions table: what each system answers where a derivative does not exist, and why none is wrong.
 
+The last rows are limits of differentiation that the documentation of a library states; they have no examples.
+
 A row is one situation. Its examples say what the engine, JAX and Torch answer in reverse mode, and in forward
 mode where that differs. tests/unit/fuzzer/test_conventions.py asks the installed libraries (measured with jax
 0.10.2 and torch 2.13.0). `fuzzer.verdict.ties` tells which rows a program meets at a point.
@@ -118,6 +120,12 @@ _OFF_NAN, _OFF_INF = ((0.0, NAN), (NAN, 0.0)), ((NAN, INF), (INF, NAN))
 
 _BOUNDED = [f.name for f in FUNCTIONS.values() if not f.reserved and f.domain != (-INF, INF)]
 _PYTORCH = "PyTorch docs, notes/autograd, gradients for non-differentiable functions"
+_TAICHI = "https://docs.taichi-lang.org/docs/differentiable_programming#global-data-access-rules"
+_QUADRANTS = (
+    "https://genesis-embodied-ai.github.io/quadrants/user_guide/autodiff.html"
+    "#global-data-access-rules-and-the-validation-checker"
+)
+_WARP = "https://nvidia.github.io/warp/user_guide/differentiability.html"
 
 CONVENTIONS: tuple[Convention, ...] = (
     # One selection: a kink
@@ -345,6 +353,28 @@ CONVENTIONS: tuple[Convention, ...] = (
         _everybody("z = complex(x, y); real(z * conj(z))", {"x": 1.0, "y": 2.0}, 2.0, (2.0, 2.0)),
         _library("the gradient of |z|^2", {"z_re": 1.0, "z_im": 2.0}, (2.0, -4.0), (2.0, 4.0)),
         source="PyTorch docs, notes/autograd, autograd for complex numbers; JAX docs, the autodiff cookbook",
+    ),
+    # Limits that the documentation of a target states: its adapter says where a program meets one
+    _row(
+        "fields-read-and-changed: for while index_update",
+        "in Taichi and Quadrants the way back reads fields as they are at the end of the kernel: an entry"
+        " that was read may not change afterwards, and one that was written may only change by +=",
+        source=f"{_TAICHI}; {_QUADRANTS}",
+    ),
+    _row(
+        "dynamic-loop: for while",
+        "Warp replays no loop that it does not unroll: what such a loop computes is missing on the way back",
+        source=f"{_WARP}#dynamic-loops",
+    ),
+    _row(
+        "array-overwritten: for while index_update",
+        "in Warp the way back reads arrays as they are at the end of the kernel",
+        source=f"{_WARP}#array-overwrites",
+    ),
+    _row(
+        "vector-entry-assigned: index_update",
+        "in Warp an entry of a local vector or matrix may be assigned once, and changed by += and -=",
+        source=f"{_WARP}#vector-matrix-and-quaternion-component-assignment",
     ),
 )
 

@@ -12,6 +12,7 @@ program's own value, then the derivative.
                outside them, by entry or along a line     disagree, where one selection alone makes the kink
     a derivative clearly beyond what rounding allows      disagree
     a near miss, of the value or the derivative           inconclusive
+    a wrong derivative at a documented limit              convention
     rounding could hide the whole derivative              inconclusive
     otherwise                                             agree
 
@@ -33,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.along import noise_of, products
 from gradfuzz.fuzzer.verdict.classify import (
@@ -73,6 +74,9 @@ _NEGLIGIBLE = 2.0**-60
 has such bounds.
 """
 
+_AT_A_LIMIT = (*FINITE, Class.NON_FINITE, Class.PRECISION)
+"""What a documented limit of differentiation explains. It explains no wrong value, and no exception."""
+
 _ORDINALS = ("value", "first", "second", "third")
 
 
@@ -97,6 +101,10 @@ def judge(
     point = question.points[point_index]
     case = CheckResult(oracle, question, point, truth, answer, Verdict.INCONCLUSIVE)
     case = _judged(case, truth, tolerance)
+    if answer.limit is not None and case.verdict is Verdict.DISAGREE and case.kind in _AT_A_LIMIT:
+        message = f"{answer.limit.what}, as documented: {answer.limit.link}"
+        met = (answer.limit.name,)
+        return replace(case, verdict=Verdict.CONVENTION, kind=None, message=message, conventions=met)
     if case.verdict is not Verdict.CONVENTION and (
         case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT
     ):

@@ -145,7 +145,9 @@ class _Emitter(HostEmitter):
         return f"{own}_" if own in {spelled.partition(".")[0] for spelled in self._spelling.values()} else own
 
     def constant(self, value: float | complex) -> str:
-        assert not isinstance(value, complex), "no adapter is asked about complex numbers"
+        if isinstance(value, complex):
+            real, imaginary = (self.scalar(number_text(part)) for part in (value.real, value.imag))
+            return f"{self._spelling['complex']}({real}, {imaginary})"
         return self.scalar(number_text(value))
 
     def scalar(self, text: str) -> str:
@@ -154,7 +156,8 @@ class _Emitter(HostEmitter):
 
     def dtype(self, of: str) -> str:
         """The protocol's name of a dtype."""
-        return {"float": self.precision, "int": "int64", "bool": "bool"}[of]
+        wide = "complex64" if self.precision == "float32" else "complex128"
+        return {"float": self.precision, "complex": wide, "int": "int64", "bool": "bool"}[of]
 
     def array(self, array: ArrayConst) -> str:
         entries = ", ".join(self.literal(v).text for v in array.values)
@@ -164,7 +167,7 @@ class _Emitter(HostEmitter):
         return self.cast(piece, "float") if piece.type.shape else self.scalar(f"float({piece.text})")
 
     def to_complex(self, piece: Piece) -> str:
-        raise NotImplementedError("no adapter is asked about complex numbers")
+        return self.cast(piece, "complex")
 
     def cast(self, piece: Piece, dtype: DType) -> str:
         """A tensor of another dtype."""
@@ -180,8 +183,8 @@ class _Emitter(HostEmitter):
         return as_piece(self.call(op, operands, full, result), result)
 
     def _as(self, piece: Piece, dtype: DType) -> Piece:
-        if dtype == "float":
-            return self.floating(piece)
+        if dtype in ("float", "complex"):
+            return self.converted(piece, dtype)
         if piece.type.dtype == dtype or not piece.type.shape:
             return piece
         return Piece(self.cast(piece, dtype), piece.type.with_dtype(dtype))

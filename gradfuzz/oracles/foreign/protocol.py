@@ -215,14 +215,25 @@ class PointReply(Struct, forbid_unknown_fields=True):
     error: Failure | UnsetType = UNSET
 
 
+class Limit(Struct, forbid_unknown_fields=True):
+    """A limit that the library's documentation states and that the question meets: its derivative may be
+    wrong, and that is no bug. `what` says it in a few words, `link` is the address of the documentation.
+    """
+
+    name: str
+    what: str
+    link: str
+
+
 class EvalOk(Struct, forbid_unknown_fields=True):
     """One entry of `results` per point, or `stacked`, whose tensors have a leading axis over the points.
 
-    `stacked` is for results that are all ok and of the same form.
+    `stacked` is for results that are all ok and of the same form. `limit` holds for all points.
     """
 
     results: list[PointReply] | UnsetType = UNSET
     stacked: Result | UnsetType = UNSET
+    limit: Limit | UnsetType = UNSET
 
 
 class Reached(Struct, forbid_unknown_fields=True):

@@ -116,7 +116,7 @@ def _counts(suite: Xml.Element, summary: TargetSummary) -> None:
         _skipped(agree, total)
     for name, n, why in (
         ("unsupported", summary.unsupported, "the target cannot be asked this"),
-        ("convention", summary.convention, "there is no derivative, any slope between is right"),
+        ("convention", summary.convention, "there is no derivative, or a limit is documented"),
     ):
         if n:
             _skipped(_case(suite, group, name), f"{count(n, 'check')}: {why}")

@@ -163,7 +163,7 @@ def _checked_point(at: Sequence[tuple[str, CheckResult]]) -> list[RenderableType
         for k, row in enumerate(_entries(case)):
             table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")
         if case.verdict is not Verdict.AGREE and (remark := words.remark(case)):
-            met = ", ".join(case.conventions)
+            met = ", ".join(case.conventions) if case.answer.limit is None else ""
             known = f" (see `gradfuzz targets conventions`: {met})" if met else ""
             remarks.setdefault(f"{case.oracle}: {remark}{known}")
     parts.append(table)
@@ -302,7 +302,7 @@ def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
                 table.add_row("  in forward mode", "", "", "", *others)
         title = Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold")
         source = f" ({row['source']})" if row["source"] else ""
-        parts += [title, paragraph(f"{row['why']}.{source}"), table, Text("")]
+        parts += [title, paragraph(f"{row['why']}.{source}"), *([table] if systems else []), Text("")]
     return Group(*parts)
 
 

@@ -2,6 +2,7 @@
 
     dice                 one integer for each decision, the simple choices first
     draw                 `draws`, `draw_many`: the k-th draw of a seed is the same on every machine
+    variety              the ways in which programs use an op, and draws that visit them all soon
     climb                leads Hypothesis to the worst error
     op_set               the ops of `ops=`, and what can be written with them alone
     shape, algebra       shapes of arrays and stacks; patterns and constructors of expressions

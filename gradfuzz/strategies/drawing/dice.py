@@ -46,13 +46,16 @@ TRIPS = Odds((5, 0), (8, 1), (26, 2), (30, 3), (14, 5), (8, 8), (8, 17))
 
 
 class Dice:
-    """Decisions by Hypothesis. `ops`: the only ops that may be used (None: all)."""
+    """Decisions by Hypothesis. `ops`: the only ops that may be used (None: all). `about`: an op whose options
+    are preferred.
+    """
 
-    __slots__ = ("_draw", "ops")
+    __slots__ = ("_draw", "about", "ops")
 
-    def __init__(self, draw: Draw, ops: frozenset[str] | None = None) -> None:
+    def __init__(self, draw: Draw, ops: frozenset[str] | None = None, about: str | None = None) -> None:
         self._draw = draw
         self.ops = ops
+        self.about = about
 
     def has(self, *ops: str) -> bool:
         """Whether each of `ops` may be used."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gradfuzz.programs import Expr, Name
 from gradfuzz.programs.language.syntax import called
@@ -47,10 +47,34 @@ def within(table: Odds[T], ops: frozenset[str]) -> Odds[T]:
     return table.where(lambda option: ops_of(option) <= ops)  # type: ignore[arg-type]
 
 
+@functools.lru_cache(maxsize=1024)
+def _preferring(table: Odds[T], op: str) -> Odds[T]:
+    """The table where options that use `op` have this many times their weight."""
+
+    def weight(option: Any) -> int:
+        return _PREFERRED if op in ops_of(option) else 1
+
+    return Odds(*((times * weight(option), option) for times, option in table.rows))
+
+
+_PREFERRED = 40
+
+
+def uses(table: Odds[Any], op: str) -> bool:
+    """Whether an option of `table` uses `op`."""
+    return any(op in ops_of(option) for _, option in table.rows)
+
+
+def preferred(dice: Dice, table: Odds[T]) -> T:
+    """One option of `table`, rather one about the op that the draws are about."""
+    fitting: Odds[T] = table if dice.about is None else _preferring(table, dice.about)
+    return dice.weighted(fitting)
+
+
 def chosen(dice: Dice, table: Odds[T]) -> T:
     """One option of `table` that uses only the ops of `dice`."""
     fitting: Odds[T] = table if dice.ops is None else within(table, dice.ops)
-    return dice.weighted(fitting)
+    return preferred(dice, fitting)
 
 
 def offers(dice: Dice, table: Odds[T]) -> bool:

@@ -19,7 +19,7 @@ from gradfuzz.programs import FLOAT, INT, ArrayConst, Expr, Name, Type, call
 from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.strategies.drawing.algebra import at, compare, cut, integer, multiply, number, remainder, total
 from gradfuzz.strategies.drawing.dice import Dice, Draw
-from gradfuzz.strategies.drawing.op_set import INEQUALITIES, chosen, offers
+from gradfuzz.strategies.drawing.op_set import INEQUALITIES, chosen, offers, preferred, uses
 from gradfuzz.strategies.drawing.validation import check_int, check_shape, check_types, reject
 from gradfuzz.strategies.loop.patterns import (
     CARRIED,
@@ -180,12 +180,12 @@ def comparison(dice: Dice, scope: Scope, a: Expr, *, exclude: str = "") -> Expr:
 
 def term(dice: Dice, scope: Scope, shape: Shape, depth: int) -> Expr:
     """An expression of exactly `shape`, nested at most `depth` forms deep; shrinks towards the first name."""
-    form = dice.weighted(terms(dice.ops, not shape)) if depth else None
+    form = preferred(dice, terms(dice.ops, not shape)) if depth else None
     if form is None:
         return _leaf(dice, scope, shape)
-    if shape and dice.chance(20):
+    table = VECTORS if len(shape) == 1 else MATRICES
+    if shape and dice.chance(80 if dice.about is not None and uses(table, dice.about) else 20):
         inner = term(dice, scope, shape, depth - 1)
-        table = VECTORS if len(shape) == 1 else MATRICES
         return chosen(dice, table)(inner) if _plain(shape) and offers(dice, table) else inner
     arguments = [] if form.arity == form.positive else [term(dice, scope, shape, depth - 1)]
     for k in range(len(arguments), form.arity):
@@ -217,7 +217,11 @@ def _leaf(dice: Dice, scope: Scope, shape: Shape) -> Expr:
 
 def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 2) -> Expr:
     """The next value of `carry`, which reads the carry and usually more. Shrinks towards `carry * x`."""
-    form = dice.weighted(updates(dice.ops))
+    forms = updates(dice.ops)
+    built = forms.where(lambda form: form is None)
+    if built.rows and dice.about is not None and not uses(forms, dice.about):
+        forms = built
+    form = preferred(dice, forms)
     if form is None:
         grown = term(dice, scope, shape if shape and dice.chance(50) else (), depth)
         return chosen(dice, JOINED)(chosen(dice, CARRIED)(carry), grown)

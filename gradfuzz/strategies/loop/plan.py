@@ -33,6 +33,8 @@ _BOUNDS: Odds[float | str] = Odds(
 _KINDS: Odds[Kind] = Odds(
     (62, "scalar"), (13, "pair"), (9, "sequence"), (8, "vector"), (4, "mixed"), (4, "matrix")
 )
+KINDS = tuple(kind for _, kind in _KINDS.rows)
+"""What a loop carries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,9 @@ class Options:
     run_time: bool
     by_value: bool
     ops: frozenset[str] | None = None
+    about: str | None = None
+    """An op that is drawn wherever it can be."""
+    kinds: tuple[Kind, ...] = KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ class Plan:
     @classmethod
     def drawn(cls, dice: Dice, options: Options) -> Plan:
         """A plan. It always takes the same number of draws, except for the second loop."""
-        kind = dice.weighted(_KINDS)
+        kind = dice.weighted(_KINDS.where(lambda kind: kind in options.kinds))
         scalars = dice.weighted(_SCALARS)
         second, before, passed = dice.weighted(_SECOND), dice.weighted(_BEFORE), dice.chance(8)
         kind = kind if options.arrays or kind == "pair" else "scalar"

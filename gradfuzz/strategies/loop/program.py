@@ -9,7 +9,7 @@ from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.op_set import JOINS, SCALARS
 from gradfuzz.strategies.drawing.validation import check_choices, check_int, reject
 from gradfuzz.strategies.loop.patterns import check_carried
-from gradfuzz.strategies.loop.plan import FORMS, Form, Options
+from gradfuzz.strategies.loop.plan import FORMS, KINDS, Form, Kind, Options
 from gradfuzz.strategies.loop.writer import Writer
 
 _MAX_TRIPS = 17
@@ -86,3 +86,35 @@ def loops(
         ops=allowed,
     )
     return Writer(draw, options).program()
+
+
+@st.composite
+def loops_about(draw: Draw, op: str, ops: frozenset[str] | None) -> Program:
+    """Programs of `loops` with `op` in them wherever it can be, of `ops` alone (None: all)."""
+    counted = ops is not None and not ops.issuperset(("add", "less"))
+    options = Options(
+        min_trips=0,
+        max_trips=_MAX_TRIPS,
+        forms=("for",) if counted else FORMS,
+        max_params=3,
+        max_loops=2,
+        max_outputs=3,
+        arrays=ops is None or bool(ops.intersection(JOINS) and ops.intersection(SCALARS)),
+        branches=True,
+        exits=True,
+        run_time=True,
+        by_value=ops is None or "logical_and" in ops,
+        ops=ops,
+        about=op,
+        kinds=_KINDS_OF.get(op, KINDS),
+    )
+    return Writer(draw, options).program()
+
+
+_ARRAYS: tuple[Kind, ...] = ("vector", "mixed", "matrix")
+_KINDS_OF: dict[str, tuple[Kind, ...]] = {
+    **dict.fromkeys(("reshape", "permute_dims", "matmul"), ("matrix",)),
+    **dict.fromkeys(("sum", "mean", "prod", "flip", "cumulative_sum", "concat", "broadcast_to"), _ARRAYS),
+    **dict.fromkeys(("index", "index_update", "stack", "remainder"), ("sequence", *_ARRAYS)),
+}
+"""What a loop carries where an op is only, or mostly, used in it; elsewhere anything."""

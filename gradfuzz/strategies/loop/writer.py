@@ -57,7 +57,7 @@ class Writer:
     """A program while it is written."""
 
     def __init__(self, draw: Draw, options: Options) -> None:
-        self.dice = Dice(draw, options.ops)
+        self.dice = Dice(draw, options.ops, options.about)
         self.options = options
         self.plan = Plan.drawn(self.dice, options)
         self.params: dict[str, Type] = {}

@@ -206,7 +206,7 @@ class Blanks:
     @cached_property
     def letters(self) -> str:
         """Subscripts for `{x}` and a factor with the same last axis; other axes are kept, summed or moved."""
-        x = "abcd"[: len(self.shape)]
+        x = "abcdefgh"[: len(self.shape)]
         result = self.dice.pick((x[:-1] + "z", "z" + x[:-1][::-1], x + "z", "z"))
         return f"{x},{x[-1]}z->{result}"
 

@@ -150,7 +150,7 @@ def test_dtypes_are_compared_where_asked(dtype: str, modes: tuple, kink: bool) -
 def test_drawn_programs_are_written(seed: int) -> None:
     """Every name in a script is one that it defines or imports."""
     count = 0
-    for family in ("loops", "linalg", "tensor"):
+    for family in ("loops", "linalg", "tensor", "complex"):
         for case in draw_many(FAMILIES[family].cases(("float64",)), 12, f"{seed}/scripts"):
             question = plain_question(case.program, [Point(case.points[0])], "float64", case.wrt, ("rev",))
             (answer,) = EngineOracle().answer(question)

@@ -12,8 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.verdict.checking import check_question
+from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.foreign.wire import to_wire
+from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import loop_program, parse
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
@@ -196,3 +202,105 @@ def test_fields_end_a_loop_that_never_ends() -> None:
     assert trips == [0, 1, 5, 6, 6]
     counted = fields.Writer(to_wire(loop_program("acc*x", loop="for")), layout, 5)
     assert "over" not in counted.written(layout, 1)
+
+
+def plain(text: str, writer: Any) -> Any:
+    form = to_wire(parse(text))
+    lines = writer(form, kernels.Layout(form), 100)
+    return lines, [line.strip() for line in lines.source().splitlines()]
+
+
+GATHERED = """
+def f(x: "float[3]", n: "int", y):
+    acc = 0.5
+    for i in range(n):
+        acc = acc + x[i] * x[1] * y
+        for j in range(2):
+            acc = acc * x[j + 1]
+    return acc
+"""
+
+
+def test_kernels_are_written_as_people_write_them() -> None:
+    """Literals, counters and sums of them are the indices; counts are the arguments; sums are +=."""
+    _, lines = plain(GATHERED, fields.PlainWriter)
+    assert lines == [
+        "@ti.kernel",
+        "def program(v_n: ti.i32):",
+        "for _ in range(1):",
+        "v_acc = F(0.5)",
+        "for v_i in range(v_n):",
+        "v_acc += ((a_x[v_i] * a_x[1]) * a_y[None])",
+        "for v_j in range(2):",
+        "v_acc *= a_x[v_j + 1]",
+        "y0[None] = v_acc",
+    ]
+
+
+SUMMED = """
+def f(x: "float[3]", n: "int", y: "float[3]"):
+    for i in range(n):
+        y[i] = y[i] + x[i] * x[0]
+    return y
+"""
+
+
+def test_what_a_loop_changes_is_changed_in_place() -> None:
+    written, lines = plain(SUMMED, fields.InPlaceWriter)
+    (changed,) = [line for line in lines if "a_x[v_i]" in line]
+    assert changed in ("s_y[v_i] += (a_x[v_i] * a_x[0])", "ti.atomic_add(s_y[v_i], (a_x[v_i] * a_x[0]))")
+    assert not written.changes_what_was_read
+    assert not written.overwrites
+
+
+@pytest.mark.parametrize(
+    ("body", "reads", "overwrites"),
+    [
+        ("acc = acc + x", False, False),
+        ("acc = acc - sin(x)", False, False),
+        ("acc = acc + acc * x", True, False),  # the old value is read, and changed by +=
+        ("acc = acc * x", True, True),
+        ("acc = sin(x)", False, True),  # each trip overwrites what the one before wrote
+        ("y = y + acc\n        acc = acc + x", True, False),
+        ("if x > 0.5:\n            acc = acc + x", False, False),
+    ],
+)
+def test_the_rules_for_fields(body: str, reads: bool, overwrites: bool) -> None:
+    """What Taichi's documentation forbids: an entry that changes after it was read, and a second write."""
+    text = f'def f(x, n: "int"):\n    acc = 0.5\n    y = 0.25\n    for i in range(n):\n        {body}\n'
+    written, _ = plain(f"{text}    return acc, y\n", fields.InPlaceWriter)
+    assert (written.changes_what_was_read, written.overwrites) == (reads, overwrites)
+
+
+def test_a_scalar_is_its_own_sum() -> None:
+    """The library's sum is a method of vectors and matrices."""
+    _, lines = plain("def f(x):\n    return sum(x)\n", fields.PlainWriter)
+    assert lines[-2:] == ["t0 = a_x[None]", "y0[None] = (t0)"]
+
+
+def test_each_way_of_writing_a_kernel_is_right() -> None:
+    """Taichi's adapter with a library in the place of Taichi that is right."""
+    ways = resolve(f"cmd:{sys.executable} {Path(__file__).parents[2] / 'targets' / 'like_taichi.py'}")
+    for text in (GATHERED, SUMMED):
+        program = parse(text)
+        inputs = {"x": np.array([0.5, 0.25, 2.0]), "n": np.asarray(2), "y": np.asarray(0.75)}
+        if text is SUMMED:
+            inputs["y"] = np.array([1.0, 0.5, 3.0])
+        question = plain_question(program, [Point(inputs)], "float64", ("x", "y"), ("rev",))
+        cases = check_question(question, ways).cases
+        assert {case.oracle.rpartition("#")[2]: case.verdict for case in cases} == dict.fromkeys(
+            ("reverse", "vectors", "functions", "plain", "in_place"), Verdict.AGREE
+        )
+
+
+def test_a_limit_that_the_documentation_states_is_a_convention() -> None:
+    (limited,) = resolve(f"cmd:{sys.executable} {Path(__file__).parents[2] / 'targets' / 'limited.py'}")
+    point = Point({"x": np.asarray(0.5)})
+    verdicts = []
+    for program in (loop_program("sin(acc)*x", loop="for"), parse("def f(x):\n    return sin(x)\n")):
+        question = plain_question(program, [point], "float64", ("x",), ("fwd",))
+        verdicts += check_question(question, [limited]).cases
+    inside, outside = verdicts
+    assert (inside.verdict, inside.conventions) == (Verdict.CONVENTION, ("loops",))
+    assert "loops are not differentiated, as documented: https://example.org/manual#loops" in inside.message
+    assert (outside.verdict, outside.conventions) == (Verdict.DISAGREE, ())

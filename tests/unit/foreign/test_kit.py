@@ -137,6 +137,28 @@ class Decided:
         self.value = bool(value)
 
 
+COMPLEX = """
+def f(x, y: "float[2]", n: "int"):
+    z = complex(x, 2.0)
+    w = z * y + 3.0
+    w = w * complex(x)
+    w = w + complex(n)
+    return real(w), imag(w), abs(w)
+"""
+
+
+@pytest.mark.parametrize("way", [autograd_adapter.Eager, Structured])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_complex_numbers_are_as_wide_as_the_floats_of_a_question(way: type, dtype: str) -> None:
+    program = kit.Program(to_wire(parse(COMPLEX)), way(), dtype, TRIP_LIMIT)
+    given = {"x": (dtype, (), [0.5]), "y": (dtype, (2,), [1.5, -2.0]), "n": ("int64", (), [4])}
+    found = program({name: program.tensor(*tensor) for name, tensor in given.items()})
+    w = (complex(0.5, 2.0) * np.array([1.5, -2.0]) + 3.0) * 0.5 + 4
+    for got, expected in zip(found, (w.real, w.imag, abs(w)), strict=True):
+        assert np.asarray(got).dtype == dtype
+        np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps)
+
+
 def test_a_bool_of_the_library_becomes_a_float_by_its_astype() -> None:
     way = autograd_adapter.Eager()
     own = {"less": lambda a, b: Decided(a < b), "astype": lambda x, dtype: np.asarray(x.value, dtype)}

@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name, judge
-from gradfuzz.oracles.base import Answer, Doubt, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Doubt, Limit, Point, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 
@@ -204,6 +204,19 @@ def test_a_wrong_value_comes_before_a_wrong_derivative() -> None:
     assert (case.verdict, case.kind, case.worst) == (Verdict.DISAGREE, Class.WRONG_PRIMAL, ("output 0", ()))
     near = verdict(answer(value=0.25 + 2 * SAFETY * (NOISE + U * 0.25), slope=9.0))
     assert (near.verdict, near.reason) == (Verdict.INCONCLUSIVE, Reason.PRIMAL)
+
+
+def test_a_documented_limit_makes_a_wrong_derivative_a_convention() -> None:
+    """It excuses no wrong value and no exception."""
+    limit = Limit("dynamic-loop", "loops are not replayed", "https://example.org/manual")
+    wrong = replace(answer(slope=2.0), limit=limit)
+    case = verdict(wrong)
+    assert (case.verdict, case.kind) == (Verdict.CONVENTION, None)
+    assert case.conventions == ("dynamic-loop",)
+    assert case.message == "loops are not replayed, as documented: https://example.org/manual"
+    assert verdict(replace(answer(), limit=limit)).verdict is Verdict.AGREE
+    assert verdict(replace(answer(value=0.5), limit=limit)).kind is Class.WRONG_PRIMAL
+    assert verdict(Answer("error", message="ValueError", limit=limit)).verdict is Verdict.CRASHED
 
 
 def test_a_value_alone() -> None:

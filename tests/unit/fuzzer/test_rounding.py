@@ -55,7 +55,9 @@ def asked(program: Any, x: float, precision: Any, modes: Any, target: Any) -> An
 
 
 @pytest.mark.parametrize("x", [0.5, 10.0])
-@pytest.mark.parametrize("modes", [("fwd", "rev", "fwd"), ("rev", "rev", "rev")])
+@pytest.mark.parametrize(
+    "modes", [("fwd", "rev", "fwd"), pytest.param(("rev", "rev", "rev"), marks=pytest.mark.slow)]
+)
 def test_the_range_of_float32_is_no_mistake_of_jax(x: float, modes: Any) -> None:
     pytest.importorskip("jax")
     target = next(o for o in resolve("jax") if o.name == "jax:scan:nojit")

@@ -71,7 +71,7 @@ def run(source: str, precision: Any) -> Any:
     ("way", "precision"),
     [
         (by_namespace, "float32"),
-        (by_statements, "float64"),
+        pytest.param(by_statements, "float64", marks=pytest.mark.slow),
         (by_statements, "float32"),
         (by_loops, "float32"),
     ],
