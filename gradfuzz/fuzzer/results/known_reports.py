@@ -37,6 +37,7 @@ TRACKERS: Mapping[str, str] = {
     "HIPS/autograd": "HIPS/autograd",
     "tfjs": "tensorflow/tfjs",
     "nx": "elixir-nx/nx",
+    "swift": "swiftlang/swift",
 }
 """The repositories on GitHub of the trackers, by the names that reports are cited with."""
 
@@ -278,6 +279,13 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         loops=("for", "while", "repeat"),
         modes=(("rev",),),
         precisions=("float64",),
+    ),
+    KnownReport(
+        *("swift#78264", "swift", ">=6.0.3", "adjoints of a body-first loop are not reset in each iteration"),
+        NUMBERS,
+        beside=("cos", "exp", "sin", "tanh"),
+        loops=("repeat",),
+        modes=(("rev",),),
     ),
 )
 """The rows, by system."""

@@ -55,6 +55,9 @@ _BATCH = 16
 _BATCH_OF_SLOW = 4
 """The same where a slow way is asked about every program."""
 
+_BATCH_OF_COMPILED = 32
+"""The same where programs are compiled together, at the price of a few."""
+
 _FIRST = 4
 """Programs in the first batch, which waits for the libraries to load. The second has the rest of `_BATCH`."""
 
@@ -156,6 +159,8 @@ class _Way:
     name: str
     version: str
     slow: bool
+    compiles: bool
+    """Whether the programs of its questions are compiled, many at once: each shrinking takes long."""
     narrow: frozenset[str]
     """The families of which it refuses most of what is drawn for everybody."""
 
@@ -177,7 +182,11 @@ def _listed(config: SweepConfig, together: bool) -> list[_Way]:
     def narrow(target: Oracle) -> frozenset[str]:
         return frozenset(family for family in config.families if not fits(target, family, *asked))
 
-    return list({o.name: _Way(o.name, o.version, is_slow(o), narrow(o)) for o in oracles}.values())
+    return list(
+        {
+            o.name: _Way(o.name, o.version, is_slow(o), o.traits.at_once > 1, narrow(o)) for o in oracles
+        }.values()
+    )
 
 
 class _Interrupts:
@@ -228,9 +237,11 @@ class _Sweep:
         self._oracles = [(way.name, way.version) for way in ways]
         self._totals = Totals(self._oracles, config.families)
         slow = {way.name for way in ways if way.slow}
-        self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else _BATCH
+        compiled = {way.name for way in ways if way.compiles}
+        together = _BATCH_OF_COMPILED if len(compiled) == len(ways) else _BATCH
+        self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else together
         self._set_up = SetUp()
-        self._shrink_queues = ShrinkQueues(slow)
+        self._shrink_queues = ShrinkQueues(slow | compiled)
         self._met: set[Bucket] = set()
         self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = started
