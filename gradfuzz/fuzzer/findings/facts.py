@@ -299,6 +299,8 @@ def _factor(rows: Sequence[_Row]) -> _Factor | None:
         ratios += (row.got[clear] / row.expected[clear]).tolist()
         blur += (row.allowed[clear] / np.abs(row.expected[clear])).tolist()
     middle = float(np.median(ratios))
+    if not np.isfinite(middle):  # of an answer so large that the ratio overflows
+        return None
     near: list[Fraction | float] = [Fraction(middle).limit_denominator(12), float(f"{middle:.3g}")]
     for c in near:
         if c != 1 and all(_is_times(row, float(c)) for row in rows):
