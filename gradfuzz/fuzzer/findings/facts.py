@@ -296,7 +296,8 @@ def _factor(rows: Sequence[_Row]) -> _Factor | None:
         clear = np.abs(row.expected) > CLEAR * row.allowed
         if not np.any(clear) or not np.all(np.isfinite(row.got)):
             return None
-        ratios += (row.got[clear] / row.expected[clear]).tolist()
+        with np.errstate(over="ignore"):
+            ratios += (row.got[clear] / row.expected[clear]).tolist()
         blur += (row.allowed[clear] / np.abs(row.expected[clear])).tolist()
     middle = float(np.median(ratios))
     if not np.isfinite(middle):  # of an answer so large that the ratio overflows

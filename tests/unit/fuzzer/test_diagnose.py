@@ -81,7 +81,7 @@ def test_answers_in_another_dtype_are_another_bug(other_bug: bool) -> None:
     drawn = witness(POWER, 1.25, target, drawn=True)
     noise = witness(POWER, 0.75, target)
     answer = dataclasses.replace(noise.case.answer, gradient={"x": np.asarray(3e-44, np.float32)})
-    kind = Class.WRONG_DTYPE if other_bug else Class.TOO_SMALL
+    kind = Class.WRONG_DTYPE if other_bug else Class.WRONG_VALUE
     case = dataclasses.replace(noise.case, verdict=Verdict.DISAGREE, kind=kind, answer=answer)
     noise = dataclasses.replace(noise, case=case)
     certain = diagnose([*witnesses, drawn], target)

@@ -93,6 +93,22 @@ def said(about: Candidate, target: Oracle) -> tuple[str, ...]:
     return facts(about, [smallest], target).sentences
 
 
+def test_answers_too_large_for_a_ratio_are_no_multiple() -> None:
+    """Of which the middle is NaN."""
+
+    def huge(at: Applied) -> Value | None:
+        x = at.argument - 1.0
+        return recorded(x / abs(x) * 1.5e308)
+
+    about = candidate("def f(x):\n    return 0.125 * cos(x)\n")
+    cases = [
+        asked(replace(about, inputs={"x": np.asarray(x)}), planted("cos", huge))
+        for x in (0.5, 0.75, 1.25, 1.5)
+    ]
+    assert all(case.verdict.is_wrong for case in cases)
+    assert not any("times" in told for told in facts(about, cases, planted("cos", huge)).sentences)
+
+
 EXP_IN_A_LOOP = "def f(x):\n    for i in range(3):\n        x = exp(x) * 0.1\n    return x\n"
 BY_FIRST = "wrong by its first operand, x; right by its second operand, y"
 BY_SECOND = "wrong by its second operand, y; right by its first operand, x"
