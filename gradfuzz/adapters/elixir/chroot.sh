@@ -1,4 +1,4 @@
-# Runs a command in the chroot of an environment: `sh chroot.sh FOLDER COMMAND...`, where FOLDER/root is the chroot.
+# Runs a command in the chroot of an environment: `sh chroot.sh FOLDER COMMAND...`. FOLDER/root is the chroot.
 # FOLDER and the adapters are in there at their places. What is mounted is gone when the command ends.
 set -eu
 [ "$1" = mounted ] || exec unshare --mount sh "$0" mounted "$@"

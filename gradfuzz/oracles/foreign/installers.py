@@ -372,7 +372,7 @@ def _parts_of(place: Path, wanted: str) -> dict[str, Path]:
 
 def _take_elixir(folder: Path, parts: dict[str, Path], wanted: str, log: Path) -> str:
     """Copies compiled folders, or compiles sources. Returns the installer's name."""
-    version, compiles = "", all(part.name != "ebin" for part in parts.values())
+    compiles = all(part.name != "ebin" for part in parts.values())
     for name, part in parts.items():
         ebin = folder / "lib" / name / "ebin"
         if not compiles:
@@ -408,7 +408,10 @@ def _match(pattern: str, file: Path) -> str:
 
 
 def _elixir_version(folder: Path, distribution: str) -> str | None:
-    taken = folder / _RELEASE
+    """None where its chroot is gone."""
+    root, taken = folder / _ROOT, folder / _RELEASE
+    if root.is_symlink() and not root.exists():
+        return None
     if taken.exists():
         return taken.read_text(encoding="utf-8")
     return _elixir_packages(folder).get(distribution)

@@ -142,6 +142,8 @@ def test_a_chroot_that_environments_share(machine: Machine, tmp_path: Path, here
     assert (made.version, other.version) == ("0.11.0", "0.13.1")
     assert [one.target for one in managed.everything()] == ["nx==./new", "nx==./old"]
     assert [way.name for way in resolve("nx==./old")] == ["nx==./old"]
+    shutil.rmtree(managed.root() / "elixir")
+    assert managed.everything() == []
 
 
 @pytest.mark.parametrize(
