@@ -8,14 +8,15 @@
 #                points has the axis :a, along its columns :b
 #
 # `gradfuzz targets install nx` installs it by Mix, `gradfuzz targets install nx==PATH` takes the folders
-# `ebin`, or the sources, below PATH. Without an environment: elixir -pa 'PATH/TO/ebin' nx_adapter.exs for each
-# of Nx, Complex and Telemetry. With Hex: elixir nx_adapter.exs, which installs Nx by Mix.install; NX_VERSION
-# says which ("== 0.9.2"; "~> 0.10" where it is not set).
+# `ebin`, or the sources, below PATH. Without an environment: elixir -pa 'PATH/TO/ebin' nx_adapter.exs, for
+# each of Nx, Complex and Telemetry. With Hex: elixir nx_adapter.exs, which installs Nx by Mix.install;
+# NX_VERSION says which ("== 0.9.2"; "~> 0.10" where it is not set).
 #
 # Ints and bools pass through stop_grad where they are assigned: Nx differentiates them, too, and has no
 # derivatives of comparisons.
-# A while loop cannot be told how many trips it may take, and its gradient takes time in the square of them, at
-# every order: a question has 5 seconds and one more for each point; what is not answered then is *unsupported*.
+# A while loop cannot be told how many trips it may take, and its gradient takes time in the square of them,
+# at every order: a question has 5 seconds and one more for each point. What is not answered then is
+# *unsupported*.
 
 Code.require_file("kit.exs", __DIR__)
 
@@ -32,9 +33,11 @@ defmodule NxSource do
     "where" => "select"
   }
   # Nx rounds halves away from zero, which is another function than `round`.
-  @functions ~w(abs acos acosh add asin asinh atan atan2 atanh cbrt ceil cos cosh divide equal erf erfc exp expm1) ++
-               ~w(floor greater greater_equal less less_equal log log10 log1p log2 logical_and logical_not) ++
-               ~w(logical_or multiply not_equal outer pow rsqrt sign sin sinh sqrt subtract tan tanh)
+  @functions ~w(
+    abs acos acosh add asin asinh atan atan2 atanh cbrt ceil cos cosh divide equal erf erfc exp
+    expm1 floor greater greater_equal less less_equal log log10 log1p log2 logical_and logical_not
+    logical_or multiply not_equal outer pow rsqrt sign sin sinh sqrt subtract tan tanh
+  )
              |> Map.new(&{&1, &1})
              |> Map.merge(@renamed)
   @reductions Map.merge(Map.new(~w(all any logsumexp mean sum), &{&1, &1}), %{
@@ -42,11 +45,17 @@ defmodule NxSource do
                 "amin" => "reduce_min",
                 "prod" => "product"
               })
-  @scans %{"cumulative_max" => "cumulative_max", "cumulative_prod" => "cumulative_product", "cumulative_sum" => "cumulative_sum"}
-  @others ~w(argmax argmin argsort astype broadcast_to cholesky clip concat conv det diagonal eigh eigvalsh flip index) ++
-            ~w(index_update integer_pow inv kron log_softmax lstsq lu matmul matrix_norm matrix_power permute_dims pinv) ++
-            ~w(qr remainder reshape scatter_add slogdet softmax solve sort stack svd svdvals take take_along_axis trace) ++
-            ~w(triangular_solve tril triu vector_norm window_sum)
+  @scans %{
+    "cumulative_max" => "cumulative_max",
+    "cumulative_prod" => "cumulative_product",
+    "cumulative_sum" => "cumulative_sum"
+  }
+  @others ~w(
+    argmax argmin argsort astype broadcast_to cholesky clip concat conv det diagonal eigh eigvalsh
+    flip index index_update integer_pow inv kron log_softmax lstsq lu matmul matrix_norm
+    matrix_power permute_dims pinv qr remainder reshape scatter_add slogdet softmax solve sort
+    stack svd svdvals take take_along_axis trace triangular_solve tril triu vector_norm window_sum
+  )
 
   # All of a tuple with the same vectorized axes; `count` of them from `first` on only if they have any.
   @aligned """
@@ -65,9 +74,12 @@ defmodule NxSource do
   end
   """
 
+  @doc "The function of Nx for an elementwise op."
+  def function(op), do: @functions[op]
+
   def ops, do: Map.keys(@functions) ++ Map.keys(@reductions) ++ Map.keys(@scans) ++ @others
 
-  @doc "With `vectorized` loops begin with the same vectorized axes in all that they carry, as `while` requires."
+  @doc "With `vectorized` all that a loop carries has the same vectorized axes, as `while` requires."
   def source(module, form, dtype, vectorized \\ false) do
     types = Map.new(form["variables"], fn {name, text} -> {name, Kit.Program.type(text)} end)
     context = %{types: types, float: @types[dtype], loop: 0, vectorized: vectorized}
@@ -78,7 +90,8 @@ defmodule NxSource do
 
     Enum.join(
       ["defmodule #{module} do", "import Nx.Defn", "defn f(#{Enum.map_join(params, ", ", &name/1)}) do"] ++
-        lines ++ ["{#{Enum.join(results, ", ")}}", "end"] ++ if(vectorized, do: [@aligned], else: []) ++ ["end"],
+        lines ++
+        ["{#{Enum.join(results, ", ")}}", "end"] ++ if(vectorized, do: [@aligned], else: []) ++ ["end"],
       "\n"
     )
   end
@@ -89,7 +102,14 @@ defmodule NxSource do
   def dtype(other, _), do: raise(Kit.Unsupported, "#{other} numbers are not asked about in Nx")
 
   defp name("@" <> flag), do: flag
-  defp name(name), do: "v_" <> for(<<c <- name>>, into: "", do: if(c in ?a..?z or c in ?A..?Z or c in ?0..?9 or c == ?_, do: <<c>>, else: "x#{c}x"))
+
+  defp name(name),
+    do:
+      "v_" <>
+        for(<<c <- name>>,
+          into: "",
+          do: if(c in ?a..?z or c in ?A..?Z or c in ?0..?9 or c == ?_, do: <<c>>, else: "x#{c}x")
+        )
 
   # Statements: lines, and the names that have a value after them
 
@@ -99,7 +119,13 @@ defmodule NxSource do
     {lines, bound} = statement(statement, bound, context)
 
     if exits?(statement) and rest != [] do
-      guarded = %{"if" => "@alive#{context.loop}", "then" => rest, "else" => [], "assigns" => rest |> assigned() |> Enum.sort()}
+      guarded = %{
+        "if" => "@alive#{context.loop}",
+        "then" => rest,
+        "else" => [],
+        "assigns" => rest |> assigned() |> Enum.sort()
+      }
+
       {more, bound} = statement(guarded, bound, context)
       {lines ++ more, bound}
     else
@@ -110,13 +136,20 @@ defmodule NxSource do
 
   defp statement(exit, bound, context) when exit in ["break", "continue"] do
     alive = "alive#{context.loop} = Nx.tensor(0, type: :u8)"
-    {if(exit == "break", do: [alive, "broken#{context.loop} = Nx.tensor(1, type: :u8)"], else: [alive]), bound}
+
+    {if(exit == "break", do: [alive, "broken#{context.loop} = Nx.tensor(1, type: :u8)"], else: [alive]),
+     bound}
   end
 
   defp statement(%{"assign" => target, "value" => value}, bound, context) do
     text = value(value, context)
     constant = is_binary(value) or match?(%{"int" => _}, value) or match?(%{"bool" => _}, value)
-    text = if elem(context.types[target], 0) in ["int", "bool"] and not constant, do: "stop_grad(#{text})", else: text
+
+    text =
+      if elem(context.types[target], 0) in ["int", "bool"] and not constant,
+        do: "stop_grad(#{text})",
+        else: text
+
     {["#{name(target)} = #{text}"], MapSet.put(bound, target)}
   end
 
@@ -133,7 +166,11 @@ defmodule NxSource do
         end
 
       predicate = if is_binary(condition), do: name(condition), else: value(condition, context)
-      lines = ["{#{Enum.map_join(names, ", ", &name/1)}} =", "if #{predicate} do"] ++ hd(sides) ++ ["else"] ++ List.last(sides) ++ ["end"]
+
+      lines =
+        ["{#{Enum.map_join(names, ", ", &name/1)}} =", "if #{predicate} do"] ++
+          hd(sides) ++ ["else"] ++ List.last(sides) ++ ["end"]
+
       {lines, MapSet.union(bound, MapSet.new(names))}
     end
   end
@@ -141,7 +178,10 @@ defmodule NxSource do
   defp statement(%{"captures" => captures} = s, bound, context) do
     context = %{context | loop: context.loop + 1}
     body = s["body"] || s["repeat"]
-    {alive, broken, first, count} = {"alive#{context.loop}", "broken#{context.loop}", "first#{context.loop}", "count#{context.loop}"}
+
+    {alive, broken, first, count} =
+      {"alive#{context.loop}", "broken#{context.loop}", "first#{context.loop}", "count#{context.loop}"}
+
     breaks = MapSet.member?(flags(%{"then" => body}, context), "@" <> broken)
     carries = s["carries"] ++ s["results"]
     {lines, _} = block(body, MapSet.new(carries ++ captures ++ List.wrap(s["for"])), context)
@@ -174,7 +214,12 @@ defmodule NxSource do
 
     all = own ++ more ++ flag ++ shared
     test = if breaks, do: "Nx.logical_and(Nx.logical_not(#{broken}), #{test})", else: test
-    left = Enum.map_join(all, ", ", fn {name, _, _} -> if name in Enum.map(own, &elem(&1, 0)), do: name, else: "_" end)
+
+    left =
+      Enum.map_join(all, ", ", fn {name, _, _} ->
+        if name in Enum.map(own, &elem(&1, 0)), do: name, else: "_"
+      end)
+
     again = "{#{Enum.map_join(all, ", ", &elem(&1, 2))}}"
 
     # The counter and the count have no axes as long as the count has none.
@@ -185,12 +230,18 @@ defmodule NxSource do
       if context.vectorized do
         begun = for k <- 0..(length(all) - 1)//1, do: "start#{context.loop}_#{k}"
         before = ["{#{Enum.join(begun, ", ")}} = " <> aligned.("{#{Enum.map_join(all, ", ", &elem(&1, 1))}}")]
-        {before, Enum.zip_with(all, begun, fn {name, _, next}, start -> {name, start, next} end), aligned.(again)}
+
+        {before, Enum.zip_with(all, begun, fn {name, _, next}, start -> {name, start, next} end),
+         aligned.(again)}
       else
         {[], all, again}
       end
 
-    start = Enum.map_join(all, ", ", fn {name, start, _} -> if start == name, do: name, else: "#{name} = #{start}" end)
+    start =
+      Enum.map_join(all, ", ", fn {name, start, _} ->
+        if start == name, do: name, else: "#{name} = #{start}"
+      end)
+
     lines = before ++ ["{#{left}} =", "while {#{start}}, #{test} do"] ++ lines ++ [again, "end"]
     {lines, MapSet.union(bound, MapSet.new(carries))}
   end
@@ -201,12 +252,18 @@ defmodule NxSource do
 
   defp read(name, bound, context) do
     {dtype, shape} = context.types[name]
-    if MapSet.member?(bound, name), do: name(name), else: "Nx.broadcast(Nx.tensor(0, type: #{dtype(dtype, context)}), #{tuple(shape)})"
+
+    if MapSet.member?(bound, name),
+      do: name(name),
+      else: "Nx.broadcast(Nx.tensor(0, type: #{dtype(dtype, context)}), #{tuple(shape)})"
   end
 
   # The flags that a branch may set.
   defp flags(%{"then" => then} = s, context) do
-    for inner <- then ++ Map.get(s, "else", []), flag <- flags_of(inner, context), into: MapSet.new(), do: flag
+    for inner <- then ++ Map.get(s, "else", []),
+        flag <- flags_of(inner, context),
+        into: MapSet.new(),
+        do: flag
   end
 
   defp flags_of("break", context), do: ["@alive#{context.loop}", "@broken#{context.loop}"]
@@ -231,7 +288,9 @@ defmodule NxSource do
   defp value(%{"op" => _} = call, context), do: call(call, context)
   defp value("@" <> _ = flag, _), do: name(flag)
   defp value(name, _) when is_binary(name), do: name(name)
-  defp value(%{"array" => dtype, "shape" => shape, "values" => values}, context), do: constant(dtype, shape, values, context)
+
+  defp value(%{"array" => dtype, "shape" => shape, "values" => values}, context),
+    do: constant(dtype, shape, values, context)
 
   defp value(literal, context) do
     [{dtype, value}] = Map.to_list(literal)
@@ -250,7 +309,9 @@ defmodule NxSource do
 
   defp nested([text], []), do: text
   defp nested(texts, [_]), do: "[#{Enum.join(texts, ", ")}]"
-  defp nested(texts, [_ | rest]), do: "[#{texts |> Enum.chunk_every(Enum.product(rest)) |> Enum.map_join(", ", &nested(&1, rest))}]"
+
+  defp nested(texts, [_ | rest]),
+    do: "[#{texts |> Enum.chunk_every(Enum.product(rest)) |> Enum.map_join(", ", &nested(&1, rest))}]"
 
   # Operands of arithmetic: a literal stays a number beside a tensor.
   defp operands(args, context) do
@@ -266,7 +327,12 @@ defmodule NxSource do
     {kind, sizes} = Kit.Program.type(type)
     if 0 in sizes, do: raise(Kit.Unsupported, "Nx has no arrays without entries")
     types = Enum.map(args, &Kit.Program.type_of(&1, context.types))
-    texts = if op in ~w(add subtract multiply divide pow), do: operands(args, context), else: Enum.map(args, &value(&1, context))
+
+    texts =
+      if op in ~w(add subtract multiply divide pow),
+        do: operands(args, context),
+        else: Enum.map(args, &value(&1, context))
+
     write(op, texts, types, params, {kind, sizes}, args, context)
   end
 
@@ -274,13 +340,19 @@ defmodule NxSource do
   defp write("where", [c, a, b], [{_, shape} | _], _, {_, sizes}, _, _) when shape != [] and shape != sizes,
     do: "Nx.select(Nx.broadcast(#{c}, #{tuple(sizes)}), #{a}, #{b})"
 
-  defp write(op, texts, _, _, _, _, _) when is_map_key(@functions, op), do: "Nx.#{@functions[op]}(#{Enum.join(texts, ", ")})"
-  defp write(op, [x], _, %{"axis" => axis}, _, _, _) when is_map_key(@scans, op), do: "Nx.#{@scans[op]}(#{x}, axis: #{axis})"
+  defp write(op, texts, _, _, _, _, _) when is_map_key(@functions, op),
+    do: "Nx.#{@functions[op]}(#{Enum.join(texts, ", ")})"
+
+  defp write(op, [x], _, %{"axis" => axis}, _, _, _) when is_map_key(@scans, op),
+    do: "Nx.#{@scans[op]}(#{x}, axis: #{axis})"
 
   defp write(op, [x], [{_, shape}], params, _, _, _) when is_map_key(@reductions, op) do
     axes = axes(params["axis"], length(shape))
     keep = if params["keepdims"], do: ", keep_axes: true", else: ""
-    if axes == [] and op not in ["all", "any"], do: x, else: "Nx.#{@reductions[op]}(#{x}, axes: #{inspect(axes)}#{keep})"
+
+    if axes == [] and op not in ["all", "any"],
+      do: x,
+      else: "Nx.#{@reductions[op]}(#{x}, axes: #{inspect(axes)}#{keep})"
   end
 
   defp write("integer_pow", [x], _, %{"n" => n}, _, _, _), do: "Nx.pow(#{x}, #{n})"
@@ -291,7 +363,8 @@ defmodule NxSource do
 
   defp write("clip", [x, lower, upper], _, _, _, _, _), do: "Nx.min(Nx.max(#{x}, #{lower}), #{upper})"
   # of the divisor's sign
-  defp write("remainder", [a, b], _, _, _, _, _), do: "Nx.remainder(Nx.add(Nx.remainder(#{a}, #{b}), #{b}), #{b})"
+  defp write("remainder", [a, b], _, _, _, _, _),
+    do: "Nx.remainder(Nx.add(Nx.remainder(#{a}, #{b}), #{b}), #{b})"
 
   defp write(op, [x], _, %{"axis" => axis}, _, _, _) when op in ["softmax", "log_softmax"] do
     text = "Nx.subtract(#{x}, Nx.logsumexp(#{x}, axes: [#{axis}], keep_axes: true))"
@@ -304,25 +377,43 @@ defmodule NxSource do
   defp write(op, [x], _, %{"axis" => axis, "keepdims" => keep}, _, _, _) when op in ["argmax", "argmin"],
     do: "Nx.as_type(Nx.#{op}(#{x}, axis: #{axis}, keep_axis: #{keep}), :s64)"
 
-  defp write("argsort", [x], _, %{"axis" => axis}, _, _, _), do: "Nx.as_type(Nx.argsort(#{x}, axis: #{axis}, stable: true), :s64)"
+  defp write("argsort", [x], _, %{"axis" => axis}, _, _, _),
+    do: "Nx.as_type(Nx.argsort(#{x}, axis: #{axis}, stable: true), :s64)"
+
   defp write("sort", [x], _, %{"axis" => axis}, _, _, _), do: "Nx.sort(#{x}, axis: #{axis})"
   defp write("astype", [x], [{own, _}], %{"dtype" => own}, _, _, _), do: x
   defp write("astype", [x], _, %{"dtype" => "bool"}, _, _, _), do: "Nx.not_equal(#{x}, 0)"
-  defp write("astype", [x], _, %{"dtype" => dtype}, _, _, context), do: "Nx.as_type(#{x}, #{dtype(dtype, context)})"
+
+  defp write("astype", [x], _, %{"dtype" => dtype}, _, _, context),
+    do: "Nx.as_type(#{x}, #{dtype(dtype, context)})"
+
   defp write("reshape", [x], _, _, {_, sizes}, _, _), do: "Nx.reshape(#{x}, #{tuple(sizes)})"
   defp write("broadcast_to", [x], _, _, {_, sizes}, _, _), do: "Nx.broadcast(#{x}, #{tuple(sizes)})"
   defp write("permute_dims", [x], _, %{"axes" => []}, _, _, _), do: x
-  defp write("permute_dims", [x], _, %{"axes" => axes}, _, _, _), do: "Nx.transpose(#{x}, axes: #{inspect(axes, charlists: :as_lists)})"
+
+  defp write("permute_dims", [x], _, %{"axes" => axes}, _, _, _),
+    do: "Nx.transpose(#{x}, axes: #{inspect(axes, charlists: :as_lists)})"
+
   defp write("flip", [x], _, %{"axis" => axis}, _, _, _), do: "Nx.reverse(#{x}, axes: [#{axis}])"
-  defp write("concat", texts, _, %{"axis" => axis}, _, _, _), do: "Nx.concatenate([#{Enum.join(texts, ", ")}], axis: #{axis})"
-  defp write("stack", texts, _, %{"axis" => axis}, _, _, _), do: "Nx.stack([#{Enum.join(texts, ", ")}], axis: #{axis})"
-  defp write("take", [x, indices], _, %{"axis" => axis}, _, _, _), do: "Nx.take(#{x}, #{indices}, axis: #{axis})"
+
+  defp write("concat", texts, _, %{"axis" => axis}, _, _, _),
+    do: "Nx.concatenate([#{Enum.join(texts, ", ")}], axis: #{axis})"
+
+  defp write("stack", texts, _, %{"axis" => axis}, _, _, _),
+    do: "Nx.stack([#{Enum.join(texts, ", ")}], axis: #{axis})"
+
+  defp write("take", [x, indices], _, %{"axis" => axis}, _, _, _),
+    do: "Nx.take(#{x}, #{indices}, axis: #{axis})"
+
   defp write(op, [x], _, %{"k" => k}, _, _, _) when op in ["tril", "triu"], do: "Nx.#{op}(#{x}, k: #{k})"
   defp write("diagonal", [x], _, %{"offset" => k}, _, _, _), do: "Nx.take_diagonal(#{x}, offset: #{k})"
   defp write("index", [x | _], [{_, []} | _], _, _, _, _), do: x
 
   defp write("index", [x | texts], [{_, shape} | _], %{"pattern" => pattern}, _, [_ | args], _) do
-    places = for {entry, start, _} <- places(pattern, texts, args, shape), do: if(entry == "at", do: start, else: range(entry))
+    places =
+      for {entry, start, _} <- places(pattern, texts, args, shape),
+          do: if(entry == "at", do: start, else: range(entry))
+
     "#{x}[[#{Enum.join(places, ", ")}]]"
   end
 
@@ -334,8 +425,9 @@ defmodule NxSource do
     "Nx.put_slice(#{x}, [#{starts}], Nx.reshape(#{new}, #{found |> Enum.map(&elem(&1, 2)) |> tuple()}))"
   end
 
-  defp write("matmul", [a, b], [{_, p}, {_, q}], _, _, _, _) when length(q) <= 2 and (length(p) <= 2 or length(q) in [1, 2]),
-    do: "Nx.dot(#{a}, #{b})"
+  defp write("matmul", [a, b], [{_, p}, {_, q}], _, _, _, _)
+       when length(q) <= 2 and (length(p) <= 2 or length(q) in [1, 2]),
+       do: "Nx.dot(#{a}, #{b})"
 
   defp write("matmul", [a, b], [{_, p}, {_, q}], _, {_, sizes}, _, _) when length(p) >= 2 do
     n = length(sizes) - 2
@@ -353,13 +445,23 @@ defmodule NxSource do
   defp write("det", [x], _, _, _, _, _), do: "Nx.LinAlg.determinant(#{x})"
   defp write("inv", [x], _, _, _, _, _), do: "Nx.LinAlg.invert(#{x})"
   defp write("eigvalsh", [x], [{_, s}], _, _, _, context), do: "elem(#{eigh(x, s, context)}, 0)"
-  defp write("eigh", [x], [{_, s}], %{"part" => part}, _, _, context), do: "elem(#{eigh(x, s, context)}, #{part})"
+
+  defp write("eigh", [x], [{_, s}], %{"part" => part}, _, _, context),
+    do: "elem(#{eigh(x, s, context)}, #{part})"
+
   defp write("svdvals", [x], _, _, _, _, _), do: "elem(Nx.LinAlg.svd(#{x}, full_matrices?: false), 1)"
-  defp write("svd", [x], _, params, _, _, _), do: "elem(Nx.LinAlg.svd(#{x}, full_matrices?: #{params["full_matrices"]}), #{params["part"]})"
-  defp write("qr", [x], _, params, _, _, _), do: "elem(Nx.LinAlg.qr(#{x}, mode: :#{params["mode"]}), #{params["part"]})"
+
+  defp write("svd", [x], _, params, _, _, _),
+    do: "elem(Nx.LinAlg.svd(#{x}, full_matrices?: #{params["full_matrices"]}), #{params["part"]})"
+
+  defp write("qr", [x], _, params, _, _, _),
+    do: "elem(Nx.LinAlg.qr(#{x}, mode: :#{params["mode"]}), #{params["part"]})"
+
   # The documentation says so, and of least_squares that it takes one matrix and one vector.
   defp write("lu", [x], [{_, shape}], params, _, _, _) do
-    if match?([m, n] when m != n, Enum.take(shape, -2)), do: raise(Kit.Unsupported, "Nx.LinAlg.lu takes square matrices")
+    if match?([m, n] when m != n, Enum.take(shape, -2)),
+      do: raise(Kit.Unsupported, "Nx.LinAlg.lu takes square matrices")
+
     "elem(Nx.LinAlg.lu(#{x}), #{params["part"]})"
   end
 
@@ -374,7 +476,12 @@ defmodule NxSource do
 
   defp write("triangular_solve", [a, b], [{_, p}, {_, q}], params, _, _, _) do
     {triangle, k} = if params["lower"], do: {"tril", -1}, else: {"triu", 1}
-    a = if params["unit_diagonal"], do: "Nx.add(Nx.#{triangle}(#{a}, k: #{k}), Nx.eye(#{List.last(p)}))", else: a
+
+    a =
+      if params["unit_diagonal"],
+        do: "Nx.add(Nx.#{triangle}(#{a}, k: #{k}), Nx.eye(#{List.last(p)}))",
+        else: a
+
     transform = if params["transposed"], do: ", transform_a: :transpose", else: ""
     side = if params["left"], do: "", else: ", left_side: false"
     [a, b] = if length(q) == 1, do: [a, b], else: stacks([{a, p}, {b, q}])
@@ -391,7 +498,9 @@ defmodule NxSource do
   defp write("matrix_power", [x], _, %{"n" => n}, _, _, _), do: "Nx.LinAlg.matrix_power(#{x}, #{n})"
   defp write("slogdet", [x], _, %{"part" => 0}, _, _, _), do: "Nx.sign(Nx.LinAlg.determinant(#{x}))"
   defp write("slogdet", [x], _, %{"part" => 1}, _, _, _), do: "Nx.log(Nx.abs(Nx.LinAlg.determinant(#{x})))"
-  defp write("trace", [x], _, %{"offset" => k}, _, _, _), do: "Nx.sum(Nx.take_diagonal(#{x}, offset: #{k}), axes: [-1])"
+
+  defp write("trace", [x], _, %{"offset" => k}, _, _, _),
+    do: "Nx.sum(Nx.take_diagonal(#{x}, offset: #{k}), axes: [-1])"
 
   defp write("kron", [a, b], [{_, p}, {_, q}], _, {_, sizes}, _, _) do
     {[m, n], [k, l]} = {Enum.take(p, -2), Enum.take(q, -2)}
@@ -491,12 +600,14 @@ defmodule NxSource do
 
   defp transposed(x, shape) do
     n = length(shape)
+
     "Nx.transpose(#{x}, axes: #{inspect(Enum.to_list(0..(n - 3)//1) ++ [n - 1, n - 2], charlists: :as_lists)})"
   end
 
   defp symmetric(x, shape), do: "Nx.divide(Nx.add(#{x}, #{transposed(x, shape)}), 2)"
 
-  # For each axis: the entry of the pattern, where it starts, how long it is. An index counts from the end where it is negative: Nx clamps it instead.
+  # For each axis: the entry of the pattern, where it starts, how long it is. A negative index counts from the
+  # end, where Nx would clamp it.
   defp places([], _, _, []), do: []
 
   defp places(["at" | pattern], [text | texts], [arg | args], [size | shape]) do
@@ -530,7 +641,9 @@ defmodule NxLayout do
   @doc "The sizes of the axes, as [a: 2, b: 3], and the axes of each input. `columns`: its values, by name."
   def of(columns, count) do
     kinds =
-      Map.new(columns, fn {name, values} -> {name, for(v <- values, do: Enum.find_index(values, &(&1 === v)))} end)
+      Map.new(columns, fn {name, values} ->
+        {name, for(v <- values, do: Enum.find_index(values, &(&1 === v)))}
+      end)
 
     sizes = for rows <- 2..div(count, 2)//1, rem(count, rows) == 0, do: rows
     Enum.find_value(sizes, line(kinds, count), &grid(kinds, &1, div(count, &1)))
@@ -538,7 +651,9 @@ defmodule NxLayout do
 
   defp line(kinds, count) do
     varying = for {name, kind} <- kinds, Enum.any?(kind, &(&1 != 0)), do: name
-    {[a: count], Map.new(kinds, fn {name, _} -> {name, if(varying == [] or name in varying, do: [:a], else: [])} end)}
+
+    {[a: count],
+     Map.new(kinds, fn {name, _} -> {name, if(varying == [] or name in varying, do: [:a], else: [])} end)}
   end
 
   defp grid(kinds, rows, columns) do
@@ -571,7 +686,7 @@ defmodule NxWay do
         ] do
       Kit.way(%{
         name: name,
-        ops: Map.new(NxSource.ops(), &{&1, nil}),
+        ops: for(op <- NxSource.ops(), not lacks?(op), into: %{}, do: {op, nil}),
         dtypes: ["float64", "float32", "bfloat16", "float16"],
         orders: [0, 1, 2, 3],
         hints: hints,
@@ -579,6 +694,12 @@ defmodule NxWay do
         answer: &answer/4
       })
     end
+  end
+
+  # Whether this release of Nx has no such function.
+  defp lacks?(op) do
+    name = NxSource.function(op)
+    name && not Enum.any?(1..3, &function_exported?(Nx, String.to_atom(name), &1))
   end
 
   def compile(form, dtype, vectorized) do
@@ -640,11 +761,14 @@ defmodule NxWay do
     whole = Map.new(columns, fn {name, values} -> {name, vectorized(values, places, sizes, axes[name])} end)
 
     # The weights and the directions are those of every point.
-    alone = request |> Map.put("count", 1) |> Kit.each_point(first(inputs, count), fn _, w, d -> {[{w, d}], []} end)
+    alone =
+      request |> Map.put("count", 1) |> Kit.each_point(first(inputs, count), fn _, w, d -> {[{w, d}], []} end)
 
     with [{:ok, [{weights, directions}], _}] <- alone do
       {outputs, gradient} = asked("vectorize", whole, weights, directions, module, params, request)
-      {outputs, gradient} = {Enum.map(outputs, &instances(&1, places)), Enum.map(gradient, &instances(&1, places))}
+
+      {outputs, gradient} =
+        {Enum.map(outputs, &instances(&1, places)), Enum.map(gradient, &instances(&1, places))}
 
       for k <- 0..(count - 1)//1 do
         slopes = gradient |> Enum.map(&Enum.at(&1, k)) |> then(&Enum.zip(request["wrt"], &1)) |> Map.new()
@@ -662,13 +786,20 @@ defmodule NxWay do
   defp parts(entries, count), do: Enum.chunk_every(entries, div(length(entries), count))
 
   defp first(inputs, count) do
-    Map.new(inputs, fn {name, {dtype, [_ | shape], entries}} -> {name, {dtype, [1 | shape], hd(parts(entries, count))}} end)
+    Map.new(inputs, fn {name, {dtype, [_ | shape], entries}} ->
+      {name, {dtype, [1 | shape], hd(parts(entries, count))}}
+    end)
   end
 
   # The values along the axes of an input, which are in front.
   defp vectorized(values, places, sizes, axes) do
     {dtype, shape, _} = hd(values)
-    own = for {value, place} <- Enum.zip(values, places), Enum.all?(place, fn {a, k} -> a in axes or k == 0 end), do: value
+
+    own =
+      for {value, place} <- Enum.zip(values, places),
+          Enum.all?(place, fn {a, k} -> a in axes or k == 0 end),
+          do: value
+
     tensor = array({dtype, Enum.map(axes, &sizes[&1]) ++ shape, Enum.flat_map(own, &elem(&1, 2))})
     Enum.reduce(axes, tensor, &Nx.vectorize(&2, &1))
   end
@@ -685,8 +816,8 @@ defmodule NxWay do
     end
   end
 
-  # The outputs and the derivative, as tensors. Everything is traced in one function of all inputs: Nx differentiates no
-  # tensor that is none of its expressions.
+  # The outputs and the derivative, as tensors. Everything is traced in one function of all inputs: Nx
+  # differentiates no tensor that is none of its expressions.
   defp asked(way, here, weights, directions, module, params, request) do
     wrt = request["wrt"]
     {weights, directions} = {Enum.map(weights, &(&1 && array(&1))), Enum.map(directions, &array/1)}
@@ -728,11 +859,22 @@ defmodule NxWay do
 
   defp total(pairs) do
     # A scalar is not summed: where it is vectorized, that alone raises in Nx 0.11.
-    terms = for {y, w} <- pairs, w != nil, do: if(Nx.shape(w) == {}, do: Nx.multiply(y, w), else: Nx.sum(Nx.multiply(y, w)))
+    terms =
+      for {y, w} <- pairs,
+          w != nil,
+          do: if(Nx.shape(w) == {}, do: Nx.multiply(y, w), else: Nx.sum(Nx.multiply(y, w)))
+
     if terms == [], do: Nx.tensor(0.0), else: Enum.reduce(terms, &Nx.add(&2, &1))
   end
 
-  @types %{"float64" => {:f, 64}, "float32" => {:f, 32}, "bfloat16" => {:bf, 16}, "float16" => {:f, 16}, "int64" => {:s, 64}, "bool" => {:u, 8}}
+  @types %{
+    "float64" => {:f, 64},
+    "float32" => {:f, 32},
+    "bfloat16" => {:bf, 16},
+    "float16" => {:f, 16},
+    "int64" => {:s, 64},
+    "bool" => {:u, 8}
+  }
   @names Map.new(@types, fn {name, type} -> {type, name} end)
 
   defp array({dtype, shape, entries}) do
@@ -746,15 +888,27 @@ defmodule NxWay do
     {kind, bits} = type = Nx.type(tensor)
     name = @names[type] || %{s: "int", u: "uint", f: "float", c: "complex"}[kind] <> to_string(bits)
     flat = Nx.to_flat_list(tensor)
-    {name, tensor |> Nx.shape() |> Tuple.to_list(), if(name == "bool", do: Enum.map(flat, &(&1 != 0)), else: flat)}
+
+    {name, tensor |> Nx.shape() |> Tuple.to_list(),
+     if(name == "bool", do: Enum.map(flat, &(&1 != 0)), else: flat)}
   end
 end
 
 unless System.get_env("NX_ADAPTER_SOURCE_ONLY") do
   unless Code.ensure_loaded?(Nx), do: Mix.install([{:nx, System.get_env("NX_VERSION", "~> 0.10")}])
   Application.load(:nx)
-  unless Application.get_env(:nx, :default_backend), do: Application.put_env(:nx, :default_backend, {Nx.BinaryBackend, []})
-  unless Application.get_env(:nx, :default_defn_options), do: Application.put_env(:nx, :default_defn_options, [])
+
+  unless Application.get_env(:nx, :default_backend),
+    do: Application.put_env(:nx, :default_backend, {Nx.BinaryBackend, []})
+
+  unless Application.get_env(:nx, :default_defn_options),
+    do: Application.put_env(:nx, :default_defn_options, [])
+
   Code.put_compiler_option(:ignore_module_conflict, true)
-  Kit.serve("nx", to_string(Application.spec(:nx, :vsn) || System.get_env("NX_VERSION", "unknown")), NxWay.all())
+
+  Kit.serve(
+    "nx",
+    to_string(Application.spec(:nx, :vsn) || System.get_env("NX_VERSION", "unknown")),
+    NxWay.all()
+  )
 end
