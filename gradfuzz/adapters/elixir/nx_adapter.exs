@@ -419,8 +419,8 @@ defmodule NxSource do
 
   defp write("index_update", [_, new | _], [{_, []} | _], _, _, _, _), do: new
 
-  defp write("index_update", [x, new | texts], [{_, shape} | _], %{"pattern" => pattern}, _, [_, _ | args], _) do
-    found = places(pattern, texts, args, shape)
+  defp write("index_update", [x, new | texts], [{_, shape} | _], params, _, [_, _ | args], _) do
+    found = places(params["pattern"], texts, args, shape)
     starts = Enum.map_join(found, ", ", &elem(&1, 1))
     "Nx.put_slice(#{x}, [#{starts}], Nx.reshape(#{new}, #{found |> Enum.map(&elem(&1, 2)) |> tuple()}))"
   end
@@ -601,7 +601,8 @@ defmodule NxSource do
   defp transposed(x, shape) do
     n = length(shape)
 
-    "Nx.transpose(#{x}, axes: #{inspect(Enum.to_list(0..(n - 3)//1) ++ [n - 1, n - 2], charlists: :as_lists)})"
+    axes = Enum.to_list(0..(n - 3)//1) ++ [n - 1, n - 2]
+    "Nx.transpose(#{x}, axes: #{inspect(axes, charlists: :as_lists)})"
   end
 
   defp symmetric(x, shape), do: "Nx.divide(Nx.add(#{x}, #{transposed(x, shape)}), 2)"
@@ -699,7 +700,7 @@ defmodule NxWay do
   # Whether this release of Nx has no such function.
   defp lacks?(op) do
     name = NxSource.function(op)
-    name && not Enum.any?(1..3, &function_exported?(Nx, String.to_atom(name), &1))
+    name != nil and not Enum.any?(1..3, &function_exported?(Nx, String.to_atom(name), &1))
   end
 
   def compile(form, dtype, vectorized) do
