@@ -299,8 +299,8 @@ def _factor(rows: Sequence[_Row]) -> _Factor | None:
         with np.errstate(over="ignore"):
             ratios += (row.got[clear] / row.expected[clear]).tolist()
         blur += (row.allowed[clear] / np.abs(row.expected[clear])).tolist()
-    middle = float(np.median(ratios))
-    if not np.isfinite(middle):  # of an answer so large that the ratio overflows
+    middle = float(np.median(ratios)) if ratios else np.nan
+    if not np.isfinite(middle):  # nothing tells, or the ratio of a huge answer overflows
         return None
     near: list[Fraction | float] = [Fraction(middle).limit_denominator(12), float(f"{middle:.3g}")]
     for c in near:
