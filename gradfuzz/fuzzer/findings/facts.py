@@ -296,9 +296,12 @@ def _factor(rows: Sequence[_Row]) -> _Factor | None:
         clear = np.abs(row.expected) > CLEAR * row.allowed
         if not np.any(clear) or not np.all(np.isfinite(row.got)):
             return None
-        ratios += (row.got[clear] / row.expected[clear]).tolist()
+        with np.errstate(over="ignore"):
+            ratios += (row.got[clear] / row.expected[clear]).tolist()
         blur += (row.allowed[clear] / np.abs(row.expected[clear])).tolist()
-    middle = float(np.median(ratios))
+    middle = float(np.median(ratios)) if ratios else np.nan
+    if not np.isfinite(middle):  # nothing tells, or the ratio of a huge answer overflows
+        return None
     near: list[Fraction | float] = [Fraction(middle).limit_denominator(12), float(f"{middle:.3g}")]
     for c in near:
         if c != 1 and all(_is_times(row, float(c)) for row in rows):

@@ -97,12 +97,11 @@ def without_ops(program: Program, ops: frozenset[str], *, last_first: bool = Fal
             return e
         wanted = expression_type(e, types)
         for instead in _instead(e.args[::-1] if last_first else e.args, wanted.sizes):
-            if not any(map(concerned, walk(instead))):
-                try:
-                    if expression_type(instead, types) == wanted:
-                        return instead
-                except ProgramTypeError:
-                    continue
+            try:
+                if expression_type(instead, types) == wanted and not any(map(concerned, walk(instead))):
+                    return instead
+            except ProgramTypeError:
+                continue
         return e
 
     changed = replace(program, body=map_expressions(program.body, plainer))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import json
@@ -74,6 +75,8 @@ class Language:
     """The command that starts a script with a folder's libraries."""
     releases: Callable[[str], list[str]]
     """The releases of a distribution that can be installed here, oldest first; or raises `InstallError`."""
+    folders: bool = False
+    """Whether a folder with the library can be named in place of a release."""
 
 
 # Python -----------------------------------------------------------------------------------------------------
@@ -174,130 +177,30 @@ def _node_releases(distribution: str) -> list[str]:
     return _sorted([told] if isinstance(told, str) else told)
 
 
-# Elixir -----------------------------------------------------------------------------------------------------
-
-_WANTED = "requirement"
-"""The file with an environment's requirement: Mix finds what it installed only by the same words."""
-_MIX_PLACES = ("MIX_HOME", "home"), ("HEX_HOME", "hex"), ("MIX_INSTALL_DIR", "mix")
-
-
-def _elixir_requirement(distribution: str, specifier: str) -> str:
-    """Elixir's versions have three parts, except after ~>."""
-    parts = []
-    for part in filter(None, specifier.split(",")):
-        sign, version = re.fullmatch(r"([=<>!~]+)\s*(.*)", part.strip()).groups()  # type: ignore[union-attr]  # as specifiers do
-        if sign in ("===", "!=") or "*" in version:
-            raise UsageError(f"Mix does not know {part!r}; {_FORMS}")
-        padded = version + ".0" * (2 - version.count("."))
-        parts.append(f"~> {version}" if sign == "~=" else f"{sign} {padded}")
-    return f"{distribution} {' and '.join(parts) or '>= 0.0.0'}"
-
-
-def _mix(folder: Path) -> list[str]:
-    """The start of a command: Mix keeps its files in the folder, and an adapter reads what to ask Mix for."""
-    wanted = folder / _WANTED
-    name, _, which = wanted.read_text(encoding="utf-8").partition(" ") if wanted.exists() else ("", "", "")
-    places = [f"{variable}={folder / place}" for variable, place in _MIX_PLACES]
-    return ["env", *places, *([f"{name.upper()}_VERSION={which}"] if name else [])]
-
-
-def _install_elixir(folder: Path, requirements: Sequence[str], log: Path) -> str:
-    wanted, *more = requirements
-    if more:
-        why = "an adapter in Elixir asks Mix for its library alone"
-        raise InstallError(f"{' '.join(more)} cannot be installed: {why}")
-    for program in ("elixir", "mix"):
-        if shutil.which(program) is None:
-            why = f"{program}, which is not on the path; Debian's package elixir has it"
-            raise InstallError(f"{wanted} needs {why}")
-    folder.mkdir(parents=True)
-    (folder / _WANTED).write_text(wanted, encoding="utf-8")
-    name = wanted.partition(" ")[0]
-    for command in (
-        ["mix", "local.hex", "--force", "--if-missing"],
-        ["mix", "local.rebar", "--force", "--if-missing"],
-        ["elixir", "-e", f'Mix.install([{{:{name}, System.fetch_env!("{name.upper()}_VERSION")}}])'],
-    ):
-        if not _run([*_mix(folder), *command], log):
-            raise _failure([wanted], log)
-    return "mix"
-
-
-def _elixir_packages(folder: Path) -> dict[str, str]:
-    """From the lock file that Mix writes."""
-    found: dict[str, str] = {}
-    for lock in sorted(folder.glob("mix/*/*/mix.lock")):
-        found.update(re.findall(r'"(\w+)": \{:hex, :\w+, "([^"]+)"', lock.read_text(encoding="utf-8")))
-    return found
-
-
-def _elixir_releases(distribution: str) -> list[str]:
-    """The releases that Hex lists, which are the latest."""
-    return _listed(_output(["mix", "hex.info", distribution], distribution), "Releases:")
-
-
-# Swift ------------------------------------------------------------------------------------------------------
+# Debian -----------------------------------------------------------------------------------------------------
 
 _SUITES = ("oldstable", "stable", "testing", "unstable")
 """The suites of Debian in which a release is looked for."""
 
-_DEBIAN = "swiftlang"
-"""Debian's package of Swift."""
-
 _RELEASE, _ROOT = "release", "root"
-"""The file with the release of an environment's toolchain, and the folder of its chroot where it has one."""
+"""The file with the release of an environment's toolchain or library, and its chroot where it has one."""
 
 
-def _install_swift(folder: Path, requirements: Sequence[str], log: Path) -> str:
-    """Uses the toolchain on the path if it is such a release; otherwise makes a chroot with Debian's."""
-    wanted, *more = requirements
-    if more:
-        raise InstallError(f"{' '.join(more)} cannot be installed: a toolchain of Swift has no packages")
-    fits = Requirement(wanted).specifier
-    here = _swift_here()
-    if here is not None and fits.contains(here[1], prereleases=True):
-        release, installer, compilers = here[1], "the path", here[0]
-        folder.mkdir(parents=True)
-    else:
-        told = "swiftc is not on the path" if here is None else f"swiftc on the path is {here[1]}"
-        lacking = _lacks_chroots()
-        if lacking:
-            raise InstallError(f"{wanted} cannot be installed: {told}; {lacking}")
-        known = _debian_swift(wanted)
-        fitting = _sorted(fits.filter(known, prereleases=True))
-        if not fitting:
-            has = ", ".join(f"{known[one]} has {one}" for one in _sorted(known)) or "none has any"
-            raise InstallError(f"{wanted} cannot be installed: {told}, and of Debian's suites {has}")
-        release, installer, compilers = fitting[-1], "debootstrap", folder / _ROOT / "usr" / "bin"
-        folder.mkdir(parents=True)
-        what = ["--variant=minbase", f"--include={_DEBIAN},g++", known[release], str(folder / _ROOT)]
-        if not _run([*_proxied(), "debootstrap", *what, _mirror(wanted)], log):
-            raise _failure([wanted], log)
-        _empty(folder / _ROOT / "var" / "cache" / "apt" / "archives")
-    (folder / "bin").symlink_to(compilers)
-    (folder / _RELEASE).write_text(release, encoding="utf-8")
-    if not _run(_swift_command(folder, adapters.path("swift_adapter.swift")), log):
-        raise _failure([wanted], log)
-    return installer
-
-
-def _swift_here() -> tuple[Path, str] | None:
-    """The folder of the swiftc on the path, and its release."""
-    found = shutil.which("swiftc")
-    if found is None:
-        return None
-    told = re.search(r"Swift version (\d[\w.]*)", _said([found, "--version"]))
-    return None if told is None else (Path(found).parent, told[1])
-
-
-def _lacks_chroots() -> str:
-    """What to do where no chroot with Debian's Swift can be made here; empty where one can."""
-    advice = "put the toolchain of swift.org there"
+def _lacks_chroots(advice: str) -> str:
+    """What to do where no chroot with a toolchain of Debian can be made here; empty where one can."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return f"{advice}, or run this as root on Debian, where debootstrap makes a chroot with it"
     if shutil.which("debootstrap") is None:
         return f"{advice}, or let debootstrap make a chroot with it: apt-get install debootstrap"
     return ""
+
+
+def _make_chroot(root: Path, suite: str, packages: str, wanted: str, log: Path) -> None:
+    """Makes a chroot with packages of a suite."""
+    what = ["--variant=minbase", f"--include={packages}", suite, str(root)]
+    if not _run([*_proxied(), "debootstrap", *what, _mirror(wanted)], log):
+        raise _failure([wanted], log)
+    _empty(root / "var" / "cache" / "apt" / "archives")
 
 
 def _mirror(wanted: str) -> str:
@@ -317,8 +220,8 @@ def _proxied() -> list[str]:
     return ["env", *told] if told else []
 
 
-def _debian_swift(wanted: str) -> dict[str, str]:
-    """The suite of Debian by release of Swift, as apt finds them, whatever this machine's own suite is."""
+def _in_debian(package: str, wanted: str) -> dict[str, str]:
+    """The suite of Debian by release of a package, as apt finds them, whatever suite this machine has."""
     with tempfile.TemporaryDirectory() as place:
         sources = Path(place) / "sources.list"
         (Path(place) / "lists" / "partial").mkdir(parents=True)
@@ -334,13 +237,250 @@ def _debian_swift(wanted: str) -> dict[str, str]:
         }
         options = [word for name, value in own.items() for word in ("-o", f"{name}={value}")]
         _said(["apt-get", *options, "update"])
-        rows = _said(["apt-cache", *options, "madison", _DEBIAN]).splitlines()
+        rows = _said(["apt-cache", *options, "madison", package]).splitlines()
     found: dict[str, str] = {}
     for row in rows:  # swiftlang | 6.0.3-2 | MIRROR stable/main amd64 Packages
         _, version, source = row.split("|")
-        release, suite = version.strip().partition("-")[0], source.split()[1].partition("/")[0]
+        release, suite = re.split(r"-|\.dfsg", version.strip())[0], source.split()[1].partition("/")[0]
         found[release] = min(found.get(release, suite), suite, key=_SUITES.index)
     return found
+
+
+# Elixir -----------------------------------------------------------------------------------------------------
+
+_WANTED = "requirement"
+"""The file with an environment's requirement: Mix finds what it installed only by the same words."""
+_MIX_PLACES = ("MIX_HOME", "home"), ("HEX_HOME", "hex"), ("MIX_INSTALL_DIR", "mix")
+
+_LEAST_ELIXIR = Version("1.15")
+"""The first release of Elixir that Nx 0.9 and later take."""
+
+_CHROOT = "elixir"
+"""The chroot that all environments share, a folder beside them."""
+
+_SOURCES = {"telemetry": "src/*.erl", "complex": "lib/**/*.ex", "nx": "lib/**/*.ex"}
+"""The libraries of a folder with sources of Nx, in the order in which they are compiled."""
+
+
+def _elixir_requirement(distribution: str, specifier: str) -> str:
+    """Elixir's versions have three parts, except after ~>. A folder stands as it is."""
+    if "/" in specifier:
+        return f"{distribution} {Path(specifier.removeprefix('==')).absolute()}"
+    parts = []
+    for part in filter(None, specifier.split(",")):
+        sign, version = re.fullmatch(r"([=<>!~]+)\s*(.*)", part.strip()).groups()  # type: ignore[union-attr]  # as specifiers do
+        if sign in ("===", "!=") or "*" in version:
+            raise UsageError(f"Mix does not know {part!r}; {_FORMS}")
+        padded = version + ".0" * (2 - version.count("."))
+        parts.append(f"~> {version}" if sign == "~=" else f"{sign} {padded}")
+    return f"{distribution} {' and '.join(parts) or '>= 0.0.0'}"
+
+
+def _inside(folder: Path) -> list[str]:
+    """The start of a command that runs in the environment's chroot, where it has one."""
+    return ["sh", str(adapters.path("chroot.sh")), str(folder)] if (folder / _ROOT).exists() else []
+
+
+def _mix(folder: Path) -> list[str]:
+    """The start of a command: Mix keeps its files in the folder, and an adapter reads what to ask Mix for."""
+    wanted = folder / _WANTED
+    name, _, which = wanted.read_text(encoding="utf-8").partition(" ") if wanted.exists() else ("", "", "")
+    places = [f"{variable}={folder / place}" for variable, place in _MIX_PLACES]
+    return [*_inside(folder), "env", *places, *([f"{name.upper()}_VERSION={which}"] if name else [])]
+
+
+def _install_elixir(folder: Path, requirements: Sequence[str], log: Path) -> str:
+    wanted, *more = requirements
+    if more:
+        why = "an adapter in Elixir asks Mix for its library alone"
+        raise InstallError(f"{' '.join(more)} cannot be installed: {why}")
+    name, _, which = wanted.partition(" ")
+    parts = _parts_of(Path(which), wanted) if which.startswith("/") else {}
+    folder.mkdir(parents=True)
+    _begin_elixir(folder, wanted, log)
+    if parts:
+        return _take_elixir(folder, parts, wanted, log)
+    (folder / _WANTED).write_text(wanted, encoding="utf-8")
+    for command in (
+        ["mix", "local.hex", "--force", "--if-missing"],
+        ["mix", "local.rebar", "--force", "--if-missing"],
+        ["elixir", "-e", f'Mix.install([{{:{name}, System.fetch_env!("{name.upper()}_VERSION")}}])'],
+    ):
+        if not _run([*_mix(folder), *command], log):
+            raise _failure([wanted], log)
+    return "mix"
+
+
+def _begin_elixir(folder: Path, wanted: str, log: Path) -> None:
+    """Links an environment to a chroot with Debian's Elixir if the path has none that fits.
+
+    The first environment makes it.
+    """
+    here = _elixir_here()
+    if here is not None and here >= _LEAST_ELIXIR and shutil.which("mix") is not None:
+        return
+    told = "elixir and mix are not on the path" if here is None else f"elixir on the path is {here}"
+    root = folder.parent / _CHROOT
+    if not root.exists():
+        lacking = _lacks_chroots(f"put Elixir {_LEAST_ELIXIR} or later there (Debian's package elixir)")
+        if lacking:
+            raise InstallError(f"{wanted} cannot be installed: {told}; {lacking}")
+        known = _in_debian("elixir", wanted)
+        suites = {suite for release, suite in known.items() if Version(release) >= _LEAST_ELIXIR}
+        if not suites:
+            why = f"{told}, and no suite of Debian has {_LEAST_ELIXIR} or later"
+            raise InstallError(f"{wanted} cannot be installed: {why}")
+        making = root.with_name(f"{_CHROOT}.{os.getpid()}")
+        try:
+            packages = "elixir,ca-certificates"
+            _make_chroot(making, min(suites, key=_SUITES.index), packages, wanted, log)
+            with contextlib.suppress(OSError):  # another process was faster
+                making.rename(root)
+        finally:
+            _empty(making)
+    (folder / _ROOT).symlink_to(root)
+
+
+def _elixir_here() -> Version | None:
+    """The release of the elixir on the path."""
+    found = shutil.which("elixir")
+    told = None if found is None else re.search(r"Elixir (\d+\.\d+(\.\d+)?)", _said([found, "--version"]))
+    return None if told is None else Version(told[1])
+
+
+def _parts_of(place: Path, wanted: str) -> dict[str, Path]:
+    """What is taken of a folder, by name: compiled folders `ebin` with Nx among them, or the sources of
+    Nx with those of Complex and Telemetry in it or beside it.
+    """
+    compiled = {ebin.parent.name: ebin for ebin in sorted(place.rglob("ebin")) if any(ebin.glob("*.beam"))}
+    if any((ebin / "Elixir.Nx.beam").exists() for ebin in compiled.values()):
+        return compiled
+    sources = {
+        name: found
+        for name, files in _SOURCES.items()
+        for found in [next((p for p in (place / name, place.parent / name) if any(p.glob(files))), None)]
+        if found is not None
+    }
+    if set(sources) != set(_SOURCES):
+        lacks = ", ".join(name for name in _SOURCES if name not in sources)
+        raise InstallError(
+            f"{wanted} cannot be installed: the folder has neither folders `ebin` with a compiled Nx, nor the"
+            f" sources of Nx with those of Complex and Telemetry in it or beside it: no {lacks}"
+        )
+    return sources
+
+
+def _take_elixir(folder: Path, parts: dict[str, Path], wanted: str, log: Path) -> str:
+    """Copies compiled folders, or compiles sources. Returns the installer's name."""
+    compiles = all(part.name != "ebin" for part in parts.values())
+    for name, part in parts.items():
+        ebin = folder / "lib" / name / "ebin"
+        if not compiles:
+            shutil.copytree(part, ebin)
+            continue
+        source = folder / "source" / name
+        files = [path for path in sorted(part.glob(_SOURCES[name])) if "tasks" not in path.parts]
+        for path in [*files, *part.glob("src/*.hrl")]:
+            (source / path.relative_to(part)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, source / path.relative_to(part))
+        ebin.mkdir(parents=True)
+        compiler = ["erlc"] if _SOURCES[name].endswith(".erl") else ["elixirc", *_paths(folder)]
+        copies = [str(source / path.relative_to(part)) for path in files]
+        if not _run([*_inside(folder), *compiler, "-o", str(ebin), *copies], log):
+            raise _failure([wanted], log)
+        version = _match(r'@version "([^"]+)"', part / "mix.exs") or "0"
+        (ebin / f"{name}.app").write_text(f'{{application, {name}, [{{vsn, "{version}"}}]}}.\n', "utf-8")
+    _empty(folder / "source")
+    found = next(folder.glob("lib/*/ebin/Elixir.Nx.beam")).parent
+    (folder / _RELEASE).write_text(_match(r'vsn, *"([^"]+)"', found / "nx.app") or "0", encoding="utf-8")
+    return "elixirc" if compiles else "copy"
+
+
+def _paths(folder: Path) -> list[str]:
+    """The options of Elixir for the libraries that an environment has taken from a folder."""
+    return [word for ebin in sorted(folder.glob("lib/*/ebin")) for word in ("-pa", str(ebin))]
+
+
+def _match(pattern: str, file: Path) -> str:
+    """The first group of a pattern in a file, empty where there is none."""
+    found = re.search(pattern, file.read_text(encoding="utf-8")) if file.exists() else None
+    return "" if found is None else found[1]
+
+
+def _elixir_version(folder: Path, distribution: str) -> str | None:
+    """None where its chroot is gone."""
+    root, taken = folder / _ROOT, folder / _RELEASE
+    if root.is_symlink() and not root.exists():
+        return None
+    if taken.exists():
+        return taken.read_text(encoding="utf-8")
+    return _elixir_packages(folder).get(distribution)
+
+
+def _elixir_packages(folder: Path) -> dict[str, str]:
+    """From the lock file that Mix writes, or the .app files of what was taken from a folder."""
+    found: dict[str, str] = {}
+    for lock in sorted(folder.glob("mix/*/*/mix.lock")):
+        found.update(re.findall(r'"(\w+)": \{:hex, :\w+, "([^"]+)"', lock.read_text(encoding="utf-8")))
+    for app in sorted(folder.glob("lib/*/ebin/*.app")):
+        found[app.stem] = _match(r'vsn, *"([^"]+)"', app)
+    return found
+
+
+def _elixir_command(folder: Path, script: Path) -> list[str]:
+    return [*_mix(folder), "elixir", *_paths(folder), str(script)]
+
+
+def _elixir_releases(distribution: str) -> list[str]:
+    """The releases that Hex lists, which are the latest."""
+    return _listed(_output(["mix", "hex.info", distribution], distribution), "Releases:")
+
+
+# Swift ------------------------------------------------------------------------------------------------------
+
+_DEBIAN = "swiftlang"
+"""Debian's package of Swift."""
+
+_ADVICE = "put the toolchain of swift.org there"
+
+
+def _install_swift(folder: Path, requirements: Sequence[str], log: Path) -> str:
+    """Uses the toolchain on the path if it is such a release; otherwise makes a chroot with Debian's."""
+    wanted, *more = requirements
+    if more:
+        raise InstallError(f"{' '.join(more)} cannot be installed: a toolchain of Swift has no packages")
+    fits = Requirement(wanted).specifier
+    here = _swift_here()
+    if here is not None and fits.contains(here[1], prereleases=True):
+        release, installer, compilers = here[1], "the path", here[0]
+        folder.mkdir(parents=True)
+    else:
+        told = "swiftc is not on the path" if here is None else f"swiftc on the path is {here[1]}"
+        lacking = _lacks_chroots(_ADVICE)
+        if lacking:
+            raise InstallError(f"{wanted} cannot be installed: {told}; {lacking}")
+        known = _in_debian(_DEBIAN, wanted)
+        fitting = _sorted(fits.filter(known, prereleases=True))
+        if not fitting:
+            has = ", ".join(f"{known[one]} has {one}" for one in _sorted(known)) or "none has any"
+            raise InstallError(f"{wanted} cannot be installed: {told}, and of Debian's suites {has}")
+        release, installer, compilers = fitting[-1], "debootstrap", folder / _ROOT / "usr" / "bin"
+        folder.mkdir(parents=True)
+        _make_chroot(folder / _ROOT, known[release], f"{_DEBIAN},g++", wanted, log)
+    (folder / "bin").symlink_to(compilers)
+    (folder / _RELEASE).write_text(release, encoding="utf-8")
+    if not _run(_swift_command(folder, adapters.path("swift_adapter.swift")), log):
+        raise _failure([wanted], log)
+    return installer
+
+
+def _swift_here() -> tuple[Path, str] | None:
+    """The folder of the swiftc on the path, and its release."""
+    found = shutil.which("swiftc")
+    if found is None:
+        return None
+    told = re.search(r"Swift version (\d[\w.]*)", _said([found, "--version"]))
+    return None if told is None else (Path(found).parent, told[1])
 
 
 def _swift_version(folder: Path, distribution: str) -> str | None:
@@ -358,10 +498,10 @@ def _swift_releases(distribution: str) -> list[str]:
     """Those of Debian's suites, and that on the path."""
     here = _swift_here()
     known = [] if here is None else [here[1]]
-    lacking = _lacks_chroots()
+    lacking = _lacks_chroots(_ADVICE)
     if lacking and not known:
         raise InstallError(f"the releases of {distribution} cannot be listed: {lacking}; {_NAME_THEM}")
-    return _sorted([*known, *([] if lacking else _debian_swift(distribution))])
+    return _sorted([*known, *([] if lacking else _in_debian(_DEBIAN, distribution))])
 
 
 LANGUAGES: dict[str, Language] = {
@@ -376,10 +516,11 @@ LANGUAGES: dict[str, Language] = {
     "elixir": Language(
         _elixir_requirement,
         _install_elixir,
-        lambda folder, distribution: _elixir_packages(folder).get(distribution),
+        _elixir_version,
         _elixir_packages,
-        lambda folder, script: [*_mix(folder), "elixir", str(script)],
+        _elixir_command,
         _elixir_releases,
+        folders=True,
     ),
     "swift": Language(
         lambda distribution, specifier: f"{distribution}{specifier}",
