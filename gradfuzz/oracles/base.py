@@ -265,6 +265,14 @@ class Traits:
     compile.
     """
 
+    @property
+    def slow(self) -> bool:
+        """Whether answers are so slow that each one counts."""
+        return self.sampling_stride >= _SLOW_STRIDE
+
+
+_SLOW_STRIDE = 8
+
 
 _FORMER = {
     "together": "batched",

@@ -38,6 +38,7 @@ TRACKERS: Mapping[str, str] = {
     "tfjs": "tensorflow/tfjs",
     "nx": "elixir-nx/nx",
     "swift": "swiftlang/swift",
+    "CppAD": "coin-or/CppAD",
 }
 """The repositories on GitHub of the trackers, by the names that reports are cited with."""
 
@@ -279,6 +280,10 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         loops=("for", "while", "repeat"),
         modes=(("rev",),),
         precisions=("float64",),
+    ),
+    KnownReport(
+        *("CppAD#252", "cppad", ">=20250000.2", "atan2 of a constant has no derivative", NUMBERS),
+        ops=("atan2",),
     ),
     KnownReport(
         *("swift#78264", "swift", ">=6.0.3", "adjoints of a body-first loop are not reset in each iteration"),

@@ -12,7 +12,7 @@ from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
-from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import Program, walk
 
@@ -57,7 +57,7 @@ def smallest_alike(first: Candidate, met: CheckResult, target: Oracle) -> Iterat
 
 
 def _smallest(first: Candidate, trial: _Trial, target: Oracle) -> Candidate:
-    budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
+    budget = _SLOW_BUDGET if target.traits.slow else _BUDGET
     ahead = target.traits.at_once
     batch = _BATCH if target.traits.supports_many and ahead == 1 else 1
     candidate = shrink(first, trial.interesting, budget=budget, batch=batch, ahead=ahead).candidate

@@ -39,7 +39,6 @@ from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
 from gradfuzz.oracles.foreign.resource_limits import flags
@@ -184,7 +183,7 @@ def _listed(config: SweepConfig, together: bool) -> list[_Way]:
 
     return list(
         {
-            o.name: _Way(o.name, o.version, is_slow(o), o.traits.at_once > 1, narrow(o)) for o in oracles
+            o.name: _Way(o.name, o.version, o.traits.slow, o.traits.at_once > 1, narrow(o)) for o in oracles
         }.values()
     )
 
