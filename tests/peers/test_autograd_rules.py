@@ -35,6 +35,10 @@ spells otherwise (amax is max), and containers of autograd.
 """
 
 
+THIRD = "tensordot dot_adjoint_0 dot_adjoint_1 tensordot_adjoint_0 tensordot_adjoint_1"
+"""Primitives that only rules call: their own rules run for second and third derivatives of a few ops."""
+
+
 @pytest.mark.slow  # a sweep of 600 programs
 def test_every_rule_in_reach_runs_three_times_in_600_programs(tmp_path: Path, seed: int) -> None:
     command = [sys.executable, str(Path(__file__).with_name("counting_adapter.py")), str(tmp_path)]
@@ -48,11 +52,10 @@ def test_every_rule_in_reach_runs_three_times_in_600_programs(tmp_path: Path, se
     for rule, times in counts.items():
         mode, name, _ = rule.split()
         met[f"{mode} {name}"] += times
-    from autograd.core import primitive_jvps, primitive_vjps
-
-    rules = {
-        f"{mode} {f.__name__}" for mode, t in (("vjp", primitive_vjps), ("jvp", primitive_jvps)) for f in t
-    }
-    rare = {rule: met[rule] for rule in rules if rule.split()[1] not in OUTSIDE and met[rule] < 3}
-    assert rare == {}
+    unasked = {*OUTSIDE.split(), *THIRD.split()}
+    tables = {"vjp": autograd.core.primitive_vjps, "jvp": autograd.core.primitive_jvps}
+    names = [(mode, f.__name__) for mode, table in tables.items() for f in table]
+    reached = [f"{mode} {name}" for mode, name in names if name not in unasked]
+    assert len(reached) > 100
+    assert {rule: met[rule] for rule in reached if met[rule] < 3} == {}
     assert min(counts["vjp subtract 0"], counts["vjp subtract 1"], counts["jvp subtract 1"]) >= 3

@@ -58,12 +58,21 @@ def is_supported(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
 
 
 def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
-    """Whether one of the targets does not refuse the first question that it supports, at its first point."""
+    """Whether one of the targets answers something.
+
+    An adapter is asked the first question that it supports, at one point, unless its every answer counts. Of
+    other targets it is enough that they support a question.
+    """
     for target in targets:
         question = next((q for q in asked if q.points and target.supports(q) is None), None)
-        if question is not None and (target.traits.slow or _answers(target, question)):
+        if question is not None and (not _refuses_late(target) or _answers(target, question)):
             return True
     return False
+
+
+def _refuses_late(target: Oracle) -> bool:
+    """Whether a target may refuse what it supports by its lists, and can be asked."""
+    return isinstance(target, ForeignOracle) and not target.traits.slow
 
 
 def _answers(target: Oracle, question: Question) -> bool:

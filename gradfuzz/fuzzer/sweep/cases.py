@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradfuzz.fuzzer.questions.fitting import is_answered, is_supported, listed
+from gradfuzz.fuzzer.questions.fitting import is_answered, listed
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.strategies import FAMILIES, GeneratedCase
@@ -72,12 +72,8 @@ class _Turns:
 def _first_answered(
     stream: Iterator[GeneratedCase], item: WorkItem, targets: Sequence[Oracle]
 ) -> GeneratedCase | None:
-    """The first of a few cases of which one of the targets answers something; without targets the first.
-
-    Targets for which cases are drawn are asked; of others it counts what they support.
-    """
+    """The first of a few cases of which one of the targets answers something; without targets the first."""
     if not targets:
         return next(stream, None)
-    answered = is_answered if item.fits else is_supported
     some = itertools.islice(stream, _REDRAWN)
-    return next((case for case in some if answered(item.questions(case, 0), targets)), None)
+    return next((case for case in some if is_answered(item.questions(case, 0), targets)), None)

@@ -28,7 +28,9 @@ from gradfuzz import adapters
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.errors import InstallError, UnknownTargetError, UsageError
 from gradfuzz.oracles.foreign import launcher
-from gradfuzz.oracles.foreign.installers import LANGUAGES, Language, start_once
+from gradfuzz.oracles.foreign.installers import LANGUAGES
+from gradfuzz.oracles.foreign.installers.commands import start_once
+from gradfuzz.oracles.foreign.installers.language import Language
 from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
 

@@ -37,6 +37,7 @@ from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.foreign import installers, launcher, managed
+from gradfuzz.oracles.foreign.installers.python import _pip_is_here
 from gradfuzz.oracles.foreign.oracle import worker
 from gradfuzz.oracles.foreign.releases import releases
 from gradfuzz.oracles.registry import resolve
@@ -370,7 +371,7 @@ def offline(here: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not installers._pip_is_here(), reason="pip is not installed beside gradfuzz")
+@pytest.mark.skipif(not _pip_is_here(), reason="pip is not installed beside gradfuzz")
 def test_pip_installs_what_uv_cannot(offline: Path) -> None:
     made, _ = managed.install("toygrad==1.0")
     assert made.installer == "pip"
