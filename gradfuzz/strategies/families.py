@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
 from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.draw import draws
-from gradfuzz.strategies.drawing.op_set import LOOP_OPS
+from gradfuzz.strategies.drawing.op_set import LOOP_OPS, ops_of
 from gradfuzz.strategies.drawing.variety import most_varied, usages
 from gradfuzz.strategies.function_program import function_cases, function_triggers
 from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
@@ -26,7 +27,7 @@ from gradfuzz.strategies.linalg.recipes import WEIGHTS
 from gradfuzz.strategies.loop.case import GeneratedCase, cases
 from gradfuzz.strategies.loop.coverage import triggers
 from gradfuzz.strategies.loop.goals import GOALS
-from gradfuzz.strategies.loop.patterns import updates
+from gradfuzz.strategies.loop.patterns import terms, updates
 from gradfuzz.strategies.loop.program import loops, loops_about
 from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, tensor_triggers
 from gradfuzz.strategies.tensor.program import tensor_cases
@@ -88,11 +89,24 @@ _REDRAWN = 30
 
 
 def _loops_about(precisions: tuple[Precision, ...], op: str, ops: Ops) -> st.SearchStrategy[GeneratedCase]:
-    known = None if ops is None else frozenset(_known(ops, LOOP_OPS) or ())
-    if known is not None and not updates(known).rows:
+    """Loops of a few ops: they are quickly judged, and what they show is soon shrunk."""
+    few = frozenset(name for name in (*_FEW, *_beside(op), op) if ops is None or name in ops)
+    if not updates(few).rows:
         return _loop_cases(precisions, ops)
-    programs = _having(op, loops_about(op, known))
+    programs = _having(op, loops_about(op, few))
     return cases(programs=programs, precisions=precisions, min_points=3, max_points=6)
+
+
+_FEW = ("multiply", "add", "less", "sum", "index")
+"""What every loop can do with: an update, a counter, an array read."""
+
+
+@functools.cache
+def _beside(op: str) -> tuple[str, ...]:
+    """The other ops of the smallest pattern of an expression that has an op."""
+    rows = (*terms(None, scalar=True).rows, *updates(None).rows)
+    having = sorted((sorted(found) for _, option in rows if op in (found := ops_of(option))), key=len)
+    return tuple(having[0]) if having else ()
 
 
 def _linalg_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:

@@ -89,21 +89,21 @@ def loops(
 
 
 @st.composite
-def loops_about(draw: Draw, op: str, ops: frozenset[str] | None) -> Program:
-    """Programs of `loops` with `op` in them wherever it can be, of `ops` alone (None: all)."""
-    counted = ops is not None and not ops.issuperset(("add", "less"))
+def loops_about(draw: Draw, op: str, ops: frozenset[str]) -> Program:
+    """Programs of `loops` of `ops` alone, with `op` in them wherever it can be."""
+    counts = ops.issuperset(("add", "less"))
     options = Options(
         min_trips=0,
         max_trips=_MAX_TRIPS,
-        forms=("for",) if counted else FORMS,
+        forms=FORMS if counts else ("for",),
         max_params=3,
         max_loops=2,
         max_outputs=3,
-        arrays=ops is None or bool(ops.intersection(JOINS) and ops.intersection(SCALARS)),
+        arrays=bool(ops.intersection(JOINS) and ops.intersection(SCALARS)),
         branches=True,
         exits=True,
         run_time=True,
-        by_value=ops is None or "logical_and" in ops,
+        by_value="logical_and" in ops,
         ops=ops,
         about=op,
         kinds=_KINDS_OF.get(op, KINDS),
