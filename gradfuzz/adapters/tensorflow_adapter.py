@@ -3,7 +3,7 @@ differentiated from outside, and vectorized.
 
 Reverse mode is GradientTape, forward mode ForwardAccumulator, which transposes the gradient functions; higher
 orders nest the two. An op is TensorFlow's own function wherever it has one. An op without a registered
-gradient, and what an op's documentation excludes, is *unsupported*. Complex numbers are not asked about.
+gradient, and what an op's documentation excludes, is *unsupported*; so is what it has for real numbers only.
 """
 
 # mypy: ignore-errors
@@ -22,12 +22,8 @@ import tensorflow.experimental.numpy as tnp
 # Ops --------------------------------------------------------------------------------------------------------
 
 
-def swapped(x):
-    return tf.linalg.matrix_transpose(x)
-
-
-def symmetric(x):
-    return (x + swapped(x)) / 2
+def hermitian(x):
+    return (x + tf.linalg.adjoint(x)) / 2
 
 
 def spread(a, b):
@@ -154,18 +150,20 @@ def trace(x, offset):
 
 
 def cholesky(x, upper):
-    lower = tf.linalg.cholesky(symmetric(x))
-    return swapped(lower) if upper else lower
+    lower = tf.linalg.cholesky(hermitian(x))
+    return tf.linalg.adjoint(lower) if upper else lower
 
 
 def svd(x, full_matrices, part):
     s, u, v = tf.linalg.svd(x, full_matrices=full_matrices)
-    return (u, s, swapped(v))[part]
+    return (u, s, tf.linalg.adjoint(v))[part]
 
 
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     if unit_diagonal or not left:
         raise kit.Unsupported("tf.linalg.triangular_solve has no unit diagonal and no right side")
+    if transposed and a.dtype.is_complex:
+        a = tf.math.conj(a)
     return tf.linalg.triangular_solve(a, b, lower=lower, adjoint=transposed)
 
 
@@ -200,19 +198,24 @@ OPS = {
     "astype": lambda x, dtype: tf.cast(x, dtype),
     "cholesky": cholesky,
     "clip": clip,
+    "complex": tf.complex,
     "concat": lambda *arrays, axis: tf.concat(arrays, axis),
+    "conj": tf.math.conj,
     "conv": conv,
     "cumulative_prod": tf.math.cumprod,
     "cumulative_sum": tf.math.cumsum,
     "det": tf.linalg.det,
     "diagonal": diagonal,
-    "eigh": lambda x, part: tf.linalg.eigh(symmetric(x))[part],
-    "eigvalsh": lambda x: tf.linalg.eigvalsh(symmetric(x)),
+    "eig": lambda x, part: tf.linalg.eig(x)[part],
+    "eigh": lambda x, part: tf.linalg.eigh(hermitian(x))[part],
+    "eigvals": tf.linalg.eigvals,
+    "eigvalsh": lambda x: tf.linalg.eigvalsh(hermitian(x)),
     "einsum": lambda *arrays, subscripts: tf.einsum(subscripts, *arrays),
     "expm": tf.linalg.expm,
     "flip": lambda x, axis: tf.reverse(x, [axis]),
     "gelu": tf.nn.gelu,
     "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
+    "imag": tf.math.imag,
     "index": index,
     "index_update": index_update,
     "integer_pow": integer_pow,
@@ -229,6 +232,7 @@ OPS = {
     "pinv": tf.linalg.pinv,
     "prod": tf.reduce_prod,
     "qr": lambda x, mode, part: tf.linalg.qr(x, full_matrices=mode == "complete")[part],
+    "real": tf.math.real,
     "remainder": tf.math.floormod,
     "relu": tf.nn.relu,
     "scatter_add": scatter_add,
@@ -330,11 +334,11 @@ def gathered(call, xs, modes):
 
 
 def refusal(error):
-    """The refusal in TensorFlow's error where no gradient is registered for an op."""
+    """Whether an error says that no gradient is registered for an op, or that it takes no complex numbers."""
     text = str(error)
-    return isinstance(error, LookupError) and (
-        "No gradient defined" in text or "gradient registry has no entry" in text
-    )
+    if isinstance(error, LookupError):
+        return "No gradient defined" in text or "gradient registry has no entry" in text
+    return "must have `float`-like `dtype` (saw complex" in text
 
 
 # Ways -------------------------------------------------------------------------------------------------------
@@ -362,7 +366,7 @@ class Eager(kit.Way):
             raise kit.Unsupported("forward mode of so many entries takes too long op by op")
         try:
             return gathered(derivative(f, xs, weights, directions, modes), xs, modes)
-        except LookupError as error:
+        except Exception as error:
             raise kit.Unsupported(str(error)) if refusal(error) else error from None
 
 
