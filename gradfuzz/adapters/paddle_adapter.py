@@ -158,6 +158,12 @@ def lu(x, part):
     return paddle.linalg.lu_unpack(*paddle.linalg.lu(x))[part]
 
 
+def slogdet(x, part):
+    """In some releases the logarithm of a complex matrix has its dtype; it is a real number."""
+    found = paddle.linalg.slogdet(x)[part]
+    return OPS["real"](found) if part == 1 else found
+
+
 def solve(a, b):
     if b.ndim == 1 and a.ndim > 2:
         raise kit.Unsupported("paddle.linalg.solve does not say what a vector is to a stack of matrices")
@@ -267,7 +273,7 @@ OPS = {
     "reshape": lambda x, shape: paddle.reshape(x, list(shape)),
     "scatter_add": scatter_add,
     "silu": functional.silu,
-    "slogdet": lambda x, part: paddle.linalg.slogdet(x)[part],
+    "slogdet": slogdet,
     "softmax": functional.softmax,
     "solve": solve,
     "sort": lambda x, axis: paddle.sort(x, axis),

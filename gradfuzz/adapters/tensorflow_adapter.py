@@ -11,6 +11,7 @@ gradient, and what an op's documentation excludes, is *unsupported*; so is what 
 from __future__ import annotations
 
 import os
+import re
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -24,6 +25,20 @@ import tensorflow.experimental.numpy as tnp
 
 def hermitian(x):
     return (x + tf.linalg.adjoint(x)) / 2
+
+
+def real_part(function, part=None):
+    """`function`, whose results (or that one) are real numbers, which TensorFlow returns in the dtype of a
+    complex matrix.
+    """
+
+    def call(x, **params):
+        if part is None:
+            return tf.math.real(function(x, **params))
+        found = function(x)[params["part"]]
+        return tf.math.real(found) if params["part"] == part else found
+
+    return call
 
 
 def spread(a, b):
@@ -207,9 +222,9 @@ OPS = {
     "det": tf.linalg.det,
     "diagonal": diagonal,
     "eig": lambda x, part: tf.linalg.eig(x)[part],
-    "eigh": lambda x, part: tf.linalg.eigh(hermitian(x))[part],
+    "eigh": real_part(lambda x: tf.linalg.eigh(hermitian(x)), part=0),
     "eigvals": tf.linalg.eigvals,
-    "eigvalsh": lambda x: tf.linalg.eigvalsh(hermitian(x)),
+    "eigvalsh": real_part(lambda x: tf.linalg.eigvalsh(hermitian(x))),
     "einsum": lambda *arrays, subscripts: tf.einsum(subscripts, *arrays),
     "expm": tf.linalg.expm,
     "flip": lambda x, axis: tf.reverse(x, [axis]),
@@ -225,7 +240,7 @@ OPS = {
     "logsumexp": tf.reduce_logsumexp,
     "lstsq": with_columns(tf.linalg.lstsq),
     "matmul": matmul,
-    "matrix_norm": matrix_norm,
+    "matrix_norm": real_part(matrix_norm),
     "mean": tf.reduce_mean,
     "outer": lambda a, b: tf.tensordot(a, b, 0),
     "permute_dims": lambda x, axes: tf.transpose(x, axes),
@@ -237,7 +252,7 @@ OPS = {
     "relu": tf.nn.relu,
     "scatter_add": scatter_add,
     "silu": tf.nn.silu,
-    "slogdet": lambda x, part: tf.linalg.slogdet(x)[part],
+    "slogdet": real_part(tf.linalg.slogdet, part=1),
     "softmax": tf.nn.softmax,
     "solve": with_columns(tf.linalg.solve),
     "sort": tf.sort,
@@ -251,7 +266,7 @@ OPS = {
     "triangular_solve": triangular_solve,
     "tril": tril,
     "triu": triu,
-    "vector_norm": vector_norm,
+    "vector_norm": real_part(vector_norm),
 }
 
 
@@ -333,12 +348,17 @@ def gathered(call, xs, modes):
     return outputs, gradients
 
 
+LACKING = re.compile(
+    r"No gradient defined.*|gradient registry has no entry.*|.*must have `float`-like `dtype` \(saw complex.*"
+    r"|No registered '\w+' OpKernel for XLA\w* devices|No pfor vectorization defined.*|No converter defined.*"
+)
+"""What TensorFlow says it has not: a gradient, complex numbers, an op in XLA or in vectorized code."""
+
+
 def refusal(error):
-    """Whether an error says that no gradient is registered for an op, or that it takes no complex numbers."""
-    text = str(error)
-    if isinstance(error, LookupError):
-        return "No gradient defined" in text or "gradient registry has no entry" in text
-    return "must have `float`-like `dtype` (saw complex" in text
+    """The refusal in an error that says what TensorFlow lacks, or None."""
+    lacking = LACKING.search(str(error))
+    return kit.Unsupported(lacking[0]) if lacking else None
 
 
 # Ways -------------------------------------------------------------------------------------------------------
@@ -367,7 +387,7 @@ class Eager(kit.Way):
         try:
             return gathered(derivative(f, xs, weights, directions, modes), xs, modes)
         except Exception as error:
-            raise kit.Unsupported(str(error)) if refusal(error) else error from None
+            raise refusal(error) or error from None
 
 
 class WhileLoop(Eager):
@@ -419,10 +439,7 @@ class WhileLoop(Eager):
             outputs, slopes = gathered(lambda unit: traced(here, weights, directions, unit), xs, modes)
             return self.written(outputs, slopes, wrt, modes)
 
-        def unsupported(error):
-            return kit.Unsupported(str(error)) if refusal(error) else None
-
-        return kit.each_point(len(points), at, unsupported)
+        return kit.each_point(len(points), at, refusal)
 
     def written(self, outputs, slopes, wrt, modes):
         gradient = {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {}
@@ -488,10 +505,7 @@ class Vectorized(WhileLoop):
         try:
             outputs, slopes = mapped_over_units(mapped, [points[0][n] for n in wrt], modes)
         except Exception as error:
-            words = ("No pfor vectorization defined", "No converter defined")
-            missing = refusal(error) or any(word in str(error) for word in words)
-            first = str(error).partition("\n")[0]
-            return [kit.arm_of(kit.Unsupported(first) if missing else error)] * len(points)
+            return [kit.arm_of(refusal(error) or error)] * len(points)
         return [
             self.written([y[k] for y in outputs], [s[k] for s in slopes], wrt, modes)
             for k in range(len(points))
