@@ -2,8 +2,8 @@
 
 In the way "eager" loops are Python's, and their operations are traced into one kernel. In "evaluated" and
 "symbolic" loops and branches are dr.while_loop and dr.if_stmt; all points are lanes of the same arrays, each
-with its own trip count, and there are only scalars. Complex numbers are scalars in all ways: Dr.Jit has
-no tensors of them.
+with its own trip count, and there are only scalars. Complex numbers are scalars in all ways: Dr.Jit has no
+tensors of them.
 """
 
 # mypy: ignore-errors
@@ -149,10 +149,9 @@ def extreme(function, of_complex=False):
 
     def call(*args):
         if llvm_version() < (17, 0, 0) and (not of_complex or any(dr.is_complex_v(a) for a in args)):
+            found = ".".join(map(str, llvm_version()))
             raise kit.Unsupported(
-                "what Dr.Jit computes by minimum and maximum needs LLVM 17, and this is {}.{}.{}".format(
-                    *llvm_version()
-                )
+                f"what is computed by minimum or maximum needs LLVM 17, and this is {found}"
             )
         return function(*args)
 

@@ -417,10 +417,14 @@ class Mapping(Scanning):
 
     def compiled(self, program, request, here, known):
         self.asked, self.elements = set(), {}
-        function = super().compiled(program, request, here, known)
-        if not self.elements:
-            raise kit.Unsupported("no loop of the program reads an array at its counter")
-        return function
+
+        def mapped(variables):
+            outputs = program(variables)
+            if not self.elements:
+                raise kit.Unsupported("no loop of the program reads an array at its counter")
+            return outputs
+
+        return super().compiled(mapped, request, here, known)
 
     def refusal(self, error):
         if isinstance(error, AssertionError) and BEYOND in str(error):

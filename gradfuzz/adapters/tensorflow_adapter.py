@@ -28,8 +28,9 @@ def hermitian(x):
 
 
 def real_part(function, part=None):
-    """`function`, whose results (or that one) are real numbers, which TensorFlow returns in the dtype of a
-    complex matrix.
+    """`function` of a matrix with real results: its only one, or the one numbered `part`.
+
+    TensorFlow returns them in the matrix's dtype, also where that is complex.
     """
 
     def call(x, **params):
