@@ -3,9 +3,9 @@
     python -m benchmarks.adapters
     python -m benchmarks.adapters autograd autograd==1.6.2 --max-examples 24
 
-Every adapter that gradfuzz ships is swept, the newest release and one of two years before, with two workers
-and for at most a minute and a half a family. A system that is not installed is named below the table. Rows
-of systems that are not asked stay as they are.
+Every adapter that gradfuzz ships is swept, the newest release and one of about two years before. A system
+that is not installed is named below the table, with the reason. Rows of systems that are not asked stay as
+they are.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ OLDER = {
     "tensorflow": "2.18.0",
     "mygrad": "2.2.0",
     "drjit": "1.0.0",
-    "mlx": "0.25.0",
+    "mlx": "0.25.2",
     "paddle": "2.6.2",
-    "warp": "1.5.1",
-    "pytensor": "2.26.4",
+    "warp": "1.5.0",
+    "pytensor": "2.26.0",
     "equinox": "0.11.9",
     "tinygrad": "0.10.2",
     "casadi": "3.6.7",
+    "taichi": "1.7.2",
     "swift": "6.0.3",
 }
 """Releases of about two years before the newest one."""
@@ -85,13 +86,15 @@ def families(end: SweepFinished) -> Mapping[str, list[TargetSummary]]:
     return found
 
 
-def measured(target: str, max_examples: int, max_time: float) -> Row:
-    """The row of a target; raises `GradfuzzError` where it cannot be asked."""
+def measured(target: str, max_examples: int, max_time: float, jobs: int) -> Row:
+    """The row of a target; `GradfuzzError` where it cannot be asked, or raises whatever it is asked."""
     ways = [oracle.way for oracle in resolve(target) if isinstance(oracle, ForeignOracle)]
     ops = {op for way in ways for op in way.ops if op in OPS or op in FUNCTIONS}
     dtypes = [d for way in ways for d in way.dtypes] + ["complex"] * any("complex" in w.ops for w in ways)
-    config = SweepConfig((target,), FAMILIES, max_examples=max_examples, max_time=max_time, jobs=2)
+    config = SweepConfig((target,), FAMILIES, max_examples=max_examples, max_time=max_time, jobs=jobs)
     end = swept(config)
+    for fault in (summary.fault for summary in end.summaries if summary.fault):
+        raise GradfuzzError(fault)
     parts = [f"{family} {share(found):.0%}" for family, found in families(end).items() if share(found)]
     name = TargetName.of(target)
     return Row(
@@ -129,16 +132,16 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", help="adapters, or releases of them; all if none is named")
     parser.add_argument("--max-examples", type=int, default=48, help="programs of each family")
     parser.add_argument("--max-time", type=float, default=360.0, help="seconds for a target")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
-    targets = options.targets or [
-        name for adapter in ADAPTERS for name in (adapter, f"{adapter}=={OLDER[adapter]}") if adapter in OLDER
-    ]
+    older = [f"{adapter}=={release}" for adapter, release in OLDER.items()]
+    targets = options.targets or [*ADAPTERS, *older]
     text = options.page.read_text(encoding="utf-8")
     rows, absent = known(text)
     for target in targets:
         try:
-            row = measured(target, options.max_examples, options.max_time)
+            row = measured(target, options.max_examples, options.max_time, options.jobs)
         except GradfuzzError as error:
             absent[target] = str(error).splitlines()[0]
             print(f"{target}: {absent[target]}", flush=True)
@@ -148,7 +151,7 @@ def main() -> int:
         print(row.line(), flush=True)
     asked = (
         f"Made by `python -m benchmarks.adapters`: {options.max_examples} programs of each of "
-        f"{', '.join(FAMILIES)}, two worker processes."
+        f"{', '.join(FAMILIES)}, worker processes: {options.jobs}."
     )
     start, end = text.index(BEGIN), text.index(END) + len(END)
     options.page.write_text(text[:start] + table(rows.values(), absent, asked) + text[end:], encoding="utf-8")

@@ -28,10 +28,11 @@ _FOLDERS = {
     ".hpp": "cpp",
     ".swift": "swift",
     ".sh": "swift",
+    "chroot.sh": "elixir",
 }
-"""The folder of a language by file suffix. Python has none: users' adapters import `kit` from this folder."""
+"""The folder of a language by file suffix, or of a file. Python has none: users' adapters import `kit`."""
 
 
 def path(name: str) -> Path:
     """The path of the file `name` of an adapter or a kit."""
-    return Path(__file__).parent / _FOLDERS.get(Path(name).suffix, "") / name
+    return Path(__file__).parent / _FOLDERS.get(name, _FOLDERS.get(Path(name).suffix, "")) / name

@@ -154,6 +154,8 @@ OPS = {
     "atan": anp.arctan,
     "atan2": anp.arctan2,
     "atanh": anp.arctanh,
+    "bessel_i": lambda x, n: autograd.scipy.special.iv(n, x),
+    "bessel_j": lambda x, n: autograd.scipy.special.jn(n, x),
     "broadcast_to": broadcast_to,
     "cholesky": cholesky,
     "clip": clip,
@@ -169,6 +171,7 @@ OPS = {
     "eigvalsh": lambda x: linalg.eigh(hermitian(x))[0],
     "einsum": lambda *arrays, subscripts: anp.einsum(subscripts, *arrays),
     "flip": flip,
+    "i0": autograd.scipy.special.i0,  # anp.i0 has no derivative
     "imag": anp.imag,
     "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
     "index_update": index_update,

@@ -35,6 +35,7 @@ ADAPTERS: dict[str, Adapter] = {
     "nx": Adapter("nx_adapter.exs", "nx", language="elixir"),
     "swift": Adapter("swift_adapter.swift", "swift", language="swift"),
     "adolc": Adapter("adolc_adapter.cpp", "adolc", language="c++"),
+    "cppad": Adapter("cppad_adapter.cpp", "cppad", language="c++"),
     "taichi": Adapter("taichi_adapter.py", "taichi"),
     "quadrants": Adapter("quadrants_adapter.py", "quadrants"),
 }

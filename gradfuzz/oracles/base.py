@@ -250,6 +250,8 @@ class Traits:
     """
     supports_many: bool = False
     """Whether `answer_all` of many questions is cheaper than asking them one by one."""
+    at_once: int = 1
+    """So many questions at once take about the time of one: their programs are compiled together."""
     recompiles_per_shape: bool = False
     """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of
     matrices and arrays.
@@ -262,6 +264,14 @@ class Traits:
     """A sweep asks about every so many-th program: 1 for fast ways, more for those that take seconds to
     compile.
     """
+
+    @property
+    def slow(self) -> bool:
+        """Whether answers are so slow that each one counts."""
+        return self.sampling_stride >= _SLOW_STRIDE
+
+
+_SLOW_STRIDE = 8
 
 
 _FORMER = {

@@ -1,4 +1,6 @@
-"""Names of targets: "warp==1.19.0:kernel" is the entry point "kernel" of release 1.19.0 of "warp"."""
+"""Names of targets: "warp==1.19.0:kernel" is the entry point "kernel" of release 1.19.0 of "warp", and
+"nx==./checkout:while" the entry point "while" of the Nx in a folder.
+"""
 
 from __future__ import annotations
 
@@ -81,10 +83,15 @@ class TargetName:
 
     @property
     def version(self) -> str:
-        """The one release that fits; empty where several do."""
+        """The one release that fits, or the folder; empty where several do."""
         releases = self.specifier
         exact = releases.startswith("==") and not releases.startswith("===") and "," not in releases
         return releases[2:] if exact and not releases.endswith("*") else ""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether a folder is named in place of a release: "nx==./nx-0.11"."""
+        return self.specifier.startswith("==") and "/" in self.specifier
 
     def at(self, version: str) -> TargetName:
         """The same entry point of another release."""

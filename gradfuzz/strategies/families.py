@@ -140,19 +140,13 @@ def cases_of(
 def cases_about(
     family: str, precisions: tuple[Precision, ...], op: str, seed: str, ops: Ops = None
 ) -> Iterator[GeneratedCase]:
-    """Cases of a family about one of its `turns`, of all ops or of `ops`: used in ever new ways, and asked in
-    both modes.
-    """
+    """Cases of a family about one of its `turns`, of all ops or of `ops`, that use it in ever new ways."""
     if family == "loops":
         strategy, pool = _loops_about(precisions, op, ops), _POOL_OF_LOOPS
     else:
         strategy, pool = FAMILIES[family].cases(precisions, (op,)), _POOL
-
-    def asked(case: GeneratedCase) -> frozenset[tuple[str, ...]]:
-        found = usages(case.program, op)
-        return found | {(case.modes[0], *usage) for usage in found}
-
-    return most_varied(itertools.islice(draws(strategy, seed), 1, None), asked, pool)
+    drawn = itertools.islice(draws(strategy, seed), 1, None)
+    return most_varied(drawn, lambda case: usages(case.program, op), pool)
 
 
 _POOL, _POOL_OF_LOOPS = 16, 6

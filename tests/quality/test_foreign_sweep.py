@@ -86,6 +86,18 @@ def test_a_narrow_target_gets_programs_that_it_can_answer(seed: int) -> None:
     assert {f.target for f in end.findings} == {narrow.name}
 
 
+def test_what_a_target_refuses_only_when_it_is_asked_is_drawn_again() -> None:
+    """Most programs of linear algebra have stacks of matrices."""
+    pytest.importorskip("autograd")
+    target = f"cmd:{sys.executable} {TARGETS / 'matrices.py'}"
+    config = SweepConfig((target,), ("linalg",), max_examples=12, checks=("value",), orders=(1,), jobs=1)
+    *_, end = sweep(config)
+    assert isinstance(end, SweepFinished)
+    (summary,) = end.summaries
+    assert summary.programs == 12
+    assert summary.refused == 0
+
+
 PLANTED = {
     "constant": ({"plain", "in_place"}, {"reverse", "vectors", "functions"}),
     "counter": ({"plain", "in_place"}, {"reverse", "vectors", "functions"}),

@@ -3,9 +3,10 @@
 //
 //     swiftc -O swift_adapter.swift -o swift_adapter && gradfuzz sweep cmd:./swift_adapter --family loops
 //
-// A program becomes Swift functions with the same loops. Up to 32 of them share a file, which swiftc compiles
-// in about the time of one. The compiled program is told which of them is meant, reads a line for each point,
-// and writes its outputs and its gradients. To ask another language in this way, replace what says "yours".
+// A program becomes Swift functions with the same loops, in one of the forms that people write: each form is
+// a way. Up to 32 programs share a file, which swiftc compiles in about the time of a few. The compiled file
+// is told which of them is meant, reads a line for each point, and writes its outputs and its gradients. To
+// ask another language in this way, replace what says "yours".
 
 import Foundation
 import _Differentiation  // which the programs need: a toolchain without it is not taken
@@ -37,6 +38,17 @@ let intOps = [
 ]
 let formed = ["where", "astype", "integer_pow", "remainder"]
 
+/// Yours: the forms in which a program is written, and how seldom a sweep asks for them.
+///
+///     function   a function of numbers
+///     inout      += and the like, and assignments by a function with an inout parameter
+///     calls      each expression is a function of its own; the gradient is that of `pullback(at:of:)`
+///     struct     the variables are properties of a Differentiable struct; `valueWithPullback(at:of:)`
+///     array      the inputs are the entries of an array; its gradient is an `Array.DifferentiableView`
+///     closure    a @differentiable closure, where numbers pass `withDerivative`, a derivative of one's own
+let ways = [("function", 1), ("inout", 7), ("calls", 7), ("struct", 7), ("array", 7), ("closure", 7)]
+let compound = ["add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/="]
+
 let head = """
   #if canImport(Glibc)
   import Glibc
@@ -46,6 +58,18 @@ let head = """
   import _Differentiation
 
   func modulo(_ a: Int, _ b: Int) -> Int { return (a % b + b) % b }
+
+  extension Differentiable {
+    @differentiable(reverse, wrt: self)
+    func withDerivative(_ change: @escaping (inout TangentVector) -> Void) -> Self { return self }
+
+    @derivative(of: withDerivative, wrt: self)
+    func _vjpWithDerivative(
+      _ change: @escaping (inout TangentVector) -> Void
+    ) -> (value: Self, pullback: (TangentVector) -> TangentVector) {
+      return (self, { slope in var slope = slope; change(&slope); return slope })
+    }
+  }
 
   """
 /// For each type of floats.
@@ -59,14 +83,17 @@ let helpers = """
   @differentiable(reverse)
   func smaller(_ a: REAL, _ b: REAL) -> REAL { return a < b ? a : b }
 
+  @differentiable(reverse)
+  func assign(_ variable: inout REAL, _ value: REAL) { variable = value }
+
   """
 let reals = ["float64": "Double", "float32": "Float"]
 /// `gradient(at:of:)` takes at most this many.
 let mostAtOnce = 3
 
-/// What is compiled: a program in a precision, and what it is differentiated by.
+/// What is compiled: a program in a form and a precision, and what it is differentiated by.
 struct Unit: Hashable {
-  let program: String, dtype: String, wrt: [String]
+  let program: String, way: String, dtype: String, wrt: [String]
 }
 
 /// A number of JSON, exactly: those of 17 digits come as decimals, whose `doubleValue` is an ulp off.
@@ -75,23 +102,38 @@ func exact(_ value: Any) -> Double {
   return (number as? NSDecimalNumber).flatMap { Double($0.stringValue) } ?? number.doubleValue
 }
 
+/// Functions that a program's expressions become.
+final class Functions {
+  var written: [String] = []
+}
+
 struct Writer {
   let form: Json
+  let way: String
   let real: String
   let variables: [String: String]
   let params: [(String, String)]
+  /// The number of the program in its file.
+  let number: Int
+  let wrt: [String]
   /// Variables that have a `var` of their own: neither counters, nor parameters that are only read.
   var own: Set<String> = []
+  /// Inputs that are entries of an array.
+  var packed: [String] = []
+  let functions = Functions()
 
-  init(_ form: Json, _ dtype: String = "float64") throws {
+  init(_ form: Json, _ unit: Unit, _ number: Int = 0) throws {
     self.form = form
-    real = reals[dtype]!
+    self.number = number
+    (way, wrt) = (unit.way, unit.wrt)
+    real = reals[unit.dtype]!
     variables = form["variables"] as! [String: String]
     params = (form["params"] as! [[String]]).map { ($0[0], $0[1]) }
     for type in variables.values where !["float", "int", "bool"].contains(type) {
       throw Unsupported(message: "there are scalars only, not \(type)")
     }
     own = Set(variables.keys).intersection(found("assign", form["body"]!))
+    if way == "array" { packed = wrt.isEmpty ? params.filter { $0.1 == "float" }.map { $0.0 } : wrt }
   }
 
   func typeName(_ type: String) -> String { return ["float": real, "int": "Int", "bool": "Bool"][type]! }
@@ -108,8 +150,51 @@ struct Writer {
     return e["type"] as? String ?? e.keys.first!
   }
 
+  func variable(_ name: String) -> String {
+    return way == "struct" && variables[name] == "float" ? "s.v_" + name : "v_" + name
+  }
+
+  func parameter(_ name: String) -> String {
+    return packed.firstIndex(of: name).map { "p[\($0)]" } ?? "p_" + name
+  }
+
+  /// A float that a variable becomes.
+  func floating(_ e: Any) throws -> String {
+    let text = try expression(e)
+    if way == "closure" { return "(\(text)).withDerivative { _ in }" }
+    guard way == "calls", let op = e as? Json, op["op"] != nil else { return text }
+    let names = read(e).sorted(), local = names.map { (own.contains($0) ? "v_" : "p_") + $0 }
+    let given = zip(names, local).map { "_ \($1): \(typeName(variables[$0]!))" }.joined(separator: ", ")
+    let floats = zip(names, local).filter { variables[$0.0] == "float" }.map { $0.1 }
+    let by = floats.isEmpty ? "" : "@differentiable(reverse, wrt: (\(floats.joined(separator: ", "))))\n"
+    let name = "part_\(number)_\(functions.written.count)"
+    functions.written.append("\(by)func \(name)(\(given)) -> \(real) {\nreturn \(text)\n}\n")
+    return "\(name)(\(local.joined(separator: ", ")))"
+  }
+
+  /// The variables that an expression reads.
+  func read(_ e: Any) -> Set<String> {
+    if let name = e as? String { return [name] }
+    return Set(((e as! Json)["args"] as? [Any] ?? []).flatMap(read))
+  }
+
+  func assignment(_ target: String, _ value: Any) throws -> String {
+    let variable = variable(target)
+    guard variables[target] == "float" else {
+      let text = try expression(value)
+      return text == variable ? "" : "\(variable) = \(text)"  // Swift refuses `a = a`
+    }
+    if try expression(value) == variable { return "" }
+    guard way == "inout" else { return "\(variable) = \(try floating(value))" }
+    if let e = value as? Json, let op = compound[e["op"] as? String ?? ""] {
+      let args = e["args"] as! [Any]
+      if args[0] as? String == target { return "\(variable) \(op) \(try expression(args[1]))" }
+    }
+    return "assign(&\(variable), \(try expression(value)))"
+  }
+
   func expression(_ e: Any) throws -> String {
-    if let name = e as? String { return own.contains(name) ? "v_" + name : "p_" + name }
+    if let name = e as? String { return own.contains(name) ? variable(name) : parameter(name) }
     let e = e as! Json
     guard let op = e["op"] as? String else {
       guard let (type, value) = e.first, e.count == 1 else {
@@ -143,10 +228,7 @@ struct Writer {
   func statement(_ s: Any) throws -> String {
     if let exit = s as? String { return exit }
     let s = s as! Json
-    if let target = s["assign"] as? String {
-      let value = try expression(s["value"]!)
-      return value == "v_" + target ? "" : "v_\(target) = \(value)"  // Swift refuses `a = a`
-    }
+    if let target = s["assign"] as? String { return try assignment(target, s["value"]!) }
     if let condition = s["if"] {
       let (then, otherwise) = (try block(s["then"] as! [Any]), try block(s["else"] as! [Any]))
       return "if \(try expression(condition)) {\n\(then)\n} else {\n\(otherwise)\n}"
@@ -160,24 +242,43 @@ struct Writer {
     return "while \(condition) {\n\(try block(s["body"] as! [Any]))\n}"
   }
 
-  /// Number `k` of its file: `values`, `objective`, and a loop over the lines of stdin.
-  func functions(_ k: Int, _ wrt: [String]) throws -> String {
+  /// The `var`s, with the values of parameters.
+  func declarations() -> String {
+    let zeros = ["float": "0.0", "int": "0", "bool": "false"]
+    let start = own.sorted().map { name -> (String, String) in
+      (name, params.contains { $0.0 == name } ? parameter(name) : zeros[variables[name]!]!)
+    }
+    let inside = start.filter { way == "struct" && variables[$0.0] == "float" }
+    var lines = start.filter { name, _ in !inside.contains { $0.0 == name } }.map { name, value in
+      "var v_\(name): \(typeName(variables[name]!)) = \(value)"
+    }
+    if !inside.isEmpty {
+      let properties = inside.map { "var v_\($0.0): \(real)" }.joined(separator: "\n")
+      functions.written.append("struct State_\(number): Differentiable {\n\(properties)\n}\n")
+      let values = inside.map { "v_\($0.0): \($0.1)" }.joined(separator: ", ")
+      lines.append("var s = State_\(number)(\(values))")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// `values`, `objective`, and what is done with the lines of stdin.
+  func source() throws -> String {
+    let k = number
     let body = form["body"] as! [Any]
     let results = ((body.last as! Json)["return"] as! [Any])
-    let given = params.map { "_ p_\($0.0): \(typeName($0.1))" }
-    let declared = own.sorted().map { name -> String in
-      let type = variables[name]!
-      let zero = ["float": "0.0", "int": "0", "bool": "false"][type]!
-      return "var v_\(name): \(typeName(type)) = \(params.contains { $0.0 == name } ? "p_\(name)" : zero)"
-    }
-    let statements = declared.joined(separator: "\n") + "\n" + (try block(Array(body.dropLast())))
+    let single = params.filter { !packed.contains($0.0) }
+    let given =
+      (packed.isEmpty ? [] : ["_ p: [\(real)]"]) + single.map { "_ p_\($0.0): \(typeName($0.1))" }
+    let passed = (packed.isEmpty ? [] : ["p"]) + single.map { "p_" + $0.0 }
+    let statements = declarations() + "\n" + (try block(Array(body.dropLast())))
     let outputs = try results.map(expression)
     let said = zip(results, outputs).map {
       typeOf($0) == "float" ? "\"\\(Double(\($1)))\"" : "\"\\(\($1))\""
     }
-    let read = params.enumerated().map { k, p -> String in
+    let entries = params.enumerated().map { k, p -> String in
       "let p_\(p.0) = \(p.1 == "bool" ? "entries[\(k)] == \"true\"" : "\(typeName(p.1))(entries[\(k)])!")"
     }
+    let array = packed.isEmpty ? [] : ["let p = [\(packed.map { "p_" + $0 }.joined(separator: ", "))]"]
     let values = """
       func values_\(k)(\(given.joined(separator: ", "))) -> [String] {
       \(statements)
@@ -187,41 +288,66 @@ struct Writer {
       """
     let floats = zip(results, outputs).enumerated().filter { typeOf($1.0) == "float" }
     let terms = floats.map { "w\($0) * \($1.1)" }
+    let total = terms.isEmpty ? "\(real)(0.0)" : terms.joined(separator: " + ")
     let weights = results.indices.map { "_ w\($0): \(real)" }
     let readWeights = results.indices.map { "let w\($0) = \(real)(entries[\(params.count + $0)])!" }
-    let objective = wrt.isEmpty ? "" : """
-      @differentiable(reverse, wrt: (\(wrt.map { "p_" + $0 }.joined(separator: ", "))))
+    let by = packed.isEmpty ? wrt.map { "p_" + $0 } : ["p"]
+    let objective = wrt.isEmpty || way == "closure" ? "" : """
+      @differentiable(reverse, wrt: (\(by.joined(separator: ", "))))
       func objective_\(k)(\((given + weights).joined(separator: ", "))) -> \(real) {
       \(statements)
-      return \(terms.isEmpty ? "0.0" : terms.joined(separator: " + "))
+      return \(total)
       }
 
       """
-    let arguments = (params.map { "p_" + $0.0 } + results.indices.map { "w\($0)" }).joined(separator: ", ")
-    let slopes = stride(from: 0, to: wrt.count, by: mostAtOnce).map { first -> String in
-      let own = wrt[first..<min(first + mostAtOnce, wrt.count)].map { "p_" + $0 }
-      let listed = own.joined(separator: ", ")
-      let parts = own.count == 1 ? ["slopes"] : own.indices.map { "slopes.\($0)" }
-      return """
-        if CommandLine.arguments[2] == "gradient" {
-        let slopes = gradient(at: \(listed), of: { \(listed) in objective_\(k)(\(arguments)) })
-        said += [\(parts.map { "\"\\(Double(\($0)))\"" }.joined(separator: ", "))]
-        }
-        """
+    let arguments = (passed + results.indices.map { "w\($0)" }).joined(separator: ", ")
+    let slopes = stride(from: 0, to: wrt.isEmpty ? 0 : by.count, by: mostAtOnce).map { first -> String in
+      let own = Array(by[first..<min(first + mostAtOnce, by.count)])
+      let inside = way == "closure" ? "\n\(statements)\nreturn \(total)\n" : "objective_\(k)(\(arguments))"
+      return "do {\n\(derivative(own, inside))\n}"
     }
-    return values + objective + """
+    return functions.written.joined() + values + objective + """
       func answer_\(k)() {
       while let line = readLine() {
       let entries = line.split(separator: " ").map(String.init)
-      \((read + (wrt.isEmpty ? [] : readWeights)).joined(separator: "\n"))
-      var said = values_\(k)(\(params.map { "p_" + $0.0 }.joined(separator: ", ")))
+      \((entries + array + (wrt.isEmpty ? [] : readWeights)).joined(separator: "\n"))
+      var said = values_\(k)(\(passed.joined(separator: ", ")))
+      if CommandLine.arguments[2] == "gradient" {
       \(slopes.joined(separator: "\n"))
+      }
       print(said.joined(separator: " "))
       fflush(stdout)
       }
       }
 
       """
+  }
+
+  /// Statements that append the slopes by some variables of what a closure computes.
+  func derivative(_ own: [String], _ inside: String) -> String {
+    let listed = own.joined(separator: ", ")
+    let type = packed.isEmpty ? real : "[\(real)]"
+    let typed = own.map { "\($0): \(type)" }.joined(separator: ", ")
+    let f = "of: { (\(typed)) -> \(real) in \(inside) }"
+    let parts = own.count == 1 ? ["slopes"] : own.indices.map { "slopes.\($0)" }
+    let texts = "said += [\(parts.map { "\"\\(Double(\($0)))\"" }.joined(separator: ", "))]"
+    switch way {
+    case "array":  // the view is empty where nothing depends on the array
+      return """
+        let slopes = valueWithGradient(at: \(listed), \(f)).gradient.base
+        said += (slopes.isEmpty ? \(own[0]).map { _ in 0 } : slopes).map { "\\(Double($0))" }
+        """
+    case "calls": return "let slopes = pullback(at: \(listed), \(f))(1)\n" + texts
+    case "struct": return "let slopes = valueWithPullback(at: \(listed), \(f)).pullback(1)\n" + texts
+    case "closure":
+      let types = own.map { _ in real }.joined(separator: ", ")
+      return """
+        let objective: @differentiable(reverse) (\(types)) -> \(real) = \(f.dropFirst(4))
+        let slopes = gradient(at: \(listed), of: objective)
+        \(texts)
+        """
+    default: return "let slopes = gradient(at: \(listed), \(f))\n" + texts
+    }
   }
 
   /// The names that statements have under a key.
@@ -249,6 +375,8 @@ func run(
   process.standardInput = stdin
   process.standardOutput = stdout
   if stderr { process.standardError = stdout }
+  let ended = DispatchSemaphore(value: 0)
+  process.terminationHandler = { _ in ended.signal() }
   try process.run()
   DispatchQueue.global().asyncAfter(deadline: .now() + seconds) {
     if process.isRunning { process.terminate() }
@@ -258,7 +386,7 @@ func run(
     stdin.fileHandleForWriting.closeFile()
   }
   let text = String(decoding: stdout.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-  process.waitUntilExit()
+  ended.wait()  // `waitUntilExit` looks every 50 ms only
   return (text, process.terminationStatus)
 }
 
@@ -266,6 +394,8 @@ var forms: [String: Json] = [:]
 /// Where a unit is compiled: the file, and the unit's number there; or why it is not.
 var compiled: [Unit: Result<(String, Int), Failed>] = [:]
 var files = 0
+/// Linking takes half of the time of a small file; this linker is the fastest, where there is one.
+var linker = ["-use-ld=lld"]
 
 /// Compiles units into one file. Where that fails, halves are tried: one of them may do.
 func compile(_ units: [Unit]) throws {
@@ -273,7 +403,7 @@ func compile(_ units: [Unit]) throws {
   let made = folder.appendingPathComponent("programs\(files)").path
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   let written = try units.enumerated().map { k, unit in
-    try Writer(forms[unit.program]!, unit.dtype).functions(k, unit.wrt)
+    try Writer(forms[unit.program]!, unit, k).source()
   }
   let helping = Set(units.map { $0.dtype }).sorted().map {
     helpers.replacingOccurrences(of: "REAL", with: reals[$0]!)
@@ -283,7 +413,11 @@ func compile(_ units: [Unit]) throws {
     + "switch CommandLine.arguments[1] {\n\(choice)\ndefault: break\n}\n"
   try source.write(toFile: made + ".swift", atomically: true, encoding: .utf8)
   let command = ["swiftc", "-Onone", "-suppress-warnings", made + ".swift", "-o", made]
-  let (text, status) = try run(command, seconds: secondsToCompile, stderr: true)
+  var (text, status) = try run(command + linker, seconds: secondsToCompile, stderr: true)
+  if status != 0 && !linker.isEmpty && text.contains("lld") {
+    linker = []
+    (text, status) = try run(command, seconds: secondsToCompile, stderr: true)
+  }
   if status == 0 {
     for (k, unit) in units.enumerated() { compiled[unit] = .success((made, k)) }
   } else if units.count > 1 {
@@ -319,16 +453,18 @@ func tensor(_ text: String, _ type: String, _ real: String) -> String {
 /// What an eval needs compiled.
 func unit(_ request: Json) throws -> Unit {
   let program = request["program"] as! String, dtype = request["dtype"] as! String
-  guard request["way"] as? String == "" else { throw BadRequest(message: "there is no such way here") }
+  let way = request["way"] as! String
+  guard ways.contains(where: { $0.0 == way }) else { throw BadRequest(message: "there is no way \(way)") }
   guard reals[dtype] != nil else { throw Unsupported(message: "there is no \(dtype) here") }
   guard forms[program] != nil else { throw BadRequest(message: "the program \(program) was never defined") }
   let asked = !(request["modes"] as! [Any]).isEmpty
-  return Unit(program: program, dtype: dtype, wrt: asked ? request["wrt"] as! [String] : [])
+  return Unit(program: program, way: way, dtype: dtype, wrt: asked ? request["wrt"] as! [String] : [])
 }
 
 /// Outputs alone are had from a unit that is differentiated, too.
 func serves(_ one: Unit, _ wanted: Unit) -> Bool {
-  return one == wanted || (wanted.wrt.isEmpty && one.program == wanted.program && one.dtype == wanted.dtype)
+  let alike = (one.program, one.way, one.dtype) == (wanted.program, wanted.way, wanted.dtype)
+  return alike && (wanted.wrt.isEmpty || one.wrt == wanted.wrt)
 }
 
 /// Where the unit's program is compiled.
@@ -336,14 +472,19 @@ func place(_ unit: Unit) throws -> (String, Int) {
   for (one, found) in compiled where serves(one, unit) {
     if case .success(let place) = found { return place }
   }
-  if compiled[unit] == nil { try compile([unit]) }
+  if compiled[unit] == nil {
+    // who asks about a second form of a program asks about them all
+    let others = ways.map { Unit(program: unit.program, way: $0.0, dtype: unit.dtype, wrt: unit.wrt) }
+    let missing = others.filter { compiled[$0] == nil }
+    try compile(missing.count == ways.count ? [unit] : missing)
+  }
   return try compiled[unit]!.get()
 }
 
 func eval(_ request: Json) throws -> String {
   let unit = try unit(request)
   let (binary, number) = try place(unit)
-  let writer = try Writer(forms[unit.program]!, unit.dtype)
+  let writer = try Writer(forms[unit.program]!, unit)
   let inputs = request["inputs"] as! [String: Json]
   let count = (request["count"] as! NSNumber).intValue
   let weights = (request["weights"] as! [Any]).map { w -> String in
@@ -426,19 +567,27 @@ func asked(_ request: Json) throws -> String {
   switch request["do"] as? String {
   case "hello":
     let names = Set(ops.keys).union(intOps.keys).union(formed).sorted().map(quoted).joined(separator: ", ")
-    return """
-      {"protocol": 1, "name": "swift", "version": \(quoted(release())), "language": "Swift", \
-      "features": ["several"], "ways": [{"name": "", "ops": [\(names)], \
+    let listed = ways.map { name, stride in
+      """
+      {"name": \(quoted(name)), "ops": [\(names)], \
       "dtypes": ["float64", "float32"], "modes": ["rev"], "orders": [0, 1], \
       "loops": ["for", "while", "repeat"], \
-      "features": ["branches", "break", "continue", "nested", "runtime_trips"], "stride": 4, "bulk": true}]}
+      "features": ["branches", "break", "continue", "nested", "runtime_trips"], "stride": \(stride), \
+      "bulk": true, "at_once": \(together)}
+      """
+    }
+    return """
+      {"protocol": 1, "name": "swift", "version": \(quoted(release())), "language": "Swift", \
+      "features": ["several"], "ways": [\(listed.joined(separator: ", "))]}
       """
   case "define":
     let gone = Set(request["forget"] as! [String])
     for name in gone { forms[name] = nil }
     if !gone.isEmpty { compiled = compiled.filter { !gone.contains($0.key.program) } }
     let form = request["form"] as! Json
-    _ = try Writer(form).functions(0, [])
+    for (way, _) in ways {
+      _ = try Writer(form, Unit(program: "", way: way, dtype: "float64", wrt: [])).source()
+    }
     forms[request["program"] as! String] = form
     return "{}"
   case "eval":

@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, entry_label, is_vacuous, true_entry
-from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Oracle
 from gradfuzz.programs.language.precision import is_float
 
@@ -34,7 +34,7 @@ _TELLING = (Label.AGREES, Label.DIFFERS, Label.CRASHED)
 
 def is_costly(target: Oracle) -> bool:
     """Whether every answer is slow: it is compiled, or run op by op without being compiled."""
-    return is_slow(target) or target.traits.secondary
+    return target.traits.slow or target.traits.secondary
 
 
 def values(own: float) -> list[float]:

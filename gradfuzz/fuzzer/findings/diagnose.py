@@ -3,8 +3,10 @@
 Every mutant is asked what the target was asked: the shrunk program at the finding's points and at further
 ones, in the other modes and loop forms that were tried, and the program as it was drawn. A mutant that gives
 the target's answers everywhere, also where the target is right, names the probable cause. That is a likeness,
-not a proof: the target need not be written like the engine. A mutant is not even possible if its op does not
-stand in the shrunk program, or if it answers otherwise about an op of that program alone.
+not a proof: the target need not be written like the engine. An answer in another dtype than was asked for is
+another bug: it speaks neither for a mutant nor against one, and beside it no cause is certain. A mutant is
+not even possible if its op does not stand in the shrunk program, or if it answers otherwise about an op of
+that program alone.
 """
 
 from __future__ import annotations
@@ -60,9 +62,10 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle) -> Cause | None:
 
     Where several mutants fit, the target is asked about small programs with a loop on which they differ.
     """
-    telling = [w for w in witnesses if w.case.verdict in _TELLING]
-    # No mutant has a wrong dtype: every mutant that is right would match.
-    if not telling or not telling[0].case.verdict.is_wrong or telling[0].case.kind is Class.WRONG_DTYPE:
+    # No mutant has a wrong dtype: such an answer tells of another bug, whatever its numbers.
+    other = [w for w in witnesses if w.case.kind is Class.WRONG_DTYPE]
+    telling = [w for w in witnesses if w.case.verdict in _TELLING and w not in other]
+    if not telling or not telling[0].case.verdict.is_wrong or witnesses[0] in other:
         return None
     telling.sort(key=lambda w: not w.case.verdict.is_wrong)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not (w.drawn or w.alone) and w.case.verdict.is_wrong][:_ENOUGH]
@@ -72,7 +75,7 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle) -> Cause | None:
     everywhere = [m for m in alike if _says_the_same(m, [w for w in telling if w not in needed])]
     everywhere = _told_apart(everywhere, witnesses[0].candidate, target)
     if everywhere:
-        only = len(everywhere) == 1 and _conclusive(telling)
+        only = len(everywhere) == 1 and not other and _conclusive(telling)
         return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
     return _cause(alike, Likelihood.POSSIBLE) if alike else None
 

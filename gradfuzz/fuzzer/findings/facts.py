@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Mode, Oracle, Truth
 from gradfuzz.programs.language.syntax import Name, Param, Program, Return
 from gradfuzz.programs.language.typecheck import typecheck
@@ -64,7 +64,7 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     wrong_here = [case for case in around if case.verdict.is_wrong]
     if not wrong_here or any(case.kind is Class.ERROR for case in wrong_here):
         return Facts()
-    slow = is_slow(target) or len(candidate.modes) > _MOST_ORDERS
+    slow = target.traits.slow or len(candidate.modes) > _MOST_ORDERS
     ops = islice(alone(candidate.program), _SLOW_OPS if slow else _OPS)
     points = LEAST if slow else _POINTS
     found = [one for op, made in ops if (one := ask(op, made, candidate, target, points)) is not None]
@@ -74,7 +74,7 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     if wrong and (none := _without_ops(candidate, target)) is not None:
         return Facts((none,))
     for one in wrong:
-        sentences += _of_op(one, target, found, more=not is_slow(target) and one is wrong[0])
+        sentences += _of_op(one, target, found, more=not target.traits.slow and one is wrong[0])
     if right:
         told = f"right alone at every point tried: {', '.join(one.text for one in right)}"
         sentences.append(told)
@@ -296,9 +296,12 @@ def _factor(rows: Sequence[_Row]) -> _Factor | None:
         clear = np.abs(row.expected) > CLEAR * row.allowed
         if not np.any(clear) or not np.all(np.isfinite(row.got)):
             return None
-        ratios += (row.got[clear] / row.expected[clear]).tolist()
+        with np.errstate(over="ignore"):
+            ratios += (row.got[clear] / row.expected[clear]).tolist()
         blur += (row.allowed[clear] / np.abs(row.expected[clear])).tolist()
-    middle = float(np.median(ratios))
+    middle = float(np.median(ratios)) if ratios else np.nan
+    if not np.isfinite(middle):  # nothing tells, or the ratio of a huge answer overflows
+        return None
     near: list[Fraction | float] = [Fraction(middle).limit_denominator(12), float(f"{middle:.3g}")]
     for c in near:
         if c != 1 and all(_is_times(row, float(c)) for row in rows):

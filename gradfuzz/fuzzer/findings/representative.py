@@ -142,4 +142,6 @@ def _at(arrays: Mapping[str, Array], entry: tuple[str, tuple[int, ...]]) -> floa
     """One entry; NaN where there is none."""
     name, index = entry
     array = arrays.get(name)
-    return float(array[index]) if array is not None and array.ndim == len(index) and array.size else math.nan
+    if array is None or array.ndim != len(index) or not array.size:
+        return math.nan
+    return float(np.real(array[index]))  # a complex answer has the wrong dtype, which is said beside it

@@ -59,6 +59,9 @@ def survey(candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Se
 def _outcomes(
     candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle]
 ) -> Iterator[Tried]:
+    precisions = [p for p in dict.fromkeys((*_PRECISIONS, candidate.precision)) if p != candidate.precision]
+    forms = {k: replace(candidate, program=program) for k, program in loop_forms(candidate).items()}
+    _prepare([*(_in_precision(candidate, p) for p in precisions), *forms.values()], target)
     yield Tried(Aspect.WAY, target.name, candidate, smallest)
     for way in ways:
         if way.name != target.name:
@@ -73,8 +76,15 @@ def _outcomes(
             yield Tried(Aspect.DTYPE, precision, candidate, smallest)
         else:
             yield tried(Aspect.DTYPE, precision, _in_precision(candidate, precision), target)
-    for form, program in loop_forms(candidate).items():
-        yield tried(Aspect.LOOP, f"{form} loop", replace(candidate, program=program), target)
+    for form, changed in forms.items():
+        yield tried(Aspect.LOOP, f"{form} loop", changed, target)
+
+
+def _prepare(candidates: Sequence[Candidate], target: Oracle) -> None:
+    """Lets a target that compiles many programs at once do so: it keeps them until it is asked about each."""
+    if target.traits.at_once > 1:
+        questions = [c.question() for c in candidates]
+        target.answer_all([q for q in questions if target.supports(q) is None])
 
 
 def tried(aspect: Aspect, name: str, candidate: Candidate, way: Oracle) -> Tried:

@@ -14,7 +14,7 @@ from gradfuzz.errors import ProgramTypeError
 from gradfuzz.fuzzer.findings.signature import Precedence
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
-from gradfuzz.fuzzer.questions.loop_forms import ends, loop_forms, only_loop
+from gradfuzz.fuzzer.questions.loop_forms import ends, loop_forms, only_loop, without_repeat
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.trigger import FORMS, Trigger
@@ -61,7 +61,7 @@ def _verdict(draft: Candidate, target: Oracle) -> Verdict | None:
 
 
 def _without(met: Candidate, triggers: Sequence[Trigger]) -> Iterator[Candidate]:
-    """The candidate with plain expressions for the ops, and with its loop in other forms."""
+    """The candidate with plain expressions for the ops, and with its loops in other forms."""
     ops = frozenset[str]().union(*(t.ops for t in triggers))
     for last_first in (False, True):
         plainer = without_ops(met.program, ops, last_first=last_first)
@@ -72,6 +72,10 @@ def _without(met: Candidate, triggers: Sequence[Trigger]) -> Iterator[Candidate]
         for form, program in loop_forms(met).items():
             if form != FORMS[type(loop)]:
                 yield met.fitted(program, typecheck(program))
+    elif any("repeat" in t.loops for t in triggers):
+        without = without_repeat(met.program)
+        if without is not None:
+            yield met.fitted(without, typecheck(without))
 
 
 def without_ops(program: Program, ops: frozenset[str], *, last_first: bool = False) -> Program | None:
@@ -93,12 +97,11 @@ def without_ops(program: Program, ops: frozenset[str], *, last_first: bool = Fal
             return e
         wanted = expression_type(e, types)
         for instead in _instead(e.args[::-1] if last_first else e.args, wanted.sizes):
-            if not any(map(concerned, walk(instead))):
-                try:
-                    if expression_type(instead, types) == wanted:
-                        return instead
-                except ProgramTypeError:
-                    continue
+            try:
+                if expression_type(instead, types) == wanted and not any(map(concerned, walk(instead))):
+                    return instead
+            except ProgramTypeError:
+                continue
         return e
 
     changed = replace(program, body=map_expressions(program.body, plainer))

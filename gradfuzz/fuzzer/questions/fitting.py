@@ -2,13 +2,17 @@
 
 A library of nine ops refuses nine of ten programs that are drawn for everybody, so a sweep says little about
 it. For a target that answers less than `WIDE` of them the cases of a family are drawn with its ops alone,
-and what it still refuses (a form of loop, a mode, a precision) is drawn again.
+and what it still refuses (a form of loop, a mode, a precision, a stack of matrices) is drawn again.
+
+Some refusals are known beforehand, from what the target lists; others show only when it is asked. A target
+whose every answer counts is not asked for this.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.oracles.base import Oracle, Question
@@ -21,7 +25,10 @@ WIDE = 0.7
 """
 
 _MEASURED = 48
-"""How many cases tell what share it answers."""
+"""How many cases tell what share it supports."""
+
+_TRIED = 16
+"""About so many of these it is asked, to learn what it refuses only then."""
 
 
 def fits(target: Oracle, family: str, precisions: tuple[Precision, ...], orders: tuple[int, ...]) -> bool:
@@ -29,8 +36,12 @@ def fits(target: Oracle, family: str, precisions: tuple[Precision, ...], orders:
     if not isinstance(target, ForeignOracle):
         return True
     asked = _for_everybody(family, precisions, orders)
-    answered = sum(is_answered(own, [target]) for own in asked)
-    return not 0 < answered < WIDE * len(asked)
+    supported = [own for own in asked if is_supported(own, [target])]
+    if not supported or len(supported) < WIDE * len(asked):
+        return not supported
+    tried = supported[:_TRIED]
+    answered = sum(is_answered(own, [target]) for own in tried)
+    return not 0 < answered < WIDE * len(tried)
 
 
 @functools.lru_cache(maxsize=8)
@@ -41,9 +52,32 @@ def _for_everybody(
     return [questions(case, 0, 0, precisions=precisions, orders=orders) for case in cases]
 
 
-def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
+def is_supported(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
     """Whether one of the targets supports one of the questions."""
     return any(target.supports(question) is None for target in targets for question in asked)
+
+
+def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
+    """Whether one of the targets answers something.
+
+    An adapter is asked the first question that it supports, at one point, unless its every answer counts. Of
+    other targets it is enough that they support a question.
+    """
+    for target in targets:
+        question = next((q for q in asked if q.points and target.supports(q) is None), None)
+        if question is not None and (not _refuses_late(target) or _answers(target, question)):
+            return True
+    return False
+
+
+def _refuses_late(target: Oracle) -> bool:
+    """Whether a target may refuse what it supports by its lists, and can be asked."""
+    return isinstance(target, ForeignOracle) and not target.traits.slow
+
+
+def _answers(target: Oracle, question: Question) -> bool:
+    (answer,) = target.answer(replace(question, points=question.points[:1]))
+    return answer.status != "unsupported"
 
 
 def listed(targets: Sequence[Oracle]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError, ProgramTypeError
@@ -17,6 +17,7 @@ from gradfuzz.programs.language.syntax import (
     Const,
     Continue,
     For,
+    If,
     Name,
     Program,
     Repeat,
@@ -116,15 +117,47 @@ def _first_values(program: Program, loop: While | Repeat | For) -> Block:
     """
     before, after = program.body[: program.body.index(loop)], program.body[program.body.index(loop) + 1 :]
     known = {p.name for p in program.params} | {s.target for s in before if isinstance(s, Assign)}
-    types = typecheck(program).variables
     names = dict.fromkeys(n.target for n in walk(loop.body) if isinstance(n, Assign))
+    return _zeros(program, (name for name in names if name not in known and _reads(after, name)))
+
+
+def _zeros(program: Program, names: Iterable[str]) -> Block:
+    types = typecheck(program).variables
     result = []
     for name in names:
-        if name not in known and _reads(after, name):
-            zero = Const(0.0) if types[name].is_float else Const(0)
-            shape = types[name].shape
-            result.append(Assign(name, call("broadcast_to", zero, shape=shape) if shape else zero))
+        zero = Const({"int": 0, "bool": False}.get(types[name].dtype, 0.0))
+        shape = types[name].shape
+        result.append(Assign(name, call("broadcast_to", zero, shape=shape) if shape else zero))
     return tuple(result)
+
+
+def without_repeat(program: Program) -> Program | None:
+    """The program with each of its `repeat` loops as a `while`, of the same meaning; None where it has none,
+    or where that is no program.
+    """
+    fresh = fresh_name(program, ("go", "again", "go"))
+
+    def changed(block: Block) -> Block:
+        result: list[Stmt] = []
+        for s in block:
+            if isinstance(s, If):
+                s = replace(s, body=changed(s.body), orelse=changed(s.orelse))
+            elif isinstance(s, Loop):
+                s = replace(s, body=changed(s.body))
+            if isinstance(s, Repeat):
+                result.append(Assign(fresh, Const(True)))
+                s = While(Name(fresh), (*s.body, Assign(fresh, s.condition)))
+            result.append(s)
+        return tuple(result)
+
+    if not any(isinstance(n, Repeat) for n in walk(program)):
+        return None
+    # Names that only loops assign may be read after a body-first one, and not after the others.
+    own = {p.name for p in program.params} | {s.target for s in program.body if isinstance(s, Assign)}
+    assigned = dict.fromkeys(n.target for n in walk(program) if isinstance(n, Assign))
+    first = _zeros(program, (name for name in assigned if name not in own))
+    made = replace(program, body=(*first, *changed(program.body)))
+    return made if _is_typed(made) else None
 
 
 def _reads(block: Block, name: str) -> bool:

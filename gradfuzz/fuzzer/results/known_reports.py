@@ -37,6 +37,8 @@ TRACKERS: Mapping[str, str] = {
     "HIPS/autograd": "HIPS/autograd",
     "tfjs": "tensorflow/tfjs",
     "nx": "elixir-nx/nx",
+    "swift": "swiftlang/swift",
+    "CppAD": "coin-or/CppAD",
 }
 """The repositories on GitHub of the trackers, by the names that reports are cited with."""
 
@@ -278,6 +280,17 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         loops=("for", "while", "repeat"),
         modes=(("rev",),),
         precisions=("float64",),
+    ),
+    KnownReport(
+        *("CppAD#252", "cppad", ">=20250000.2", "atan2 of a constant has no derivative", NUMBERS),
+        ops=("atan2",),
+    ),
+    KnownReport(
+        *("swift#78264", "swift", ">=6.0.3", "adjoints of a body-first loop are not reset in each iteration"),
+        NUMBERS,
+        beside=("cos", "exp", "sin", "tanh"),
+        loops=("repeat",),
+        modes=(("rev",),),
     ),
 )
 """The rows, by system."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -67,16 +68,20 @@ class Shrunk:
     """Whether nothing smaller is interesting; False where the budget ran out first."""
 
 
-def shrink(candidate: Candidate, interesting: Interesting, *, budget: int = 1000, batch: int = 1) -> Shrunk:
+def shrink(
+    candidate: Candidate, interesting: Interesting, *, budget: int = 1000, batch: int = 1, ahead: int = 1
+) -> Shrunk:
     """The smallest candidate that can be reached from an interesting one.
 
-    At most `budget` candidates are tried, `batch` at a time. The result does not depend on `batch` unless the
-    budget runs out.
+    At most `budget` candidates are tried, `batch` at a time. With `ahead` so many are asked about together:
+    those to be tried, and those whose turn comes next if none of them is interesting. The result does not
+    depend on `batch` unless the budget runs out, and never on `ahead`.
     """
-    driver = _Driver(interesting, budget, batch)
+    driver = _Driver(interesting, budget, batch, ahead)
     current = driver.fixpoint(candidate)
-    for elsewhere in _elsewhere(current):
-        if not driver.spent and driver.ask([elsewhere])[0] == Interest.YES:
+    places = list(_elsewhere(current))
+    for elsewhere in places:
+        if not driver.spent and driver.ask([elsewhere], places)[0] == Interest.YES:
             other = driver.fixpoint(elsewhere)
             current = min(current, other, key=cost)
     renamed = _whole(current, canonical_names(current))
@@ -85,14 +90,22 @@ def shrink(candidate: Candidate, interesting: Interesting, *, budget: int = 1000
     return Shrunk(current, driver.asked, not driver.spent)
 
 
+_WIDTH = 8
+"""So many programs are asked about together at first and after a success; else twice as many as before."""
+
+
 class _Driver:
     """Tries candidates, each once, until the budget is spent."""
 
-    def __init__(self, interesting: Interesting, budget: int, batch: int) -> None:
+    def __init__(self, interesting: Interesting, budget: int, batch: int, ahead: int) -> None:
         self._interesting = interesting
         self._budget = budget
         self._batch = batch
+        self._ahead = ahead
         self._boring: set[tuple[object, ...]] = set()
+        self._known: dict[tuple[object, ...], int] = {}
+        """What was asked ahead: candidates that are perhaps never tried."""
+        self._width = min(ahead, _WIDTH)
         self.asked = 0
 
     @property
@@ -105,50 +118,83 @@ class _Driver:
         complete = False
         while not complete and not self.spent:
             complete = True
-            for reduction in REDUCTIONS:
+            for number in range(len(REDUCTIONS)):
                 place = 0
                 while place >= 0:
-                    smaller, place = self.first(current, reduction(current), place)
+                    smaller, place = self.first(current, number, place)
                     if smaller is not None:
                         current, complete = smaller, False
         return current
 
-    def ask(self, candidates: Sequence[Candidate]) -> list[int]:
+    def ask(self, candidates: Sequence[Candidate], then: Iterable[Candidate] = ()) -> list[int]:
+        """Whether each is interesting; `then` are those whose turn may come next."""
         self.asked += len(candidates)
-        return list(self._interesting(candidates))
+        if self._ahead == 1:
+            return list(self._interesting(candidates))
+        missing = {c.key: c for c in candidates if c.key not in self._known}
+        programs = {c.program for c in missing.values()}
+        for candidate in then if missing else ():
+            if len(programs) >= self._width or len(missing) >= self._ahead:
+                break
+            if candidate.key not in self._known:
+                missing[candidate.key] = candidate
+                programs.add(candidate.program)
+        if missing:
+            found = list(self._interesting(list(missing.values())))
+            self._known |= zip(missing, found, strict=True)
+            self._width = min(self._ahead, _WIDTH if Interest.YES in found else 2 * self._width)
+        return [self._known[c.key] for c in candidates]
 
-    def first(self, current: Candidate, drafts: Iterator[Draft], place: int) -> tuple[Candidate | None, int]:
+    def first(self, current: Candidate, number: int, place: int) -> tuple[Candidate | None, int]:
         """The first smaller and interesting candidate of a reduction from `place` on, and the next place.
 
         Places before the last success have just failed; they are not tried again before the next round.
         """
         limit = cost(current)
-        for (candidate, at), holds in self._tried(self._smaller(current, drafts, place)):
+        after = partial(self._upcoming, current, number, place)
+        for (candidate, at), holds in self._tried(self._smaller(current, number, place), after):
             if holds == Interest.YES:
                 return candidate, at
             if holds == Interest.NEARLY and candidate.program != current.program:
-                # Those that differ from it in numbers only.
-                others = ((v, at) for v in variations(candidate) if self._is_new(v, limit))
-                for (varied, _), also in self._tried(others):
+                varied = partial(self._varied, candidate, limit)
+                for (other, _), also in self._tried(((v, at) for v in varied()), varied, after):
                     if also == Interest.YES:
-                        return varied, at
+                        return other, at
         return None, -1
 
-    def _tried(self, candidates: Iterator[Placed]) -> Iterator[tuple[Placed, int]]:
+    def _tried(
+        self, candidates: Iterator[Placed], *upcoming: Callable[[], Iterator[Candidate]]
+    ) -> Iterator[tuple[Placed, int]]:
         """Candidates with their places, and whether each is interesting, as long as the budget lasts."""
         while not self.spent and (chunk := list(itertools.islice(candidates, self._batch))):
-            for item, holds in zip(chunk, self.ask([c for c, _ in chunk]), strict=True):
+            then = itertools.chain.from_iterable(more() for more in upcoming)
+            for item, holds in zip(chunk, self.ask([c for c, _ in chunk], then), strict=True):
                 if holds != Interest.YES:
                     self._boring.add(item[0].key)
                 yield item, holds
 
+    def _varied(self, candidate: Candidate, limit: tuple[object, ...]) -> Iterator[Candidate]:
+        """Candidates that differ from it in numbers only."""
+        return (v for v in variations(candidate) if self._is_new(v, limit))
+
+    def _upcoming(self, current: Candidate, number: int, place: int) -> Iterator[Candidate]:
+        """What is tried, from a place of a reduction on, as long as nothing smaller is interesting."""
+        limit = cost(current)
+        for k in (*range(number, len(REDUCTIONS)), *range(number)):
+            for candidate, _ in self._smaller(current, k, place if k == number else 0):
+                yield candidate
+                if self._known.get(candidate.key) == Interest.NEARLY and candidate.program != current.program:
+                    yield from self._varied(candidate, limit)
+
     def _is_new(self, candidate: Candidate, limit: tuple[object, ...]) -> bool:
         return cost(candidate) < limit and candidate.key not in self._boring
 
-    def _smaller(self, current: Candidate, drafts: Iterator[Draft], place: int) -> Iterator[Placed]:
-        """The well-formed candidates that cost less than `current` and are untried, with their places."""
+    def _smaller(self, current: Candidate, number: int, place: int) -> Iterator[Placed]:
+        """The well-formed candidates of a reduction that cost less than `current` and are untried, with their
+        places.
+        """
         limit = cost(current)
-        for at, draft in itertools.islice(enumerate(drafts), place, None):
+        for at, draft in itertools.islice(enumerate(REDUCTIONS[number](current)), place, None):
             candidate = _whole(current, draft)
             if candidate is not None and self._is_new(candidate, limit):
                 yield candidate, at

@@ -12,7 +12,7 @@ from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
-from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import Program, walk
 
@@ -57,9 +57,10 @@ def smallest_alike(first: Candidate, met: CheckResult, target: Oracle) -> Iterat
 
 
 def _smallest(first: Candidate, trial: _Trial, target: Oracle) -> Candidate:
-    budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
-    batch = _BATCH if target.traits.supports_many else 1
-    candidate = shrink(first, trial.interesting, budget=budget, batch=batch).candidate
+    budget = _SLOW_BUDGET if target.traits.slow else _BUDGET
+    ahead = target.traits.at_once
+    batch = _BATCH if target.traits.supports_many and ahead == 1 else 1
+    candidate = shrink(first, trial.interesting, budget=budget, batch=batch, ahead=ahead).candidate
     if _is_small(candidate.program):
         return candidate
     candidates = list(standards(candidate))
@@ -67,7 +68,7 @@ def _smallest(first: Candidate, trial: _Trial, target: Oracle) -> Candidate:
     wrong = next((standard for standard, holds in held if holds is Interest.YES), None)
     if wrong is None:
         return candidate
-    return shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).candidate
+    return shrink(wrong, trial.interesting, budget=budget // 4, batch=batch, ahead=ahead).candidate
 
 
 def _is_small(program: Program) -> bool:

@@ -18,7 +18,7 @@ from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases, variant_cases
-from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
+from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import called
@@ -158,7 +158,7 @@ def _variant_cases(
     target: Oracle, part: Question, given: list[Answer], cases: list[CheckResult], turn: int, item: WorkItem
 ) -> list[CheckResult]:
     """A metamorphic variant of the question; for a slow target only the same entry point without jit."""
-    if is_slow(target):
+    if target.traits.slow:
         name = f"{target.name}:nojit"
         if name not in item.oracles:
             return []
@@ -196,4 +196,4 @@ def _some(questions: list[Question], turn: int, target: Oracle) -> list[Question
 
 def _one_by_one(target: Oracle) -> bool:
     """Whether the target is slow and many questions are no cheaper for it than each alone."""
-    return is_slow(target) and not target.traits.supports_many
+    return target.traits.slow and not target.traits.supports_many

@@ -73,5 +73,7 @@ def _first_answered(
     stream: Iterator[GeneratedCase], item: WorkItem, targets: Sequence[Oracle]
 ) -> GeneratedCase | None:
     """The first of a few cases of which one of the targets answers something; without targets the first."""
-    some = itertools.islice(stream, _REDRAWN if targets else 1)
-    return next((case for case in some if not targets or is_answered(item.questions(case, 0), targets)), None)
+    if not targets:
+        return next(stream, None)
+    some = itertools.islice(stream, _REDRAWN)
+    return next((case for case in some if is_answered(item.questions(case, 0), targets)), None)

@@ -39,7 +39,6 @@ from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
 from gradfuzz.oracles.foreign.resource_limits import flags
@@ -54,6 +53,9 @@ _BATCH = 16
 
 _BATCH_OF_SLOW = 4
 """The same where a slow way is asked about every program."""
+
+_BATCH_OF_COMPILED = 32
+"""The same where programs are compiled together, at the price of a few."""
 
 _FIRST = 4
 """Programs in the first batch, which waits for the libraries to load. The second has the rest of `_BATCH`."""
@@ -156,6 +158,8 @@ class _Way:
     name: str
     version: str
     slow: bool
+    compiles: bool
+    """Whether the programs of its questions are compiled, many at once: each shrinking takes long."""
     narrow: frozenset[str]
     """The families of which it refuses most of what is drawn for everybody."""
 
@@ -177,7 +181,11 @@ def _listed(config: SweepConfig, together: bool) -> list[_Way]:
     def narrow(target: Oracle) -> frozenset[str]:
         return frozenset(family for family in config.families if not fits(target, family, *asked))
 
-    return list({o.name: _Way(o.name, o.version, is_slow(o), narrow(o)) for o in oracles}.values())
+    return list(
+        {
+            o.name: _Way(o.name, o.version, o.traits.slow, o.traits.at_once > 1, narrow(o)) for o in oracles
+        }.values()
+    )
 
 
 class _Interrupts:
@@ -228,9 +236,11 @@ class _Sweep:
         self._oracles = [(way.name, way.version) for way in ways]
         self._totals = Totals(self._oracles, config.families)
         slow = {way.name for way in ways if way.slow}
-        self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else _BATCH
+        compiled = {way.name for way in ways if way.compiles}
+        together = _BATCH_OF_COMPILED if len(compiled) == len(ways) else _BATCH
+        self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else together
         self._set_up = SetUp()
-        self._shrink_queues = ShrinkQueues(slow)
+        self._shrink_queues = ShrinkQueues(slow | compiled)
         self._met: set[Bucket] = set()
         self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = started

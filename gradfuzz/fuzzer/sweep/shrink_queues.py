@@ -50,7 +50,7 @@ Bucket = tuple[str, str, Class, str]
 
 
 class ShrinkQueues:
-    """The queues of one sweep. `slow` names the oracles that answer slowly."""
+    """The queues of one sweep. `slow` names the oracles of which each shrinking takes long."""
 
     def __init__(self, slow: Collection[str] = ()) -> None:
         self._slow = slow
@@ -141,6 +141,10 @@ class ShrinkQueues:
         known[bones] = Known(first, Trigger.of_finding(proof.finding), proof.finding.id)
         if repeated:
             self._repeats[bucket] += 1
+            if queue[1]:  # the same class in the other ways that are wrong about it is not shrunk again
+                for way in proof.wrong_ways:
+                    if way != raw.case.oracle:
+                        self._repeats[way, *bucket[1:]] += 1
             return
         self._repeats[bucket] = 0
         _, check, own, words = bucket

@@ -68,7 +68,7 @@ def _at(value: Array | None, index: tuple[int, ...]) -> float | None:
     if value is None or np.ndim(value) != len(index):
         return None
     inside = all(k < n for k, n in zip(index, np.shape(value), strict=True))
-    return float(np.asarray(value)[index]) if inside else None
+    return float(np.real(np.asarray(value)[index])) if inside else None
 
 
 def entry_label(case: CheckResult, entry: Entry) -> Label:

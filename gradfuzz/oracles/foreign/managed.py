@@ -28,7 +28,9 @@ from gradfuzz import adapters
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.errors import InstallError, UnknownTargetError, UsageError
 from gradfuzz.oracles.foreign import launcher
-from gradfuzz.oracles.foreign.installers import LANGUAGES, Language, start_once
+from gradfuzz.oracles.foreign.installers import LANGUAGES
+from gradfuzz.oracles.foreign.installers.commands import start_once
+from gradfuzz.oracles.foreign.installers.language import Language
 from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
 
@@ -177,11 +179,12 @@ def plan(target: str, extra: Sequence[str] = ()) -> EnvironmentPlan:
     if name.library not in (*LIBRARIES, *ADAPTERS):
         known = f"the targets with environments are {', '.join((*LIBRARIES, *ADAPTERS))}"
         raise UnknownTargetError(f"there is nothing to install for {target!r}; {known}")
-    try:
-        SpecifierSet(name.specifier)
-    except InvalidSpecifier as error:
-        advice = "write NAME==1.2.3, or quote NAME>=1.2,<2"
-        raise UsageError(f"{name.specifier!r} in {target!r} names no releases; {advice}") from error
+    if not (name.is_folder and _takes_folders(name.library)):
+        try:
+            SpecifierSet(name.specifier)
+        except InvalidSpecifier as error:
+            advice = "write NAME==1.2.3, or quote NAME>=1.2,<2"
+            raise UsageError(f"{name.specifier!r} in {target!r} names no releases; {advice}") from error
     arguments: tuple[str, ...] = ()
     if name.library in LIBRARIES:  # gradfuzz has their oracles itself, and runs in their environments too
         language, distribution = LANGUAGES["python"], name.library
@@ -201,6 +204,11 @@ def plan(target: str, extra: Sequence[str] = ()) -> EnvironmentPlan:
     own = [needs for needs in also if Requirement(needs).name not in settled]
     requirements = dict.fromkeys((wanted, *own, *undeclared, *extra))
     return EnvironmentPlan(name, distribution, language, tuple(requirements), script, arguments)
+
+
+def _takes_folders(library: str) -> bool:
+    language = LANGUAGES.get(ADAPTERS[library].language) if library in ADAPTERS else None
+    return language is not None and language.folders
 
 
 def _undeclared(distribution: str, version: str) -> list[str]:

@@ -54,6 +54,7 @@ class ForeignOracle(Oracle):
         self.traits = Traits(
             batched=way.together,
             supports_many=way.bulk and "several" in features,
+            at_once=way.at_once if way.bulk and "several" in features else 1,
             recompiles_per_shape=way.by_shape,
             secondary=way.variant,
             sampling_stride=way.stride,
@@ -163,15 +164,30 @@ class ForeignOracle(Oracle):
         return [next(given) if q in asked else self.answer(q) for q in questions]
 
     def _all_asked(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        programs = list(map(self._defined, questions))
+        refused: dict[int, Refused] = {}
         try:
-            programs = list(map(self._defined, questions))
-            reply = self.worker.several(programs, list(map(self.request, questions)))
+            for k, defined in enumerate(programs):
+                try:
+                    self.worker.define(defined)
+                except Refused as refusal:
+                    refused[k] = refusal
+            rest = [k for k in range(len(questions)) if k not in refused]
+            reply = self.worker.several(
+                [programs[k] for k in rest], [self.request(questions[k]) for k in rest]
+            )
         except (Refused, TargetProcessError):  # which of them was it?
             return [self.answer(q) for q in questions]
-        if len(reply.replies) != len(questions):
-            message = f"protocol: {len(reply.replies)} replies to {len(questions)} questions"
+        if len(reply.replies) != len(rest):
+            message = f"protocol: {len(reply.replies)} replies to {len(rest)} questions"
             return [[Answer("error", message=message)] * len(q.points) for q in questions]
-        return [self._reached(q, one) for q, one in zip(questions, reply.replies, strict=True)]
+        given = iter(reply.replies)
+        return [
+            [_refusal(q, refused[k].message, refused[k].failure)] * len(q.points)
+            if k in refused
+            else self._reached(q, next(given))
+            for k, q in enumerate(questions)
+        ]
 
     def _reached(self, question: Question, reply: protocol.Reached) -> list[Answer]:
         count = len(question.points)

@@ -162,7 +162,8 @@ class Way(Struct, forbid_unknown_fields=True):
 
     The fields with defaults are hints for a sweep: how seldom to ask it (`stride`), whether every new shape
     is compiled anew, whether it is another entry point run differently, whether all points of a request are
-    the instances of one vectorized call, and whether many requests at once are cheaper.
+    the instances of one vectorized call, whether many requests at once are cheaper, and how many of them take
+    about the time of one (`at_once`), as where their programs are compiled together.
 
     With `functions` elementwise functions may be asked that `ops` does not list: the way looks for them in
     the library by their names, and answers `unsupported` where there are none.
@@ -180,6 +181,7 @@ class Way(Struct, forbid_unknown_fields=True):
     variant: bool = False
     together: bool = False
     bulk: bool = False
+    at_once: Annotated[int, Meta(ge=1)] = 1
     functions: bool = False
 
 

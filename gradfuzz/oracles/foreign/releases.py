@@ -12,9 +12,12 @@ def releases(target: str, text: str) -> list[str]:
     """The releases that `text` means, oldest first: "1.6..1.9" is what the index has from the one to the
     other; "1.6,1.7" is exactly these.
 
+    Folders are in the order in which they are named: "./before,./between,./after".
     Either end of a range may be left out. Pre-releases are in a range only if one of its ends is a
     pre-release. Raises `UsageError`, and `InstallError` where the releases cannot be listed.
     """
+    if "/" in text:
+        return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if ".." not in text:
         named = {_version(part): part.strip() for part in text.split(",") if part.strip()}
         if not named:

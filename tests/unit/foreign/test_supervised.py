@@ -17,7 +17,7 @@ from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.foreign.process import ResourceLimits
-from gradfuzz.oracles.foreign.worker import Defined, Worker
+from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker
 from gradfuzz.oracles.registry import IN_PROCESS, resolve
 from gradfuzz.oracles.server import Server
 from gradfuzz.programs import parse
@@ -138,6 +138,33 @@ def test_a_fault_among_several_concerns_one_of_them(monkeypatch: pytest.MonkeyPa
     ]
     assert attempts == [1]
     assert [[a[0] for a in answers] for answers in expected] == [["ok"] * len(q.points) for q in about]  # type: ignore[index]
+
+
+def test_a_refusal_among_several_concerns_one_of_them(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """The adapter does not take one of the programs; the others are still asked in one request."""
+    (there,) = [b for a, b in both("jax") if a.name == "jax:scan:nojit"]
+    about = [q for q in asked("loops", 5, seed) if there.supports(q) is None]
+    refused, *rest = list({q.program: q for q in about}.values())[:3]
+    expected = [written(there.answer(q)) for q in rest]
+    define, ask = there.worker.define, there.worker.ask
+    requests: list[protocol.Request] = []
+
+    def defines(defined: Defined) -> None:
+        if defined.name == there._defined(refused).name:
+            raise Refused("it is too long")
+        define(defined)
+
+    def watched(request: protocol.Request, *more: Any) -> Any:
+        requests.append(request)
+        return ask(request, *more)
+
+    monkeypatch.setattr(there.worker, "define", defines)
+    monkeypatch.setattr(there.worker, "ask", watched)
+    first, *others = there.answer_all([refused, *rest])
+    assert {(answer.status, answer.message) for answer in first} == {("unsupported", "it is too long")}
+    assert list(map(written, others)) == expected
+    assert [len(r.evals) for r in requests if isinstance(r, protocol.Several)] == [2]
+    assert not any(isinstance(r, protocol.Eval) for r in requests)
 
 
 def test_in_process_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

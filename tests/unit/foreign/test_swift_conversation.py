@@ -20,6 +20,7 @@ from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.foreign import protocol, schema
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.foreign.protocol import EvalOk
 from gradfuzz.oracles.foreign.worker import Refused
 from gradfuzz.oracles.registry import resolve
@@ -55,9 +56,22 @@ def f(x, y, n: "int", b: "bool"):
             break
     return acc, k % 3, b
 """
+FORMS = """
+def f(x, y, n: "int"):
+    acc = 1.0
+    total = 0.0
+    for i in range(n):
+        acc = acc * x
+        if acc < 0.2:
+            acc = y / (acc - 2.0)
+        total = total + sin(acc) * y
+    return total, n
+"""
+WAYS = ["function", "inout", "calls", "struct", "array", "closure"]
 COMES = [
     *[Verdict.DISAGREE.value] * 2,  # by the bug of Swift #78264: the last loop has two trips
     Verdict.AGREE.value,
+    *[Verdict.AGREE.value] * len(WAYS),
     *["ok"] * 6,
     "error: the program ended with status 15",
     "unsupported: there are scalars only, not float[2]",
@@ -73,7 +87,10 @@ ARRAYS = 'def f(v: "float[2]"):\n    return v\n'
 
 def asked(command: str = RECITING) -> list[str]:
     """What is asked, in its order, and what comes of it."""
-    (way,) = resolve(f"cmd:{command}")
+    ways = resolve(f"cmd:{command}")
+    assert [way.way.name for way in ways if isinstance(way, ForeignOracle)] == WAYS
+    way = ways[0]
+    assert isinstance(way, ForeignOracle)
     said = []
     points = [
         {"x": np.asarray(x), "y": np.asarray(0.75), "n": np.asarray(n), "b": np.asarray(b)}
@@ -81,6 +98,10 @@ def asked(command: str = RECITING) -> list[str]:
     ]
     question = plain_question(parse(LOOPS), [Point(p) for p in points], "float64", ("x", "y"), ("rev",))
     said += [case.verdict.value for case in check_question(question, [way]).cases]
+    point = {name: points[0][name] for name in ("x", "y", "n")}
+    for form in ways:
+        question = plain_question(parse(FORMS), [Point(point)], "float32", ("x",), ("rev",))
+        said += [case.verdict.value for case in check_question(question, [form]).cases]
     special = [
         {"x": np.asarray(x), "n": np.asarray(-(2**53) - 1)}
         for x in (np.nan, np.inf, -np.inf, -0.0, 5e-324, 0.1)
@@ -129,7 +150,7 @@ def test_swift_says_it_again() -> None:
 @needs_swift
 def test_swift_returns_what_it_returned() -> None:
     """The recorded loops, in one file of programs: while and for are right, and so is repeat once it is."""
-    (way,) = resolve(f"cmd:{adapter()}")
+    way = resolve(f"cmd:{adapter()}")[0]
     rows = [row for row in RECORDED if row[3] in (2, 3) and row[4] == 1.5 and row[0] == "acc * x"]
     questions = []
     for body, form, start, trips, x, *_ in rows:
@@ -137,7 +158,7 @@ def test_swift_returns_what_it_returned() -> None:
         program = loop_program(body, loop=form, trips=trips, init=init, params={"x": FLOAT})
         questions.append(plain_question(program, [Point({"x": np.asarray(x)})], "float64", ("x",), ("rev",)))
     slopes = [float(answer.gradient["x"]) for (answer,) in way.answer_all(questions)]
-    way.worker.close()
+    way.close()
     assert {row[1] for row in rows} == {"repeat", "while", "for"}
     for (_, form, *_, got, true), slope in zip(rows, slopes, strict=True):
         assert slope in ((got, true) if form == "repeat" else (true,))
@@ -148,7 +169,7 @@ def test_the_conversation_is_valid_in_both_directions() -> None:
     whole = schema.document()
     del whole["anyOf"]
     requests, replies = conversation(FILE)
-    assert len(requests) == len(replies) == 11
+    assert len(requests) == len(replies) == 18
     for messages, kind in ((requests, "Request"), (map(json.loads, replies), "Reply")):
         check = jsonschema.Draft202012Validator({**whole, "$ref": f"#/$defs/{kind}"})
         for message in messages:
@@ -179,8 +200,10 @@ def names() -> list[str]:
 
 def test_the_ops_of_the_hello_are_those_of_the_source() -> None:
     _, replies = conversation(FILE)
-    (way,) = json.loads(replies[0])["ok"]["ways"]
-    assert way["ops"] == names()
+    ways = json.loads(replies[0])["ok"]["ways"]
+    assert [way["name"] for way in ways] == WAYS
+    for way in ways:
+        assert way["ops"] == names()
 
 
 def test_what_the_adapter_reads_is_there() -> None:

@@ -73,6 +73,27 @@ def test_right_numbers_in_another_dtype_have_no_cause() -> None:
     assert diagnose([dataclasses.replace(wrong, case=case)], target) is None
 
 
+@pytest.mark.parametrize("other_bug", [True, False])
+def test_answers_in_another_dtype_are_another_bug(other_bug: bool) -> None:
+    """As in Nx at a53bbaed, whose gradients of loops in float64 come back as noise in float32."""
+    target = oracle("mutant:nx-1747")
+    witnesses = [witness(POWER, x, target) for x in (0.5, 2.0, -0.5, 1.7)]
+    drawn = witness(POWER, 1.25, target, drawn=True)
+    noise = witness(POWER, 0.75, target)
+    answer = dataclasses.replace(noise.case.answer, gradient={"x": np.asarray(3e-44, np.float32)})
+    kind = Class.WRONG_DTYPE if other_bug else Class.WRONG_VALUE
+    case = dataclasses.replace(noise.case, verdict=Verdict.DISAGREE, kind=kind, answer=answer)
+    noise = dataclasses.replace(noise, case=case)
+    certain = diagnose([*witnesses, drawn], target)
+    cause = diagnose([*witnesses, noise, drawn], target)
+    assert certain is not None
+    assert cause is not None
+    assert (certain.mutant, certain.likelihood) == ("nx-1747", Likelihood.CERTAIN)
+    assert cause.mutant == "nx-1747"
+    assert cause.likelihood is (Likelihood.LIKELY if other_bug else Likelihood.POSSIBLE)
+    assert diagnose([noise, *witnesses], target) is None or not other_bug
+
+
 def test_too_little_is_never_certain() -> None:
     """One wrong number may be anybody's."""
     cause = told("mutant:nx-1747", points=(2.0,), drawn=parse("def f(x):\n    return x\n"))

@@ -15,7 +15,7 @@ from gradfuzz.engine.modes.forward import ForwardMode, Tangent
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
-from gradfuzz.fuzzer.findings.facts import facts
+from gradfuzz.fuzzer.findings.facts import _factor, facts
 from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
@@ -91,6 +91,26 @@ def said(about: Candidate, target: Oracle) -> tuple[str, ...]:
     smallest = asked(about, target)
     assert smallest.verdict.is_wrong
     return facts(about, [smallest], target).sentences
+
+
+def test_answers_too_large_for_a_ratio_are_no_multiple() -> None:
+    """Of which the middle is NaN."""
+
+    def huge(at: Applied) -> Value | None:
+        x = at.argument - 1.0
+        return recorded(x / abs(x) * 1.5e308)
+
+    about = candidate("def f(x):\n    return 0.125 * cos(x)\n")
+    cases = [
+        asked(replace(about, inputs={"x": np.asarray(x)}), planted("cos", huge))
+        for x in (0.5, 0.75, 1.25, 1.5)
+    ]
+    assert all(case.verdict.is_wrong for case in cases)
+    assert not any("times" in told for told in facts(about, cases, planted("cos", huge)).sentences)
+
+
+def test_without_a_telling_point_there_is_no_factor() -> None:
+    assert _factor([]) is None
 
 
 EXP_IN_A_LOOP = "def f(x):\n    for i in range(3):\n        x = exp(x) * 0.1\n    return x\n"

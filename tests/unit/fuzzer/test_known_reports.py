@@ -177,6 +177,15 @@ TRIANGULAR = 'def f(A: "float[1, 1]", b: "float[1]"):\n    return triangular_sol
             {"note": "RuntimeError: derivative not implemented."},
         ),
         (
+            "swift#78264",
+            made(
+                "def f(x):\n    y = x\n    while True:\n        y = sin(y) * x\n        if not y > 1.0:\n"
+                "            break\n    return y\n",
+                *("swift==6.2.3:inout", "6.2.3", Class.RATIO_BLOWUP, "rev"),
+            ),
+            program("def f(x):\n    y = x\n    while y > 1.0:\n        y = sin(y) * x\n    return y\n"),
+        ),
+        (
             "jax#2821",
             made(DET, "jax:scan", "0.10.2", Class.NON_FINITE, "rev rev"),
             program(DET.replace("4", "3")),

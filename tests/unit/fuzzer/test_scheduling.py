@@ -27,6 +27,7 @@ from gradfuzz.oracles.base import Answer, Point
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 from gradfuzz.reports.common import account
+from tests.report_data import finding
 
 BATCHED = "engine:vmap"
 """A way that a sweep of its library asks about one in a few programs."""
@@ -86,6 +87,24 @@ def test_every_kind_gets_its_first_shrink() -> None:
         queues.add(raw)
     assert shrunk(queues) == [0, 1, 2, 3, 4, 5, 7]
     assert [raw.index for raw in queues.skipped] == [6]
+
+
+@pytest.mark.parametrize(("slow", "taken"), [(True, [0, 1]), (False, [0, 1, 2])])
+def test_a_repeated_finding_stands_for_the_other_ways(slow: bool, taken: list[int]) -> None:
+    """Where each shrinking takes long: the second shrinks to the program of the first, as the third would."""
+    raws = disagreements([Class.WRONG_VALUE, Class.SIGN_FLIP, Class.SIGN_FLIP])
+    raws[2] = replace(raws[2], case=replace(raws[2].case, oracle="slow:other"))
+    queues = ShrinkQueues({"slow:way", "slow:other"} if slow else ())
+    for raw in raws:
+        queues.add(raw)
+    found = finding(with_evidence=False)
+    shrunk = []
+    while ready := list(queues.ready()):
+        for _, raw in ready:
+            shrunk.append(raw.index)
+            kinds = frozenset([Class.WRONG_VALUE])
+            queues.settled(raw, Proof(found, kinds=kinds, wrong_ways=("slow:way", "slow:other")))
+    assert shrunk == taken
 
 
 def test_a_crash_that_says_something_else_is_another_kind() -> None:

@@ -13,7 +13,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.findings.signature import skeleton
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.shrinking.reductions import REDUCTIONS, canonical_names
-from gradfuzz.fuzzer.shrinking.shrink import Interest, cost, operations, shrink
+from gradfuzz.fuzzer.shrinking.shrink import Interest, Interesting, cost, operations, shrink
 from gradfuzz.fuzzer.shrinking.variations import variations
 from gradfuzz.programs import Call, For, Name, Program, Repeat, While, parse, to_text, typecheck, walk
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -113,6 +113,30 @@ def test_nothing_depends_on_the_batch() -> None:
     one, many = shrink(long(), predicate, budget=4000), shrink(long(), predicate, budget=4000, batch=8)
     assert one.candidate.key == many.candidate.key
     assert to_text(one.candidate.program) == to_text(many.candidate.program)
+
+
+def test_who_asks_ahead_asks_seldom() -> None:
+    """Candidates are tried in the same order, of which most are known when their turn comes."""
+    holds = interesting(has(For, ops=["multiply", "add"]))
+
+    def nearly(candidates: Sequence[Candidate]) -> list[Interest]:
+        """Some that are not interesting would be at other numbers: their variations are tried, too."""
+        known = [Interest.YES if yes else Interest.NEARLY for yes in holds(candidates)]
+        return [k if runs(c) else Interest.NO for k, c in zip(known, candidates, strict=True)]
+
+    for predicate in (holds, nearly):
+        sizes: list[int] = []
+
+        def counting(
+            candidates: Sequence[Candidate], predicate: Interesting = predicate, sizes: list[int] = sizes
+        ) -> Sequence[Interest] | Sequence[bool]:
+            sizes.append(len(candidates))
+            return predicate(candidates)
+
+        one, many = shrink(long(), predicate), shrink(long(), counting, ahead=32)
+        assert (one.candidate.key, one.asked, one.complete) == (many.candidate.key, many.asked, many.complete)
+        assert 2 * len(sizes) < one.asked
+        assert max(sizes) <= 32
 
 
 def test_every_accepted_step_is_smaller() -> None:

@@ -11,13 +11,16 @@ from gradfuzz.engine.rules.value import Value
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.findings.triggers import Known, unexplained, without_ops
 from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.loop_forms import without_repeat
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.trigger import Trigger
+from gradfuzz.fuzzer.results.trigger import Trigger, loops_in
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.mutant import recorded
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.programs.language.typecheck import typecheck
@@ -89,6 +92,54 @@ def test_a_bug_of_loops_vanishes_in_another_form() -> None:
     assert unexplained(counted, known(text.format(repeat)), TARGET) is counted
 
 
+def test_the_body_first_loops_of_a_larger_program() -> None:
+    """One in a branch, one in a loop that ends by a `break` of its own, and a name that only a body has."""
+    text = """
+def f(x, b: "bool"):
+    acc = 1.0
+    if b:
+        i = 0
+        while True:
+            acc = acc * x
+            t = acc + 1.0
+            i = i + 1
+            if not i < 3:
+                break
+    for k in range(2):
+        j = 0
+        while True:
+            acc = acc + sin(acc * x)
+            last = acc
+            j = j + 1
+            if acc > 3.0:
+                break
+            if not j < 2:
+                break
+    while True:
+        late = acc * 2.0
+        if not acc < -1.0:
+            break
+    return acc, late
+"""
+    program = parse(text)
+    changed = without_repeat(program)
+    assert changed is not None
+    assert loops_in(changed) == {"for", "while"}
+    for x in (0.5, -0.8, 1.4):
+        for b in (True, False):
+            inputs = {"x": np.float64(x), "b": b}
+            own = interpret(program, inputs, NumpyNamespace())
+            assert interpret(changed, inputs, NumpyNamespace()) == own
+    assert without_repeat(changed) is None
+    (swift,) = resolve("mutant:swift-78264")
+    point = Point({"x": np.asarray(0.5), "b": np.asarray(True)})
+    met = Candidate.of(plain_question(program, [point], "float64", ("x",), ("rev",)))
+    assert asked(met, swift).verdict.is_wrong
+    body = "        acc = acc * x\n        if not acc > 0.1:\n            break"
+    alone = f"def f(x):\n    acc = x\n    while True:\n{body}\n    return acc\n"
+    assert unexplained(met, known(alone), swift) is None
+
+
 @pytest.mark.parametrize(
     ("text", "op"),
     [
@@ -105,3 +156,9 @@ def test_an_op_is_replaced_by_one_of_the_same_type(text: str, op: str) -> None:
     assert op not in str(changed)
     assert typecheck(changed).outputs == typecheck(program).outputs
     assert without_ops(changed, frozenset({op})) is None
+
+
+def test_a_substitute_that_does_not_fit_is_none() -> None:
+    """Also where such substitutes are among the ops to be replaced."""
+    program = parse("def f(a: 'float[2, 2, 3]'):\n    return pinv(a)\n")
+    assert without_ops(program, frozenset({"pinv", "broadcast_to"})) is None

@@ -1,0 +1,27 @@
+"""What gradfuzz does with the libraries of a language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The operations on the libraries of one language."""
+
+    requirement: Callable[[str, str], str]
+    """A distribution and its releases in the installer's notation."""
+    install: Callable[[Path, Sequence[str], Path], str]
+    """Installs requirements into a new folder, with a log. Returns the installer's name, or raises."""
+    version: Callable[[Path, str], str | None]
+    """The release of a distribution in a folder; None where none works."""
+    packages: Callable[[Path], dict[str, str]]
+    """All distributions in a folder, with their releases."""
+    command: Callable[[Path, Path], list[str]]
+    """The command that starts a script with a folder's libraries."""
+    releases: Callable[[str], list[str]]
+    """The releases of a distribution that can be installed here, oldest first; or raises `InstallError`."""
+    folders: bool = False
+    """Whether a folder with the library can be named in place of a release."""
