@@ -53,7 +53,7 @@ def with_columns(function):
 
     def call(a, b):
         if len(b.shape) == 1:
-            return tf.squeeze(function(a, b[:, None]), -1)
+            return tf.squeeze(function(*spread(a, b[:, None])), -1)
         return function(*spread(a, b))
 
     return call
