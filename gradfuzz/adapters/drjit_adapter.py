@@ -2,7 +2,8 @@
 
 In the way "eager" loops are Python's, and their operations are traced into one kernel. In "evaluated" and
 "symbolic" loops and branches are dr.while_loop and dr.if_stmt; all points are lanes of the same arrays, each
-with its own trip count, and there are only scalars.
+with its own trip count, and there are only scalars. Complex numbers are scalars in all ways: Dr.Jit has no
+tensors of them.
 """
 
 # mypy: ignore-errors
@@ -15,6 +16,7 @@ from drjit.llvm import ad
 
 ARRAYS = {"float64": ad.Float64, "float32": ad.Float32, "int64": ad.Int64, "bool": ad.Bool}
 TENSORS = {"float64": ad.TensorXf64, "float32": ad.TensorXf, "int64": ad.TensorXi64, "bool": ad.TensorXb}
+COMPLEX = {"complex128": ad.Complex2f64, "complex64": ad.Complex2f}
 KINDS = ("Float64", "Float32", "Int64", "Bool", "Int32", "UInt32", "UInt64")
 NAMES = {getattr(dr.VarType, kind): kind.lower() for kind in KINDS}
 
@@ -40,7 +42,19 @@ def tensor(value):
     return TENSORS[NAMES[dr.type_v(value)]](value, ())
 
 
+def complex_of(dtype, *parts):
+    if any(dr.is_tensor_v(part) for part in parts):
+        raise kit.Unsupported("Dr.Jit has no tensors of complex numbers")
+    return COMPLEX[dtype](*parts)
+
+
+def from_parts(re, im):
+    return complex_of("complex64" if NAMES[dr.type_v(re)] == "float32" else "complex128", re, im)
+
+
 def astype(x, dtype):
+    if dtype in COMPLEX:
+        return x if dr.is_complex_v(x) else complex_of(dtype, x, 0)
     if isinstance(x, (bool, int)):
         return ARRAYS[dtype](x)
     kind = (TENSORS if dr.is_tensor_v(x) else ARRAYS)[dtype]
@@ -126,13 +140,18 @@ def matmul(a, b):
         raise
 
 
-def extreme(function):
-    """`function` by an LLVM instruction. LLVM before 17 has no x86 code for it and aborts the process."""
+def extreme(function, of_complex=False):
+    """`function` by LLVM's instruction for the larger of two numbers.
+
+    LLVM before 17 has no x86 code for it and aborts the process. `of_complex`: only the function of complex
+    numbers needs it.
+    """
 
     def call(*args):
-        if llvm_version() < (17, 0, 0):
+        if llvm_version() < (17, 0, 0) and (not of_complex or any(dr.is_complex_v(a) for a in args)):
+            found = ".".join(map(str, llvm_version()))
             raise kit.Unsupported(
-                "minimum and maximum need LLVM 17, and this is {}.{}.{}".format(*llvm_version())
+                f"what is computed by minimum or maximum needs LLVM 17, and this is {found}"
             )
         return function(*args)
 
@@ -145,14 +164,16 @@ def sort(x, axis):
     return dr.sort(x, axis=axis)
 
 
-SAME = "abs cos exp log sin sqrt tan tanh"
+SAME = "abs conj cos exp imag real sin sqrt tan tanh"
 """Ops whose namesakes in drjit take the same parameters."""
 
 SCALAR_OPS = {
     **{op: getattr(dr, op) for op in SAME.split()},
     "add": lambda a, b: a + b,
     "astype": astype,
+    "atan2": extreme(dr.atan2),
     "clip": extreme(dr.clip),
+    "complex": from_parts,
     "divide": lambda a, b: a / b,
     "equal": lambda a, b: a == b,
     "greater": lambda a, b: a > b,
@@ -160,6 +181,7 @@ SCALAR_OPS = {
     "integer_pow": lambda x, n: dr.power(x, n),
     "less": lambda a, b: a < b,
     "less_equal": lambda a, b: a <= b,
+    "log": extreme(dr.log, of_complex=True),
     "logical_and": lambda a, b: mask(a) & mask(b),
     "logical_not": lambda a: ~mask(a),
     "logical_or": lambda a, b: mask(a) | mask(b),
@@ -168,7 +190,7 @@ SCALAR_OPS = {
     "multiply": lambda a, b: a * b,
     "negative": lambda a: -a,
     "not_equal": lambda a, b: a != b,
-    "pow": dr.power,
+    "pow": extreme(dr.power, of_complex=True),
     "remainder": remainder,
     "sign": sign,
     "subtract": lambda a, b: a - b,

@@ -370,7 +370,8 @@ class Program:
             if op == "astype":
                 params["dtype"] = self._dtype(params["dtype"])
         else:
-            elementwise = not params and all(dtype == "float" for dtype, _ in [_type(e["type"]), *types])
+            numbers = {"float", "complex"}
+            elementwise = not params and numbers.issuperset(dtype for dtype, _ in [_type(e["type"]), *types])
             function = _looked_up(self._way, op) if elementwise else None
             if function is None:
                 raise Unsupported(f"there is no op {op} here")
@@ -518,6 +519,9 @@ class StructuredProgram(Program):
         if name in env:
             return env[name]
         dtype, shape = self._types[name]
+        if dtype == "complex":
+            zeros = self._way.array(self.dtype, shape, [0.0] * math.prod(shape))
+            return self._way.ops["complex"](zeros, zeros)
         name, zero = {"float": (self.dtype, 0.0), "int": ("int64", 0), "bool": ("bool", False)}[dtype]
         return self._way.array(name, shape, [zero] * math.prod(shape))
 
@@ -881,9 +885,22 @@ def arm_of(error):
         return {"unsupported": str(error) or type(error).__name__}
     kinds = ((NonFinite, "non_finite"), (BadRequest, "bad_request"), (MemoryError, "out_of_memory"))
     kind = next((kind for types, kind in kinds if isinstance(error, types)), "exception")
-    first = str(error).strip().partition("\n")[0][:300]
-    message = first if kind in ("non_finite", "bad_request") else f"{type(error).__name__}: {first}"
+    told = _telling(str(error))[:300]
+    message = told if kind in ("non_finite", "bad_request") else f"{type(error).__name__}: {told}"
     return {"error": {"kind": kind, "message": message}}
+
+
+def _telling(message):
+    """The line of a message that says what happened.
+
+    It is the first. After a heading, as "In user code:", it is the first with the name of an error, or else
+    the last that is not in brackets.
+    """
+    first, *rest = [line.strip() for line in message.splitlines() if line.strip()] or [""]
+    if not first.endswith(":"):
+        return first
+    named = [line for line in rest if re.match(r"\w*Error: ", line)]
+    return (named or [line for line in reversed(rest) if not line.startswith("[")] or [first])[0]
 
 
 def _written(result):

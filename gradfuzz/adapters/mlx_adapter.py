@@ -1,7 +1,7 @@
 """MLX on the CPU. Loops are Python's; reverse mode is mx.grad, forward mode mx.jvp; higher orders nest them.
 
 The way "compile" puts mx.compile around the whole derivative, so a program cannot branch on its floats.
-Complex numbers are not asked about.
+Complex numbers are complex64: MLX has no complex128. What it has for real numbers only is *unsupported*.
 """
 
 # mypy: ignore-errors
@@ -9,6 +9,7 @@ Complex numbers are not asked about.
 from __future__ import annotations
 
 import math
+import re
 
 import kit
 import mlx.core as mx
@@ -19,6 +20,9 @@ DTYPES = {**{name: getattr(mx, name) for name in KINDS if hasattr(mx, name)}, "b
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 NO_RULE = "Not implemented", "not yet implemented", "not implemented"
 NO_LOOK = "during function transformations"
+REAL_ONLY = re.compile(
+    r"Complex inputs are not supported|[Rr]eceived arrays? with types? complex|ot supported for complex"
+)
 
 
 def index_key(pattern, indices):
@@ -63,8 +67,8 @@ def conv(x, kernel, strides, padding):
     return mx.transpose(y, [0, count + 1, *range(1, count + 1)])
 
 
-def symmetric(x):
-    return (x + mx.swapaxes(x, -1, -2)) / 2
+def hermitian(x):
+    return (x + mx.conj(mx.swapaxes(x, -1, -2))) / 2
 
 
 def svd(x, full_matrices, part):
@@ -124,18 +128,23 @@ OPS = {
         mx.array(x, DTYPES[dtype]) if isinstance(x, (bool, int)) else x.astype(DTYPES[dtype])
     ),
     "broadcast_to": lambda x, shape: mx.broadcast_to(x, shape),
-    "cholesky": lambda x, upper: mx.linalg.cholesky(symmetric(x), upper),
+    "cholesky": lambda x, upper: mx.linalg.cholesky(hermitian(x), upper),
+    "complex": lambda re, im: re + 1j * im,
     "concat": lambda *arrays, axis: mx.concatenate(list(arrays), axis),
+    "conj": mx.conj,
     "conv": conv,
     "cumulative_max": mx.cummax,
     "cumulative_prod": mx.cumprod,
     "cumulative_sum": mx.cumsum,
     "det": lambda x: mx.linalg.det(x),
     "diagonal": lambda x, offset: mx.diagonal(x, offset, -2, -1),
-    "eigh": lambda x, part: mx.linalg.eigh(symmetric(x))[part],
-    "eigvalsh": lambda x: mx.linalg.eigvalsh(symmetric(x)),
+    "eig": lambda x, part: mx.linalg.eig(x)[part],
+    "eigh": lambda x, part: mx.linalg.eigh(hermitian(x))[part],
+    "eigvals": lambda x: mx.linalg.eigvals(x),
+    "eigvalsh": lambda x: mx.linalg.eigvalsh(hermitian(x)),
     "einsum": lambda *arrays, subscripts: mx.einsum(subscripts, *arrays),
     "flip": flip,
+    "imag": mx.imag,
     "index": index,
     "index_update": index_update,
     "integer_pow": lambda x, n: mx.power(x, n),
@@ -147,6 +156,7 @@ OPS = {
     "pinv": mx.linalg.pinv,
     "pow": mx.power,
     "qr": qr,
+    "real": mx.real,
     "reshape": lambda x, shape: mx.reshape(x, shape),
     "scatter_add": scatter_add,
     "slogdet": lambda x, part: mx.linalg.slogdet(x)[part],
@@ -162,6 +172,8 @@ OPS = {
     "triangular_solve": triangular_solve,
     "vector_norm": vector_norm,
 }
+COMPLEX = ("complex", "conj", "eig", "eigvals", "imag", "real")
+"""Those that make or take complex numbers."""
 
 
 def gradient(g, xs):
@@ -195,7 +207,7 @@ class Eager(kit.Way):
             return self.derivatives(f, xs, weights, directions, modes)
         except (ValueError, RuntimeError) as error:
             message = str(error).strip().partition("\n")[0]
-            if any(words in message for words in NO_RULE) or NO_LOOK in message:
+            if any(words in message for words in (*NO_RULE, NO_LOOK)) or REAL_ONLY.search(message):
                 raise kit.Unsupported("MLX: " + message) from None
             raise
 
@@ -262,6 +274,7 @@ class Double(Eager):
     """The same in float64, as a way of its own: MLX 0.32 has sin, cos and exp right to seven digits there."""
 
     name = "float64"
+    ops = {op: function for op, function in OPS.items() if op not in COMPLEX}
     dtypes = ("float64",)
     hints = {"stride": 4}
 

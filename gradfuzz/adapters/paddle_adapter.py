@@ -2,13 +2,14 @@
 `static.nn.while_loop` and `cond` in a graph ("static").
 
 Reverse mode is `paddle.grad` and `static.gradients`; a second order needs `create_graph=True`. Ops without a
-second derivative raise, which is *unsupported*. Complex numbers are not asked about.
+second derivative raise, which is *unsupported*; so is what Paddle has, or documents, for real numbers only.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import kit
@@ -17,7 +18,12 @@ import paddle
 from paddle.nn import functional
 
 PLACE = paddle.CPUPlace()
-NO_RULE = "doesn't have any grad op", "doesn't have any gradop"
+NO_RULE = re.compile(
+    r".*(doesn't have any grad ?op|kernel with key .*complex.* is not registered|but (got|received) complex"
+    r"|have the same dtype such as 'float32' and 'float64').*"
+)
+"""The line of an error that says what Paddle lacks: a derivative, or complex numbers."""
+REAL_ONLY = "its documentation says: data type float32, float64"
 
 
 def tensor(value):
@@ -107,12 +113,55 @@ def window_sum(x, window, strides, padding):
     return paddle.reshape(y, y.shape[2 + more :])
 
 
-def symmetric(x):
-    return (x + paddle.transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])) / 2
+def is_complex(x):
+    return entry_dtype(x).startswith("complex")
+
+
+def part_of(function, of_real):
+    return lambda x: function(x) if is_complex(x) else of_real(x)
+
+
+def documented_for_reals(name, function):
+    """`function`, refused for complex numbers, with which it does not raise."""
+
+    def call(x, *args, **params):
+        if is_complex(x):
+            raise kit.Unsupported(f"paddle.linalg.{name}: {REAL_ONLY}")
+        return function(x, *args, **params)
+
+    return call
+
+
+def hermitian(x):
+    transposed = paddle.transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
+    return (x + (paddle.conj(transposed) if is_complex(x) else transposed)) / 2
+
+
+def values_only(name, function):
+    """`function`, refused where a derivative is asked for: Paddle takes its results for constants."""
+
+    def call(*arrays):
+        if not all(a.stop_gradient for a in arrays):
+            raise kit.Unsupported(f"paddle.linalg.{name} has no gradient kernel")
+        return function(*arrays)
+
+    return call
+
+
+def lstsq(a, b):
+    if b.ndim == 1:
+        return paddle.squeeze(paddle.linalg.lstsq(a, paddle.unsqueeze(b, -1))[0], -1)
+    return paddle.linalg.lstsq(a, b)[0]
 
 
 def lu(x, part):
     return paddle.linalg.lu_unpack(*paddle.linalg.lu(x))[part]
+
+
+def slogdet(x, part):
+    """In some releases the logarithm of a complex matrix has its dtype; it is a real number."""
+    found = paddle.linalg.slogdet(x)[part]
+    return OPS["real"](found) if part == 1 else found
 
 
 def solve(a, b):
@@ -151,6 +200,10 @@ def matrices_only(function):
 
 
 def pinv(x):
+    if is_complex(x):
+        raise kit.Unsupported(
+            "paddle.linalg.pinv: when data type is complex64 or complex128, hermitian should be set as True"
+        )
     return paddle.linalg.pinv(x, rcond=np.finfo(entry_dtype(x)).eps * max(x.shape[-2:]))
 
 
@@ -174,17 +227,21 @@ OPS = {
     "argsort": lambda x, axis: paddle.argsort(x, axis, stable=True),
     "astype": lambda x, dtype: paddle.cast(tensor(x), dtype),
     "broadcast_to": lambda x, shape: paddle.broadcast_to(x, list(shape)),
-    "cholesky": lambda x, upper: paddle.linalg.cholesky(symmetric(x), upper),
+    "cholesky": lambda x, upper: paddle.linalg.cholesky(hermitian(x), upper),
     "clip": of_tensors(clip),
+    "complex": of_tensors(paddle.complex),
     "concat": lambda *arrays, axis: paddle.concat(list(arrays), axis),
+    "conj": part_of(paddle.conj, lambda x: x),
     "conv": conv,
     "cumulative_max": lambda x, axis: paddle.cummax(x, axis)[0],
     "cumulative_prod": lambda x, axis: paddle.cumprod(x, dim=axis),
     "cumulative_sum": paddle.cumsum,
     "det": paddle.linalg.det,
     "diagonal": lambda x, offset: paddle.diagonal(x, offset, -2, -1),
-    "eigh": lambda x, part: paddle.linalg.eigh(symmetric(x))[part],
-    "eigvalsh": lambda x: paddle.linalg.eigvalsh(symmetric(x)),
+    "eig": lambda x, part: paddle.linalg.eig(x)[part],
+    "eigh": lambda x, part: paddle.linalg.eigh(hermitian(x))[part],
+    "eigvals": values_only("eigvals", lambda x: paddle.linalg.eigvals(x)),
+    "eigvalsh": lambda x: paddle.linalg.eigvalsh(hermitian(x)),
     "einsum": lambda *arrays, subscripts: paddle.einsum(subscripts, *arrays),
     "expm": lambda x: paddle.linalg.matrix_exp(x),
     "expit": functional.sigmoid,
@@ -192,6 +249,7 @@ OPS = {
     "gelu": functional.gelu,
     "gelu_tanh": lambda x: functional.gelu(x, approximate=True),
     "greater": of_tensors(paddle.greater_than),
+    "imag": part_of(paddle.imag, paddle.zeros_like),
     "index": index,
     "index_update": index_update,
     "integer_pow": lambda x, n: paddle.pow(x, n),
@@ -200,20 +258,22 @@ OPS = {
     "less": of_tensors(paddle.less_than),
     "log_softmax": functional.log_softmax,
     "logsumexp": reducing(paddle.logsumexp),
+    "lstsq": values_only("lstsq", lstsq),
     "lu": lu,
-    "matrix_norm": matrix_norm,
-    "matrix_power": lambda x, n: paddle.linalg.matrix_power(x, n),
+    "matrix_norm": documented_for_reals("matrix_norm", matrix_norm),
+    "matrix_power": documented_for_reals("matrix_power", lambda x, n: paddle.linalg.matrix_power(x, n)),
     "mean": reducing(paddle.mean),
     "negative": paddle.neg,
     "permute_dims": lambda x, axes: paddle.transpose(x, list(axes)),
     "pinv": pinv,
     "prod": reducing(paddle.prod),
     "qr": lambda x, mode, part: paddle.linalg.qr(x, mode)[part],
+    "real": part_of(paddle.real, lambda x: x),
     "relu": functional.relu,
     "reshape": lambda x, shape: paddle.reshape(x, list(shape)),
     "scatter_add": scatter_add,
     "silu": functional.silu,
-    "slogdet": lambda x, part: paddle.linalg.slogdet(x)[part],
+    "slogdet": slogdet,
     "softmax": functional.softmax,
     "solve": solve,
     "sort": lambda x, axis: paddle.sort(x, axis),
@@ -227,16 +287,22 @@ OPS = {
     "triangular_solve": triangular_solve,
     "tril": lambda x, k: paddle.tril(x, k),
     "triu": lambda x, k: paddle.triu(x, k),
-    "vector_norm": vector_norm,
+    "vector_norm": documented_for_reals("vector_norm", vector_norm),
     "window_sum": window_sum,
 }
 """No softplus: Paddle's is x itself from 20 on, as its manual says."""
 
 
-GRAPH_OPS = SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater"
-GRAPH_OPS += " index integer_pow less logsumexp mean negative permute_dims prod reshape softmax stack"
-GRAPH_OPS += " sum take tril triu"
+GRAPH_OPS = SAME + " all amax amin any astype broadcast_to complex concat conj cumulative_prod cumulative_sum"
+GRAPH_OPS += " flip greater imag index integer_pow less logsumexp mean negative permute_dims prod real"
+GRAPH_OPS += " reshape softmax stack sum take tril triu"
 """Ops of the way with loops of its own."""
+
+
+def refusal(error):
+    """The refusal in an error that says what Paddle lacks, or None."""
+    lacking = NO_RULE.search(str(error))
+    return kit.Unsupported("Paddle: " + lacking[0].strip()) if lacking else None
 
 
 class Dygraph(kit.Way):
@@ -256,9 +322,15 @@ class Dygraph(kit.Way):
         return array.dtype.name, array.shape, array.ravel().tolist()
 
     def differentiate(self, f, xs, weights, directions, modes):
+        try:
+            return self.derivatives(f, xs, weights, directions, modes)
+        except Exception as error:
+            raise refusal(error) or error from None
+
+    def derivatives(self, f, xs, weights, directions, modes):
         paddle.set_grad_enabled(True)  # a failed second derivative leaves it off
         for x in xs:
-            x.stop_gradient = False
+            x.stop_gradient = not modes
         outputs = f(*xs)
         pairs = [(y, w) for y, w in zip(outputs, weights) if w is not None]
         for _ in modes[:-1]:
@@ -271,12 +343,7 @@ class Dygraph(kit.Way):
         if not active:
             return [paddle.zeros_like(x) for x in xs]
         ys, ws = self.targets(active)
-        try:
-            found = paddle.grad(ys, xs, ws, create_graph=again, retain_graph=True, allow_unused=True)
-        except RuntimeError as error:
-            if any(words in str(error) for words in NO_RULE):
-                raise kit.Unsupported("Paddle: " + str(error).strip().splitlines()[-1]) from None
-            raise
+        found = paddle.grad(ys, xs, ws, create_graph=again, retain_graph=True, allow_unused=True)
         return [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
 
     def targets(self, active):
@@ -351,6 +418,8 @@ class Static(kit.Way):
         paddle.enable_static()
         try:
             return self.run(program, request, inputs)
+        except Exception as error:
+            raise refusal(error) or error from None
         finally:
             paddle.disable_static()
 
@@ -384,7 +453,7 @@ class Static(kit.Way):
             values, slopes = arrays[: len(outputs)], arrays[len(outputs) :]
             return {"ok": (values, dict(zip(request["wrt"], slopes)))}
 
-        return kit.each_point(request["count"], at)
+        return kit.each_point(request["count"], at, refusal)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """PyTensor. Programs are graphs: loops are scans (with `until` if they have a condition), branches are
-`ifelse`.
+`ifelse`. In the way "scan-sequences" a scan maps the arrays that a loop reads at its counter
+(`sequences=[x]`); in the others it gets the counter, and indexes them.
 
 Reverse mode is `grad`, forward mode `pushforward` (by two pullbacks, PyTensor's default, or by the ops' own
 rules); higher orders nest them. An op without a derivative is *unsupported*. Each question compiles a
@@ -31,12 +32,19 @@ from pytensor.raise_op import Assert
 from pytensor.scan.utils import until
 from pytensor.tensor.special import log_softmax, softmax
 
+try:
+    from pytensor.graph.traversal import ancestors
+except ImportError:  # older releases
+    from pytensor.graph.basic import ancestors
+
 MOST_TRIPS = 10_000
 NO_TRUTH = "a graph that is no scan cannot branch on a float"
 INT_TANGENTS = (
     "has dtype int64, while the result of the inner function",
     "true_branch=float64, false_branch=int64",
 )
+BEYOND = "a loop may run beyond an array that it reads"
+enough = Assert(BEYOND)
 counted = Assert(f"a loop is still running after {MOST_TRIPS} trips")
 
 pushforward = getattr(pytensor.gradient, "pushforward", None) or pytensor.gradient.Rop
@@ -345,7 +353,7 @@ class Scanning(Compiled):
         def step(i, *values):
             return fitted(body(i, list(values[:n]), spread(values[n:])), carries)
 
-        return self.scan(step, carries, sequences=[pt.arange(count, dtype="int64")], non_sequences=once)
+        return self.scan(step, carries, sequences=[counter(count)], non_sequences=once)
 
     def while_loop(self, condition, body, carries, captures):
         n = len(carries)
@@ -363,6 +371,75 @@ class Scanning(Compiled):
 
     def branch(self, predicate, then, otherwise, captures):
         return ifelse(predicate, list(then(captures)), list(otherwise(captures)))
+
+
+def counter(count):
+    return pt.arange(count, dtype="int64")
+
+
+class Mapping(Scanning):
+    """The sequences of a scan are the arrays that a loop reads at its counter, and the counter where used."""
+
+    def __init__(self, *options):
+        super().__init__(*options)
+        self.ops = {**OPS, "index": self.index}
+        self.asked, self.elements = set(), {}
+
+    def index(self, x, *indices, pattern):
+        """`x` at `indices`, or of what a scan hands over in place of `x` at its counter."""
+        place = (x, indices[0]) if pattern and pattern[0] == "at" else None
+        self.asked.add(place)
+        if place in self.elements:
+            return OPS["index"](self.elements[place], *indices[1:], pattern=pattern[1:])
+        return OPS["index"](x, *indices, pattern=pattern)
+
+    def for_loop(self, count, body, carries, captures):
+        n = len(carries)
+        once, spread = distinct(captures)
+        i, start, given = pt.lscalar(), [c.type() for c in carries], [c.type() for c in once]
+        body(i, start, spread(given))  # only to see what it reads
+        mapped = [k for k, x in enumerate(given) if (x, i) in self.asked]
+        if not n or not mapped:
+            return super().for_loop(count, body, carries, captures)
+        self.elements.update({(given[k], i): given[k][0] for k in mapped})
+        counts = i in ancestors(body(i, start, spread(given)))
+
+        def step(*values):
+            values = list(values)
+            i = values.pop(0) if counts else pt.lscalar()
+            elements, values = values[: len(mapped)], values[len(mapped) :]
+            inner = values[n:]
+            self.elements.update({(inner[k], i): element for k, element in zip(mapped, elements)})
+            return fitted(body(i, values[:n], spread(inner)), carries)
+
+        sequences = [*([counter(count)] if counts else []), *[first(count, once[k]) for k in mapped]]
+        return self.scan(step, carries, sequences=sequences, non_sequences=once)
+
+    def compiled(self, program, request, here, known):
+        self.asked, self.elements = set(), {}
+
+        def mapped(variables):
+            outputs = program(variables)
+            if not self.elements:
+                raise kit.Unsupported("no loop of the program reads an array at its counter")
+            return outputs
+
+        return super().compiled(mapped, request, here, known)
+
+    def refusal(self, error):
+        if isinstance(error, AssertionError) and BEYOND in str(error):
+            return kit.Unsupported(BEYOND)
+        return super().refusal(error)
+
+
+def first(count, x):
+    """The entries of `x` that a loop of `count` trips reads."""
+    length = x.type.shape[0]
+    if not isinstance(count, int):
+        return x[: enough(pt.maximum(count, 0), pt.le(count, x.shape[0]))]
+    if length is not None and count > length:
+        raise kit.Unsupported(BEYOND)
+    return x if length == count else x[: max(count, 0)]
 
 
 def distinct(captures):
@@ -395,6 +472,7 @@ class Unrolled(Compiled):
 WAYS = [
     Scanning("scan", "fast_run", 12),
     Scanning("scan-unoptimized", "fast_compile", 8),
+    Mapping("scan-sequences", "fast_run", 3),
     Scanning("scan-pushforward", "fast_run", 12, direct=True),
     Unrolled("unrolled", "fast_run", 8),
 ]

@@ -3,7 +3,7 @@ differentiated from outside, and vectorized.
 
 Reverse mode is GradientTape, forward mode ForwardAccumulator, which transposes the gradient functions; higher
 orders nest the two. An op is TensorFlow's own function wherever it has one. An op without a registered
-gradient, and what an op's documentation excludes, is *unsupported*. Complex numbers are not asked about.
+gradient, and what an op's documentation excludes, is *unsupported*; so is what it has for real numbers only.
 """
 
 # mypy: ignore-errors
@@ -11,6 +11,7 @@ gradient, and what an op's documentation excludes, is *unsupported*. Complex num
 from __future__ import annotations
 
 import os
+import re
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -22,12 +23,23 @@ import tensorflow.experimental.numpy as tnp
 # Ops --------------------------------------------------------------------------------------------------------
 
 
-def swapped(x):
-    return tf.linalg.matrix_transpose(x)
+def hermitian(x):
+    return (x + tf.linalg.adjoint(x)) / 2
 
 
-def symmetric(x):
-    return (x + swapped(x)) / 2
+def real_part(function, part=None):
+    """`function` of a matrix with real results: its only one, or the one numbered `part`.
+
+    TensorFlow returns them in the matrix's dtype, also where that is complex.
+    """
+
+    def call(x, **params):
+        if part is None:
+            return tf.math.real(function(x, **params))
+        found = function(x)[params["part"]]
+        return tf.math.real(found) if params["part"] == part else found
+
+    return call
 
 
 def spread(a, b):
@@ -41,7 +53,7 @@ def with_columns(function):
 
     def call(a, b):
         if len(b.shape) == 1:
-            return tf.squeeze(function(a, b[:, None]), -1)
+            return tf.squeeze(function(*spread(a, b[:, None])), -1)
         return function(*spread(a, b))
 
     return call
@@ -154,18 +166,20 @@ def trace(x, offset):
 
 
 def cholesky(x, upper):
-    lower = tf.linalg.cholesky(symmetric(x))
-    return swapped(lower) if upper else lower
+    lower = tf.linalg.cholesky(hermitian(x))
+    return tf.linalg.adjoint(lower) if upper else lower
 
 
 def svd(x, full_matrices, part):
     s, u, v = tf.linalg.svd(x, full_matrices=full_matrices)
-    return (u, s, swapped(v))[part]
+    return (u, s, tf.linalg.adjoint(v))[part]
 
 
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     if unit_diagonal or not left:
         raise kit.Unsupported("tf.linalg.triangular_solve has no unit diagonal and no right side")
+    if transposed and a.dtype.is_complex:
+        a = tf.math.conj(a)
     return tf.linalg.triangular_solve(a, b, lower=lower, adjoint=transposed)
 
 
@@ -200,19 +214,24 @@ OPS = {
     "astype": lambda x, dtype: tf.cast(x, dtype),
     "cholesky": cholesky,
     "clip": clip,
+    "complex": tf.complex,
     "concat": lambda *arrays, axis: tf.concat(arrays, axis),
+    "conj": tf.math.conj,
     "conv": conv,
     "cumulative_prod": tf.math.cumprod,
     "cumulative_sum": tf.math.cumsum,
     "det": tf.linalg.det,
     "diagonal": diagonal,
-    "eigh": lambda x, part: tf.linalg.eigh(symmetric(x))[part],
-    "eigvalsh": lambda x: tf.linalg.eigvalsh(symmetric(x)),
+    "eig": lambda x, part: tf.linalg.eig(x)[part],
+    "eigh": real_part(lambda x: tf.linalg.eigh(hermitian(x)), part=0),
+    "eigvals": tf.linalg.eigvals,
+    "eigvalsh": real_part(lambda x: tf.linalg.eigvalsh(hermitian(x))),
     "einsum": lambda *arrays, subscripts: tf.einsum(subscripts, *arrays),
     "expm": tf.linalg.expm,
     "flip": lambda x, axis: tf.reverse(x, [axis]),
     "gelu": tf.nn.gelu,
     "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
+    "imag": tf.math.imag,
     "index": index,
     "index_update": index_update,
     "integer_pow": integer_pow,
@@ -222,18 +241,19 @@ OPS = {
     "logsumexp": tf.reduce_logsumexp,
     "lstsq": with_columns(tf.linalg.lstsq),
     "matmul": matmul,
-    "matrix_norm": matrix_norm,
+    "matrix_norm": real_part(matrix_norm),
     "mean": tf.reduce_mean,
     "outer": lambda a, b: tf.tensordot(a, b, 0),
     "permute_dims": lambda x, axes: tf.transpose(x, axes),
     "pinv": tf.linalg.pinv,
     "prod": tf.reduce_prod,
     "qr": lambda x, mode, part: tf.linalg.qr(x, full_matrices=mode == "complete")[part],
+    "real": tf.math.real,
     "remainder": tf.math.floormod,
     "relu": tf.nn.relu,
     "scatter_add": scatter_add,
     "silu": tf.nn.silu,
-    "slogdet": lambda x, part: tf.linalg.slogdet(x)[part],
+    "slogdet": real_part(tf.linalg.slogdet, part=1),
     "softmax": tf.nn.softmax,
     "solve": with_columns(tf.linalg.solve),
     "sort": tf.sort,
@@ -247,7 +267,7 @@ OPS = {
     "triangular_solve": triangular_solve,
     "tril": tril,
     "triu": triu,
-    "vector_norm": vector_norm,
+    "vector_norm": real_part(vector_norm),
 }
 
 
@@ -329,12 +349,17 @@ def gathered(call, xs, modes):
     return outputs, gradients
 
 
+LACKING = re.compile(
+    r"No gradient defined.*|gradient registry has no entry.*|.*must have `float`-like `dtype` \(saw complex.*"
+    r"|No registered '\w+' OpKernel for XLA\w* devices|No pfor vectorization defined.*|No converter defined.*"
+)
+"""What TensorFlow says it has not: a gradient, complex numbers, an op in XLA or in vectorized code."""
+
+
 def refusal(error):
-    """The refusal in TensorFlow's error where no gradient is registered for an op."""
-    text = str(error)
-    return isinstance(error, LookupError) and (
-        "No gradient defined" in text or "gradient registry has no entry" in text
-    )
+    """The refusal in an error that says what TensorFlow lacks, or None."""
+    lacking = LACKING.search(str(error))
+    return kit.Unsupported(lacking[0]) if lacking else None
 
 
 # Ways -------------------------------------------------------------------------------------------------------
@@ -362,8 +387,8 @@ class Eager(kit.Way):
             raise kit.Unsupported("forward mode of so many entries takes too long op by op")
         try:
             return gathered(derivative(f, xs, weights, directions, modes), xs, modes)
-        except LookupError as error:
-            raise kit.Unsupported(str(error)) if refusal(error) else error from None
+        except Exception as error:
+            raise refusal(error) or error from None
 
 
 class WhileLoop(Eager):
@@ -415,10 +440,7 @@ class WhileLoop(Eager):
             outputs, slopes = gathered(lambda unit: traced(here, weights, directions, unit), xs, modes)
             return self.written(outputs, slopes, wrt, modes)
 
-        def unsupported(error):
-            return kit.Unsupported(str(error)) if refusal(error) else None
-
-        return kit.each_point(len(points), at, unsupported)
+        return kit.each_point(len(points), at, refusal)
 
     def written(self, outputs, slopes, wrt, modes):
         gradient = {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {}
@@ -484,10 +506,7 @@ class Vectorized(WhileLoop):
         try:
             outputs, slopes = mapped_over_units(mapped, [points[0][n] for n in wrt], modes)
         except Exception as error:
-            words = ("No pfor vectorization defined", "No converter defined")
-            missing = refusal(error) or any(word in str(error) for word in words)
-            first = str(error).partition("\n")[0]
-            return [kit.arm_of(kit.Unsupported(first) if missing else error)] * len(points)
+            return [kit.arm_of(refusal(error) or error)] * len(points)
         return [
             self.written([y[k] for y in outputs], [s[k] for s in slopes], wrt, modes)
             for k in range(len(points))

@@ -159,6 +159,31 @@ def test_complex_numbers_are_as_wide_as_the_floats_of_a_question(way: type, dtyp
         np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_complex_name_that_an_early_exit_skips(dtype: str) -> None:
+    """The other side of the branch around the rest of the body needs a value of its type.
+
+    The sine is looked up in the library.
+    """
+    text = """
+def f(x):
+    acc = x
+    for i in range(2):
+        if acc > 1.0:
+            continue
+        z = complex(acc, 1.0)
+        acc = acc + real(sin(z))
+    return acc
+"""
+    way = Structured()
+    way.ops = {op: function for op, function in way.ops.items() if op != "sin"}
+    assert way.functions
+    program = kit.StructuredProgram(to_wire(parse(text)), way, dtype, TRIP_LIMIT)
+    (found,) = program({"x": np.array(0.5, dtype)})
+    expected = 0.5 + np.sin(0.5) * np.cosh(1.0)  # more than 1, so the second trip is skipped
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+
+
 def test_a_bool_of_the_library_becomes_a_float_by_its_astype() -> None:
     way = autograd_adapter.Eager()
     own = {"less": lambda a, b: Decided(a < b), "astype": lambda x, dtype: np.asarray(x.value, dtype)}
@@ -217,6 +242,40 @@ def wrapped(keep_text: bool) -> Exception:
 @pytest.mark.parametrize("keep_text", [True, False])
 def test_what_an_adapter_refuses_in_a_callback_is_a_refusal(keep_text: bool) -> None:
     assert kit.arm_of(wrapped(keep_text)) == {"unsupported": "there is no op frobnicate here"}
+
+
+IN_GRAPH = """In user code:
+
+    File "model.py", line 39, in <module>
+      print("no ValueError: here")
+    File "model.py", line 38, in build
+      return paddle.gather(x, i)
+
+    OutOfRangeError: The element of Index must be less than 3, but received 7.
+      [Hint: Expected p_index[i] < 3.]
+      [operator < pd_kernel.phi_kernel > error]
+"""
+DETECTED = """Graph execution error:
+
+Detected at node inv
+Input is not invertible.
+\t [[{{node inv}}]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (IN_GRAPH, "OutOfRangeError: The element of Index must be less than 3, but received 7."),
+        (DETECTED, "Input is not invertible."),
+        ("\nshapes differ: 2, 3\nat line 7", "shapes differ: 2, 3"),
+        ("the body of a loop:", "the body of a loop:"),
+        ("", ""),
+    ],
+)
+def test_an_error_is_told_by_the_line_that_says_what_happened(message: str, told: str) -> None:
+    arm = kit.arm_of(ValueError(message))
+    assert arm == {"error": {"kind": "exception", "message": f"ValueError: {told}"}}
 
 
 def test_what_a_release_has_not_is_a_refusal() -> None:

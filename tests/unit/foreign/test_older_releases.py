@@ -63,7 +63,7 @@ DRJIT = "drjit drjit.llvm"
 PYTENSOR = (
     "pytensor pytensor.tensor pytensor.tensor.linalg pytensor.tensor.special pytensor.compile"
     " pytensor.compile.mode pytensor.gradient pytensor.ifelse pytensor.raise_op pytensor.scan"
-    " pytensor.scan.utils"
+    " pytensor.scan.utils pytensor.graph pytensor.graph.traversal"
 )
 
 
@@ -129,15 +129,13 @@ def test_what_casadi_does_not_define_is_a_refusal(started: Any) -> None:
 def test_an_op_of_paddle_without_a_second_derivative_is_a_refusal(started: Any, words: str) -> None:
     defined = started("paddle", PADDLE, "")
 
-    def grad(*_: Any, **__: Any) -> None:
+    def raising(*_: Any) -> None:
         raise RuntimeError(words)
 
-    defined["paddle"].grad = grad
     way = defined["Dygraph"]()
-    way.targets = lambda active: zip(*active, strict=True)
-    traced = types.SimpleNamespace(stop_gradient=False)
+    way.derivatives = raising
     with pytest.raises(defined["kit"].Unsupported, match="have any grad"):
-        way.reverse([(traced, traced)], [traced], True)
+        way.differentiate(None, [], [], [], ())
 
 
 def test_a_loop_of_drjit_without_reverse_mode_is_a_refusal(started: Any) -> None:
@@ -177,3 +175,197 @@ def test_mlx_has_no_way_in_float64_that_would_round_it(started: Any) -> None:
         defined["mx"].array = lambda *_, answer=answer: types.SimpleNamespace(tolist=lambda: answer)
         assert defined["has_doubles"]() is expected
     assert not started("mlx", MLX, "mlx.core.float64")["has_doubles"]()
+
+
+# Complex numbers --------------------------------------------------------------------------------------------
+
+NO_KERNEL = "(NotFound) The kernel with key (CPU, complex128) of kernel `solve` is not registered."
+
+
+@pytest.mark.parametrize("words", [NO_KERNEL, "The dtype must be float32 or float64, but got complex64"])
+def test_what_paddle_has_for_real_numbers_only_is_a_refusal(started: Any, words: str) -> None:
+    refusal = started("paddle", PADDLE, "")["refusal"]
+    assert str(refusal(RuntimeError(f"In user code:\n  x\n  {words}\n [Hint]"))) == f"Paddle: {words}"
+    assert refusal(RuntimeError("(InvalidArgument) the dimensions differ")) is None
+
+
+def test_what_paddle_documents_for_real_numbers_only_is_a_refusal(started: Any) -> None:
+    defined = started("paddle", PADDLE, "")
+    defined["OPS"]["matrix_power"](types.SimpleNamespace(dtype="paddle.float64"), n=2)
+    for op, params in {"matrix_power": {"n": 2}, "pinv": {}}.items():
+        with pytest.raises(defined["kit"].Unsupported, match=rf"paddle\.linalg\.{op}: "):
+            defined["OPS"][op](types.SimpleNamespace(dtype="paddle.complex64"), **params)
+
+
+def test_what_paddle_has_no_gradient_of_is_asked_for_its_values_alone(started: Any) -> None:
+    defined = started("paddle", PADDLE, "")
+    constant, traced = (types.SimpleNamespace(stop_gradient=stop, ndim=2) for stop in (True, False))
+    defined["paddle"].linalg.lstsq = lambda a, b: ("solution", "residuals")
+    assert defined["OPS"]["lstsq"](constant, constant) == "solution"
+    for operands in ((constant, traced), (traced, constant)):
+        with pytest.raises(defined["kit"].Unsupported, match="lstsq has no gradient kernel"):
+            defined["OPS"]["lstsq"](*operands)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[linalg::inv] Arrays must have type float32 or float64. Received array with type complex64.",
+        "[linalg::det] Complex inputs are not supported.",
+        "[expm1] Not supported for complex64.",
+    ],
+)
+def test_what_mlx_has_for_real_numbers_only_is_a_refusal(started: Any, words: str) -> None:
+    defined = started("mlx", MLX, "")
+    way = defined["Eager"]()
+
+    def raising(*_: Any) -> None:
+        raise ValueError(message)
+
+    way.derivatives, message = raising, words
+    with pytest.raises(defined["kit"].Unsupported, match="omplex"):
+        way.differentiate(None, [], [], [], ())
+    message = "[matmul] Last dimension of first input must match"
+    with pytest.raises(ValueError, match="Last dimension"):
+        way.differentiate(None, [], [], [], ())
+
+
+def test_mlx_has_no_complex_numbers_of_float64(started: Any) -> None:
+    defined = started("mlx", MLX, "")
+    assert "complex" in defined["Eager"]().describe()["ops"]
+    assert not {"complex", "eig"} & set(defined["Double"]().describe()["ops"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Input `a` must have `float`-like `dtype` (saw complex128).",
+        "gradient registry has no entry for: Lu",
+        "No registered 'Eig' OpKernel for XLA_CPU_JIT devices",
+    ],
+)
+def test_what_tensorflow_has_not_is_a_refusal(started: Any, words: str) -> None:
+    modules = "tensorflow tensorflow.experimental tensorflow.experimental.numpy"
+    refusal = started("tensorflow", modules, "")["refusal"]
+    assert str(refusal(TypeError(f"In a graph:\n{words}\nThe op is created at"))) == words
+    assert refusal(TypeError("Input `a` must have a `shape`")) is None
+    assert refusal(KeyError("x")) is None
+
+
+def test_drjit_has_no_tensors_of_complex_numbers(started: Any) -> None:
+    defined = started("drjit", DRJIT, "")
+    unsupported = pytest.raises(defined["kit"].Unsupported, match="no tensors of complex numbers")
+    defined["dr"].is_tensor_v = lambda x: x == "tensor"
+    defined["dr"].is_complex_v = lambda x: False
+    defined["dr"].type_v = lambda x: defined["dr"].VarType.Float32
+    defined["COMPLEX"]["complex64"] = lambda *parts: parts
+    assert defined["OPS"]["complex"]("re", "im") == ("re", "im")
+    assert defined["OPS"]["astype"]("re", dtype="complex64") == ("re", 0)
+    with unsupported:
+        defined["OPS"]["complex"]("re", "tensor")
+    with unsupported:
+        defined["OPS"]["astype"]("tensor", dtype="complex64")
+
+
+def test_the_logarithm_of_a_complex_number_needs_an_llvm_that_does_not_abort(started: Any) -> None:
+    defined = started("drjit", DRJIT, "")
+    defined["dr"].detail.llvm_version = lambda: (15, 0, 6)
+    defined["dr"].is_complex_v = lambda x: isinstance(x, complex)
+    defined["OPS"]["log"](0.5)
+    with pytest.raises(defined["kit"].Unsupported, match=r"needs LLVM 17, and this is 15\.0\.6"):
+        defined["OPS"]["log"](0.5j)
+
+
+# Sequences of a scan ----------------------------------------------------------------------------------------
+
+
+class Made:
+    """A variable of a graph: what it is made of. Its type makes others."""
+
+    def __init__(self, *of: Any, shape: Any = (3,)) -> None:
+        self.of = of
+        self.shape = shape
+
+    @property
+    def type(self) -> Any:
+        made = types.SimpleNamespace(shape=self.shape)
+        return Callable(made.__dict__, lambda: Made(shape=self.shape))
+
+    def __getitem__(self, key: Any) -> Made:
+        return Made("entry", self, key)
+
+    def ancestors(self) -> set[Any]:
+        inside = [x for part in self.of for x in (part if isinstance(part, tuple) else [part])]
+        return {self, *inside, *(y for x in inside if isinstance(x, Made) for y in x.ancestors())}
+
+
+class Callable(types.SimpleNamespace):
+    def __init__(self, fields: dict[str, Any], call: Any) -> None:
+        super().__init__(**fields)
+        self.call = call
+
+    def __call__(self) -> Any:
+        return self.call()
+
+
+@pytest.fixture
+def mapping(started: Any) -> Any:
+    """The way of PyTensor that maps sequences, and what its scans were given."""
+    defined = started("pytensor", PYTENSOR, "")
+    way, scans = defined["Mapping"]("scan-sequences", "fast_run", 1), []
+    inside = way.for_loop.__globals__
+    inside["pt"].lscalar = lambda: Made()
+    inside["ancestors"] = lambda results: {y for x in results for y in x.ancestors()}
+    inside["counter"] = lambda count: ("counter", count)
+    inside["fitted"] = lambda values, carries: values
+
+    def scan(step: Any, carries: list[Any], sequences: list[Any], non_sequences: list[Any]) -> list[Any]:
+        inner = [Made() for _ in [*sequences, *carries, *non_sequences]]
+        scans.append((sequences, inner, step(*inner)))
+        return list(carries)
+
+    way.scan = scan
+    return way, scans, defined["kit"].Unsupported
+
+
+def test_an_array_that_a_loop_reads_at_its_counter_is_a_sequence(mapping: Any) -> None:
+    way, scans, _ = mapping
+    index, x, other = way.ops["index"], Made(), Made()
+
+    def body(i: Any, carries: list[Any], captures: list[Any]) -> list[Any]:
+        return [Made(carries[0], index(captures[0], i, pattern=("at",)), captures[1])]
+
+    way.for_loop(3, body, [Made()], [x, other])
+    ((sequences, inner, results),) = scans
+    assert sequences == [x]  # the counter is not used otherwise
+    assert results[0].of[1].of[1] is inner[0]  # the sequence's element, at no further place
+    assert results[0].of[2] is inner[3]
+
+
+def test_the_counter_is_a_sequence_too_where_the_body_uses_it(mapping: Any) -> None:
+    way, scans, _ = mapping
+    index, x = way.ops["index"], Made(shape=(5, 2))
+
+    def body(i: Any, carries: list[Any], captures: list[Any]) -> list[Any]:
+        return [Made(index(captures[0], i, 1, pattern=("at", "at")), i)]
+
+    way.for_loop(3, body, [Made()], [x])
+    ((sequences, inner, results),) = scans
+    assert sequences[0] == ("counter", 3)
+    assert sequences[1].of == ("entry", x, slice(None, 3))
+    assert results[0].of[0].of == ("entry", inner[1], (1,))
+    assert results[0].of[1] is inner[0]
+
+
+def test_a_loop_that_reads_no_array_at_its_counter_maps_nothing(mapping: Any) -> None:
+    way, scans, _ = mapping
+    index, x, j = way.ops["index"], Made(), Made()
+    way.for_loop(3, lambda i, cs, xs: [Made(index(xs[0], j, pattern=("at",)))], [Made()], [x])
+    assert [sequences for sequences, _, _ in scans] == [[("counter", 3)]]
+
+
+def test_a_sequence_that_is_shorter_than_its_loop_is_a_refusal(mapping: Any) -> None:
+    way, _, unsupported = mapping
+    index = way.ops["index"]
+    with pytest.raises(unsupported, match="beyond an array"):
+        way.for_loop(4, lambda i, cs, xs: [index(xs[0], i, pattern=("at",))], [Made()], [Made()])
