@@ -19,9 +19,7 @@ OPERATORS: dict[str, str] = {
     ),
     "nested tensors": "*nested* to_padded_tensor",
     "the derivative of another function calls it": "*_backward *_backward_* *_jvp",
-    "returns booleans": (
-        "greater greater_equal greater_ less less_equal less_ not_equal isclose isfinite isreal can_cast"
-    ),
+    "returns booleans": ("greater greater_equal less less_equal not_equal isclose isfinite isreal can_cast"),
     "returns integers": "argwhere linalg_matrix_rank",
     "counts into bins": "histogramdd",
     "hides its operand from autograd on purpose": "detach detach_copy data",
