@@ -56,30 +56,27 @@ def catalogue(target: str) -> Catalogue:
     if name.way:
         advice = f"ask for {name.base!r}, for a catalogue is that of the whole library"
         raise UnsupportedError(f"{target!r} is one way into a library; {advice}")
-    python, version = _interpreter(name)
-    return Catalogue(name.base, version, _made(name, [python, *_words(CATALOGUES[name.library])]))
+    command, version = _command(name)
+    return Catalogue(name.base, version, _made(name, command))
 
 
-def _interpreter(name: TargetName) -> tuple[str, str]:
-    """The Python that has the library, and the version of the library."""
+def _command(name: TargetName) -> tuple[list[str], str]:
+    """What makes the catalogue where the library is installed, and the version of the library."""
+    maker = CATALOGUES[name.library]
+    is_script = maker.endswith(".py")
+    script = adapters.path(maker) if is_script else Path(launcher.__file__)
+    arguments = [] if is_script else [maker]
     version = None if name.specifier else registry.beside(name.library)
     if version is not None:
-        return sys.executable, version
+        return [sys.executable, str(script), *arguments], version
     from gradfuzz.oracles.foreign import managed
 
+    plan = managed.plan(name.base)  # says what is wrong with the name
     environment = managed.find(name.base)
-    if environment is not None:
-        return managed.plan(name.base).words[0], environment.version
-    managed.plan(name.base)  # says what is wrong with the name
-    advice = f"install it with: gradfuzz targets install '{name.base}'"
-    raise MissingExtraError(
-        f"the catalogue of {name.base} is made by the library, which is missing; {advice}"
-    )
-
-
-def _words(maker: str) -> list[str]:
-    is_script = maker.endswith(".py")
-    return [str(adapters.path(maker))] if is_script else [launcher.__file__, maker]
+    if environment is None:
+        advice = f"install it with: gradfuzz targets install '{name.base}'"
+        raise MissingExtraError(f"{name.base} itself makes its catalogue, and is not installed; {advice}")
+    return [*plan.language.command(plan.folder, script), *arguments], environment.version
 
 
 def _made(name: TargetName, command: Sequence[str]) -> list[written.Function]:

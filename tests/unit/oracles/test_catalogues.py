@@ -17,6 +17,7 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, LEFT_OUT, NOT_DIFFERENTI
 from gradfuzz.cli import USAGE, main
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.oracles import catalogues
+from gradfuzz.oracles.foreign import managed
 from gradfuzz.reports.terminal import functions as terminal
 
 
@@ -340,6 +341,28 @@ def test_what_has_no_catalogue(arguments: list[str], words: str) -> None:
     shown = CliRunner().invoke(main, ["targets", "functions", *arguments])
     assert shown.exit_code == USAGE
     assert words in " ".join(shown.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("target", "last"),
+    [
+        ("torch==2.6.0", ["launcher.py", "gradfuzz.oracles.torch.catalogue"]),
+        ("autograd==1.5", ["autograd_catalogue.py"]),
+    ],
+)
+def test_a_release_makes_its_catalogue_in_its_environment(
+    target: str, last: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(managed.VARIABLE, str(tmp_path))
+    library, version = target.split("==")
+    made = managed.Environment(target, library, version, (), "uv", 1.0)
+    monkeypatch.setattr(managed, "find", {target: made}.get)
+    asked: list[list[str]] = []
+    monkeypatch.setattr(catalogues, "_made", lambda name, command: asked.append(command) or [])
+    assert catalogues.catalogue(target).version == version
+    (command,) = asked
+    assert Path(command[0]).is_relative_to(tmp_path / target.replace("==", "-"))
+    assert [Path(word).name for word in command[-len(last) :]] == last
 
 
 def test_outcomes_of_rows(torch_functions: list[Function]) -> None:
