@@ -17,12 +17,12 @@ from gradfuzz.errors import GradfuzzError, UsageError
 _LANG = click.Choice(list(LANGUAGES))
 
 
-@click.command(short_help="List targets and conventions; install a release; check an adapter.")
+@click.command(short_help="List targets, functions and conventions; install a release; check an adapter.")
 @click.argument(
     "action",
-    type=click.Choice(["list", "conventions", "install", "remove", "check", "new"]),
+    type=click.Choice(["list", "functions", "conventions", "install", "remove", "check", "new"]),
     default="list",
-    metavar="[list|conventions|install|remove|check|new]",
+    metavar="[list|functions|conventions|install|remove|check|new]",
 )
 @click.argument("what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...")
 @click.option(
@@ -53,7 +53,8 @@ def targets(
     kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
     of its own beside the store, where sweeps find it; `targets remove` removes it. `targets check CMD` checks
     that an adapter follows the protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to
-    start from.
+    start from. `targets functions NAME` lists every function that a library offers, and whether it is
+    differentiable; no sweep asks them yet.
     """
     installed(ctx, store)
     if action in ("install", "remove"):
@@ -71,6 +72,11 @@ def targets(
     from gradfuzz.reports.machine import json as documents
     from gradfuzz.reports.terminal import report as terminal
 
+    if action == "functions":
+        from gradfuzz.cli import catalogues
+
+        catalogues.functions(one, form)
+        return
     if action == "conventions":
         from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS
 

@@ -10,6 +10,7 @@ bugs.
     libraries     the table of the libraries with oracles of gradfuzz's own
     plugins       oracles of other distributions, found by their entry points
     device        where JAX and Torch compute, and what a product may lose there
+    catalogues    every function that a library lists, and whether it is differentiable
     server        serves the oracles of this installation by the protocol
     references, engine, mutants, jax, torch
                   the oracles, a package each

@@ -83,9 +83,19 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
         return _chosen(target, _elsewhere(target) or _ways(library, supervised=supervised))
     elif (plugin := plugged_in(library)) is not None:
         return _chosen(target, _plugged(plugin, target, supervised=supervised))
-    close = difflib.get_close_matches(name, _similar(library), n=3, cutoff=0.5)
+    raise unknown(name)
+
+
+def unknown(name: str) -> UnknownTargetError:
+    """The error of a name that no target has, with similar names."""
+    close = difflib.get_close_matches(name, _similar(TargetName.of(name).library), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {', '.join(names())}"
-    raise UnknownTargetError(f"unknown target {name!r}: {hint}")
+    return UnknownTargetError(f"unknown target {name!r}: {hint}")
+
+
+def is_known(library: str) -> bool:
+    """Whether there is a target, a plug-in or a reference of that name, installed or not."""
+    return library in _TAKEN or plugged_in(library) is not None
 
 
 def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
@@ -174,7 +184,7 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
 
     Used where the name says which releases, or where the library is not installed beside gradfuzz.
     """
-    if not target.specifier and _beside(target.library) is not None:
+    if not target.specifier and beside(target.library) is not None:
         return []
     from gradfuzz.oracles.foreign import managed
 
@@ -189,7 +199,7 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
 
 def _adapter(library: str) -> list[Oracle]:
     adapter = ADAPTERS[library]
-    if _beside(library) is None:
+    if beside(library) is None:
         needed = f"the package {adapter.distribution}; {_how(library)}"
         raise MissingExtraError(f"the target {library} needs {needed}")
     script = adapters.path(adapter.script)
@@ -205,7 +215,7 @@ def _started(library: str, command: str) -> list[Oracle]:
     return named_ways(library, command, ":", limits(ResourceLimits(request=_COMPILING)))
 
 
-def _beside(library: str) -> str | None:
+def beside(library: str) -> str | None:
     """The version of a library installed beside gradfuzz; None for another language's."""
     if library not in ADAPTERS:
         return _version(library)
@@ -253,7 +263,7 @@ def available() -> list[Available]:
     ]
     made = everything()
     for library in (*LIBRARIES, *ADAPTERS):
-        version = _beside(library) or next((one.version for one in made if one.target == library), None)
+        version = beside(library) or next((one.version for one in made if one.target == library), None)
         own = [one.target for one in made if TargetName.of(one.target).library == library]
         how = _how(library).removeprefix("install it with: ").partition(",")[0]
         note = "" if version or own else f"not installed: {how}"

@@ -9,6 +9,7 @@
     trips                       trip counts that are known before a program runs
     linalg_source               linear algebra, by the text that a script shows
     tensors_source              tensor ops, in the same way
+    catalogue, left_out         all functions that JAX lists, and why some are left out
     emit, script, port          expressions as source; the reproducer; the same question as a dialect
 
 - JAX is imported when the ways are asked for. From then on the process has 64-bit floats and ints. `emit`,

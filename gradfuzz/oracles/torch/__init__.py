@@ -8,6 +8,7 @@
     derivatives                the ways into Torch's derivatives
     linalg, linalg_source      linear algebra, by the text that a script shows
     tensors_source             tensor ops, in the same way
+    catalogue, left_out        all functions that Torch lists, and why some are left out
     emit, script, port         programs as source; the reproducer; the same question as a dialect
 
 - Torch is imported when the ways are asked for. A construct that the installed version lacks is left out.

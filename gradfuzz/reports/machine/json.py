@@ -109,6 +109,14 @@ def targets_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
     return {"targets": [dict(row) for row in rows]}
 
 
+def functions_document(
+    target: str, version: str, rows: Sequence[Mapping[str, Json]], counts: Mapping[str, int]
+) -> dict[str, Json]:
+    """The catalogue of a library; one object per function. The counts by outcome add up to all functions."""
+    whole = {"target": target, "version": version, "counts": dict(counts), "total": len(rows)}
+    return {**whole, "functions": [_encoded(row) for row in rows]}
+
+
 def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
     """The conventions table; one object per row. An answer that is an error is the string "raises"."""
     return {"conventions": [_encoded(row) for row in rows]}

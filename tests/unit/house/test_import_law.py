@@ -69,7 +69,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "foreign",
             "emit",
         ),
-        *("dialects", "jax", "torch", "registry", "server"),
+        *("dialects", "jax", "torch", "registry", "catalogues", "server"),
     ),
     "fuzzer": (
         "results",
@@ -108,6 +108,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "jax": ("oracles/jax/", "testing/frameworks/jax", "testing/tracing/jax/"),
     "jaxlib": ("oracles/jax/",),
     "torch": ("oracles/torch/", "testing/frameworks/torch", "testing/tracing/torch/"),
+    "torchgen": ("oracles/torch/",),
     "flint": ("oracles/references/",),
     "ml_dtypes": ("programs/language/precision",),
     "mpmath": ("oracles/references/", "oracles/emit/"),
@@ -222,6 +223,7 @@ def test_no_module_reaches_another_by_a_path() -> None:
     assert found == {
         "adapters/__init__.py",  # the scripts of its own folder
         "adapters/kit.py",  # itself and the adapter, in the frames of an exception
+        "oracles/catalogues.py",  # the launcher, which it imports
         "oracles/foreign/launcher.py",  # the package itself, for another interpreter
         "oracles/foreign/managed.py",  # the launcher, which it imports, and the requirements of a checkout
         "oracles/foreign/process_registry.py",  # the watchdog, which it imports
