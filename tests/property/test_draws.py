@@ -11,7 +11,7 @@ from gradfuzz.strategies import FAMILIES, draw_many
 DRAWN = {
     "loops": "fea5d2ebd4b3349b",
     "linalg": "79ef8e6382bce36f",
-    "tensor": "283440ee12a9d79c",
+    "tensor": "ed101e8c22834d34",
     "complex": "6781544d519b0043",
     "vectorize": "678c49d5fc184849",
     "functions": "cf77e088357c4d15",

@@ -60,19 +60,18 @@ def is_supported(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
 def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
     """Whether one of the targets answers something.
 
-    An adapter is asked the first question that it supports, at one point, unless its every answer counts. Of
-    other targets it is enough that they support a question.
+    An adapter is asked for the first derivative that it supports, or else for the value, at one point. Of
+    others, and of ways so slow that each answer counts where there are no quicker ones, it is enough that
+    they support a question.
     """
+    able = []
     for target in targets:
-        question = next((q for q in asked if q.points and target.supports(q) is None), None)
-        if question is not None and (not _refuses_late(target) or _answers(target, question)):
+        supported = [q for q in asked if q.points and target.supports(q) is None]
+        if supported and not isinstance(target, ForeignOracle):
             return True
-    return False
-
-
-def _refuses_late(target: Oracle) -> bool:
-    """Whether a target may refuse what it supports by its lists, and can be asked."""
-    return isinstance(target, ForeignOracle) and not target.traits.slow
+        able += [(target, next((q for q in supported if q.modes), q)) for q in supported[:1]]
+    quick = [(target, question) for target, question in able if not target.traits.slow]
+    return any(_answers(target, question) for target, question in quick) if quick else bool(able)
 
 
 def _answers(target: Oracle, question: Question) -> bool:

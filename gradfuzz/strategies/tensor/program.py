@@ -193,8 +193,10 @@ def _ops(ops: tuple[str, ...]) -> tuple[str, ...]:
     return (*ops, *(op for op in ops if op in _OFTENER))
 
 
-_OFTENER = ("clip", "einsum", "permute_dims")
-"""Ops that are drawn more often, as more can go wrong: three operands, many subscripts, many orders."""
+_OFTENER = ("clip", "conv", "einsum", "permute_dims")
+"""Ops that are drawn more often, as more can go wrong: three operands, strides and padding, many subscripts,
+many orders.
+"""
 
 _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
 
