@@ -4,8 +4,7 @@ A library of nine ops refuses nine of ten programs that are drawn for everybody,
 it. For a target that answers less than `WIDE` of them the cases of a family are drawn with its ops alone,
 and what it still refuses (a form of loop, a mode, a precision, a stack of matrices) is drawn again.
 
-Some refusals are known beforehand, from what the target lists; others show only when it is asked. A target
-whose every answer counts is not asked for this.
+Some refusals are known beforehand, from what the target lists; others show only when it is asked.
 """
 
 from __future__ import annotations
@@ -27,21 +26,14 @@ WIDE = 0.7
 _MEASURED = 48
 """How many cases tell what share it supports."""
 
-_TRIED = 16
-"""About so many of these it is asked, to learn what it refuses only then."""
-
 
 def fits(target: Oracle, family: str, precisions: tuple[Precision, ...], orders: tuple[int, ...]) -> bool:
     """Whether what is drawn for everybody fits a target; True where nothing of it does, as no draw would."""
     if not isinstance(target, ForeignOracle):
         return True
     asked = _for_everybody(family, precisions, orders)
-    supported = [own for own in asked if is_supported(own, [target])]
-    if not supported or len(supported) < WIDE * len(asked):
-        return not supported
-    tried = supported[:_TRIED]
-    answered = sum(is_answered(own, [target]) for own in tried)
-    return not 0 < answered < WIDE * len(tried)
+    supported = sum(any(target.supports(question) is None for question in own) for own in asked)
+    return not 0 < supported < WIDE * len(asked)
 
 
 @functools.lru_cache(maxsize=8)
@@ -52,26 +44,21 @@ def _for_everybody(
     return [questions(case, 0, 0, precisions=precisions, orders=orders) for case in cases]
 
 
-def is_supported(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
-    """Whether one of the targets supports one of the questions."""
-    return any(target.supports(question) is None for target in targets for question in asked)
-
-
 def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
     """Whether one of the targets answers something.
 
-    An adapter is asked for the first derivative that it supports, or else for the value, at one point. Of
-    others, and of ways so slow that each answer counts where there are no quicker ones, it is enough that
-    they support a question.
+    Adapters are asked for the first derivative that they support, or else for the value, at one point, quick
+    ones first. Of others, and of ways that are cheap only for many questions at once, it is enough that they
+    support a question.
     """
     able = []
     for target in targets:
         supported = [q for q in asked if q.points and target.supports(q) is None]
-        if supported and not isinstance(target, ForeignOracle):
+        if supported and (not isinstance(target, ForeignOracle) or target.traits.at_once > 1):
             return True
         able += [(target, next((q for q in supported if q.modes), q)) for q in supported[:1]]
-    quick = [(target, question) for target, question in able if not target.traits.slow]
-    return any(_answers(target, question) for target, question in quick) if quick else bool(able)
+    able.sort(key=lambda pair: pair[0].traits.sampling_stride)
+    return any(_answers(target, question) for target, question in able)
 
 
 def _answers(target: Oracle, question: Question) -> bool:

@@ -47,7 +47,7 @@ TRIPS = Odds((5, 0), (8, 1), (26, 2), (30, 3), (14, 5), (8, 8), (8, 17))
 
 class Dice:
     """Decisions by Hypothesis. `ops`: the only ops that may be used (None: all). `about`: an op whose options
-    are preferred.
+    are preferred until one is drawn.
     """
 
     __slots__ = ("_draw", "about", "ops")

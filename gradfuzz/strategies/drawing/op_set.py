@@ -66,9 +66,14 @@ def uses(table: Odds[Any], op: str) -> bool:
 
 
 def preferred(dice: Dice, table: Odds[T]) -> T:
-    """One option of `table`, rather one about the op that the draws are about."""
-    fitting: Odds[T] = table if dice.about is None else _preferring(table, dice.about)
-    return dice.weighted(fitting)
+    """One option of `table`, rather one with the op that the draws are about, until it has been drawn."""
+    op = dice.about
+    if op is None:
+        return dice.weighted(table)
+    option: T = dice.weighted(_preferring(table, op))
+    if op in ops_of(option):  # type: ignore[arg-type]
+        dice.about = None
+    return option
 
 
 def chosen(dice: Dice, table: Odds[T]) -> T:

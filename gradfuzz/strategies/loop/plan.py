@@ -54,7 +54,7 @@ class Options:
     by_value: bool
     ops: frozenset[str] | None = None
     about: str | None = None
-    """An op that is drawn wherever it can be."""
+    """An op that is drawn as soon as it can be."""
     kinds: tuple[Kind, ...] = KINDS
 
 

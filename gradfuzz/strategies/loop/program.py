@@ -90,7 +90,7 @@ def loops(
 
 @st.composite
 def loops_about(draw: Draw, op: str, ops: frozenset[str]) -> Program:
-    """Programs of `loops` of `ops` alone, with `op` in them wherever it can be."""
+    """Programs of `loops` of `ops` alone, with `op` in them as soon as it can be."""
     counts = ops.issuperset(("add", "less"))
     options = Options(
         min_trips=0,
