@@ -272,6 +272,7 @@ class Traits:
 
 
 _SLOW_STRIDE = 8
+"""An oracle is slow if a sweep asks it about only one program in this many, or fewer."""
 
 
 _FORMER = {

@@ -36,32 +36,10 @@ double value_of(const adtl::adouble& x) {
 template <class Real>
 kit::Ops<Real> table() {
   using Args = const std::vector<Real>&;
-  using V = kit::Value<Real>;
-  auto real = [](Real x) { return V(std::in_place_index<0>, std::move(x)); };
-  auto truth = [](bool x) { return V(std::in_place_index<2>, x); };
-  kit::Ops<Real> ops;
-  ops["add"] = [=](Args a) { return real(a[0] + a[1]); };
-  ops["subtract"] = [=](Args a) { return real(a[0] - a[1]); };
-  ops["multiply"] = [=](Args a) { return real(a[0] * a[1]); };
-  ops["divide"] = [=](Args a) { return real(a[0] / a[1]); };
-  ops["negative"] = [=](Args a) { return real(-a[0]); };
-  ops["pow"] = [=](Args a) { return real(pow(a[0], a[1])); };
-  ops["sin"] = [=](Args a) { return real(sin(a[0])); };
-  ops["cos"] = [=](Args a) { return real(cos(a[0])); };
-  ops["tan"] = [=](Args a) { return real(tan(a[0])); };
-  ops["tanh"] = [=](Args a) { return real(tanh(a[0])); };
-  ops["exp"] = [=](Args a) { return real(exp(a[0])); };
-  ops["log"] = [=](Args a) { return real(log(a[0])); };
-  ops["sqrt"] = [=](Args a) { return real(sqrt(a[0])); };
-  ops["abs"] = [=](Args a) { return real(fabs(a[0])); };
+  auto real = [](Real x) { return kit::Value<Real>(std::in_place_index<0>, std::move(x)); };
+  kit::Ops<Real> ops = kit::overloaded<Real>();
   ops["maximum"] = [=](Args a) { return real(fmax(a[0], a[1])); };
   ops["minimum"] = [=](Args a) { return real(fmin(a[0], a[1])); };
-  ops["less"] = [=](Args a) { return truth(a[0] < a[1]); };
-  ops["less_equal"] = [=](Args a) { return truth(a[0] <= a[1]); };
-  ops["greater"] = [=](Args a) { return truth(a[0] > a[1]); };
-  ops["greater_equal"] = [=](Args a) { return truth(a[0] >= a[1]); };
-  ops["equal"] = [=](Args a) { return truth(a[0] == a[1]); };
-  ops["not_equal"] = [=](Args a) { return truth(a[0] != a[1]); };
   return ops;
 }
 

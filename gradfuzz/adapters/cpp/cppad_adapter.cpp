@@ -29,47 +29,25 @@ double value_of(const Outer& x) { return value_of(CppAD::Value(CppAD::Var2Par(x)
 template <class Real>
 kit::Ops<Real> table() {
   using Args = const std::vector<Real>&;
-  using V = kit::Value<Real>;
-  auto real = [](Real x) { return V(std::in_place_index<0>, std::move(x)); };
-  auto truth = [](bool x) { return V(std::in_place_index<2>, x); };
-  kit::Ops<Real> ops;
-  ops["add"] = [=](Args a) { return real(a[0] + a[1]); };
-  ops["subtract"] = [=](Args a) { return real(a[0] - a[1]); };
-  ops["multiply"] = [=](Args a) { return real(a[0] * a[1]); };
-  ops["divide"] = [=](Args a) { return real(a[0] / a[1]); };
-  ops["negative"] = [=](Args a) { return real(-a[0]); };
-  ops["pow"] = [=](Args a) { return real(pow(a[0], a[1])); };
+  auto real = [](Real x) { return kit::Value<Real>(std::in_place_index<0>, std::move(x)); };
+  kit::Ops<Real> ops = kit::overloaded<Real>();
   ops["atan2"] = [=](Args a) { return real(atan2(a[0], a[1])); };
-  ops["sin"] = [=](Args a) { return real(sin(a[0])); };
-  ops["cos"] = [=](Args a) { return real(cos(a[0])); };
-  ops["tan"] = [=](Args a) { return real(tan(a[0])); };
   ops["asin"] = [=](Args a) { return real(asin(a[0])); };
   ops["acos"] = [=](Args a) { return real(acos(a[0])); };
   ops["atan"] = [=](Args a) { return real(atan(a[0])); };
   ops["sinh"] = [=](Args a) { return real(sinh(a[0])); };
   ops["cosh"] = [=](Args a) { return real(cosh(a[0])); };
-  ops["tanh"] = [=](Args a) { return real(tanh(a[0])); };
   ops["asinh"] = [=](Args a) { return real(asinh(a[0])); };
   ops["acosh"] = [=](Args a) { return real(acosh(a[0])); };
   ops["atanh"] = [=](Args a) { return real(atanh(a[0])); };
-  ops["exp"] = [=](Args a) { return real(exp(a[0])); };
   ops["expm1"] = [=](Args a) { return real(expm1(a[0])); };
-  ops["log"] = [=](Args a) { return real(log(a[0])); };
   ops["log1p"] = [=](Args a) { return real(log1p(a[0])); };
   ops["log10"] = [=](Args a) { return real(log10(a[0])); };
-  ops["sqrt"] = [=](Args a) { return real(sqrt(a[0])); };
   ops["erf"] = [=](Args a) { return real(erf(a[0])); };
   ops["erfc"] = [=](Args a) { return real(erfc(a[0])); };
-  ops["abs"] = [=](Args a) { return real(fabs(a[0])); };
   ops["sign"] = [=](Args a) { return real(sign(a[0])); };
   ops["maximum"] = [=](Args a) { return real(CppAD::CondExpGt(a[0], a[1], a[0], a[1])); };
   ops["minimum"] = [=](Args a) { return real(CppAD::CondExpLt(a[0], a[1], a[0], a[1])); };
-  ops["less"] = [=](Args a) { return truth(a[0] < a[1]); };
-  ops["less_equal"] = [=](Args a) { return truth(a[0] <= a[1]); };
-  ops["greater"] = [=](Args a) { return truth(a[0] > a[1]); };
-  ops["greater_equal"] = [=](Args a) { return truth(a[0] >= a[1]); };
-  ops["equal"] = [=](Args a) { return truth(a[0] == a[1]); };
-  ops["not_equal"] = [=](Args a) { return truth(a[0] != a[1]); };
   return ops;
 }
 

@@ -56,7 +56,8 @@ def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
         supported = [q for q in asked if q.points and target.supports(q) is None]
         if supported and (not isinstance(target, ForeignOracle) or target.traits.at_once > 1):
             return True
-        able += [(target, next((q for q in supported if q.modes), q)) for q in supported[:1]]
+        if supported:
+            able.append((target, next((q for q in supported if q.modes), supported[0])))
     able.sort(key=lambda pair: pair[0].traits.sampling_stride)
     return any(_answers(target, question) for target, question in able)
 

@@ -28,7 +28,7 @@ class WorkItem:
     named: tuple[str, ...] = ()
     """The oracles that somebody asked for by their own names, and not by their library's."""
     fits: bool = False
-    """Whether its programs are drawn for its oracles: each supports something of each program."""
+    """Whether its programs are drawn for its oracles, of the ops that they list."""
 
     def questions(self, case: GeneratedCase, index: int) -> list[Question]:
         """The questions about one of its cases, number `index` of the sweep."""
