@@ -17,6 +17,7 @@ from gradfuzz.oracles.foreign import managed
 from gradfuzz.oracles.foreign.releases import releases
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
+from tests.scripted_path import ScriptedPath
 
 TOY = Path(managed.__file__).parents[2] / "adapters" / "toy_adapter.py"
 ELIXIR = f"""\
@@ -34,20 +35,8 @@ MADISON = """\
 """
 
 
-class Machine:
-    """A path with some programs, which are scripts."""
-
-    def __init__(self, folder: Path) -> None:
-        self.tools = folder / "tools"
-        self.tools.mkdir()
-        for name in ("sh", "env", "mkdir", "cat", "dirname"):
-            found = shutil.which(name)
-            assert found is not None
-            (self.tools / name).symlink_to(found)
-
-    def has(self, name: str, script: str) -> None:
-        (self.tools / name).write_text(f"#!/bin/sh\n{script}\n")
-        (self.tools / name).chmod(0o755)
+class Machine(ScriptedPath):
+    programs = ("sh", "env", "mkdir", "cat", "dirname")
 
     def has_elixir(self, release: str) -> None:
         self.has("elixir", ELIXIR.replace("RELEASE", release))
@@ -70,12 +59,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(managed.VARIABLE, raising=False)
-    made = Machine(tmp_path)
-    monkeypatch.setenv("PATH", str(made.tools))
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    return made
+    return Machine(tmp_path, monkeypatch)
 
 
 def sources(place: Path) -> None:

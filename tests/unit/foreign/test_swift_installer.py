@@ -5,7 +5,6 @@ installation starts is a script here; no network.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from gradfuzz.errors import InstallError
 from gradfuzz.oracles.foreign import installers, managed
 from gradfuzz.oracles.foreign.releases import releases
 from gradfuzz.oracles.registry import resolve
+from tests.scripted_path import ScriptedPath
 from tests.swift_toolchain import REASON, VARIABLE
 
 ROOT = Path(__file__).parents[3]
@@ -29,20 +29,8 @@ MADISON = """\
 """
 
 
-class Machine:
-    """A path with some programs, which are scripts."""
-
-    def __init__(self, folder: Path) -> None:
-        self.tools = folder / "tools"
-        self.tools.mkdir()
-        for name in ("sh", "env", "cksum", "tr", "mv", "cp", "chmod", "mkdir", "cat"):
-            found = shutil.which(name)
-            assert found is not None
-            (self.tools / name).symlink_to(found)
-
-    def has(self, name: str, script: str) -> None:
-        (self.tools / name).write_text(f"#!/bin/sh\n{script}\n")
-        (self.tools / name).chmod(0o755)
+class Machine(ScriptedPath):
+    programs = ("sh", "env", "cksum", "tr", "mv", "cp", "chmod", "mkdir", "cat")
 
     def has_swift(self, release: str) -> None:
         self.has(
@@ -67,12 +55,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(managed.VARIABLE, raising=False)
-    made = Machine(tmp_path)
-    monkeypatch.setenv("PATH", str(made.tools))
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    return made
+    return Machine(tmp_path, monkeypatch)
 
 
 def test_the_toolchain_on_the_path(machine: Machine) -> None:
