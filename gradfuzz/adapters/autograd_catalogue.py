@@ -24,6 +24,7 @@ from catalogue import (
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
     Function,
+    parameters,
     public,
     signature,
     write,
@@ -87,9 +88,16 @@ def functions():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [
-            Function(thing.names, signature(thing.names[0], thing.value), *outcome(thing))
+            Function(thing.names, signature(thing.names[0], thing.value), *told, taken(thing.value, told[0]))
             for thing in public(namespaces())
+            for told in [outcome(thing)]
         ]
+
+
+def taken(value, told):
+    """What a call takes: that of the function of NumPy or SciPy that autograd wraps."""
+    inner = getattr(value, "fun", getattr(value, "__wrapped__", value))
+    return parameters(inner) if told == DIFFERENTIABLE else ()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.finding import Cluster, Finding, Reason
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,15 @@ class TargetSummary:
     crashed: int = 0
     worst_agreeing: float = 0.0
     """The largest error in units of the allowed one, among the checks that agree."""
-    programs: int = field(default=0, metadata={"gradfuzz optional": True})
+    programs: int = field(default=0, metadata={OPTIONAL: True})
     """Programs about which it was asked something."""
-    refused: int = field(default=0, metadata={"gradfuzz optional": True})
+    refused: int = field(default=0, metadata={OPTIONAL: True})
     """Programs whose turn came, and of which it supports nothing. The others were not its turn."""
-    drawn: int = field(default=0, metadata={"gradfuzz optional": True})
+    drawn: int = field(default=0, metadata={OPTIONAL: True})
     """Programs about which it could have been asked: those that were drawn for it, or for everybody."""
-    never: tuple[str, ...] = field(default=(), metadata={"gradfuzz optional": True})
+    never: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """Ops that the family can be about, and that none of these programs has, in order."""
-    fault: str | None = field(default=None, metadata={"gradfuzz optional": True})
+    fault: str | None = field(default=None, metadata={OPTIONAL: True})
     """What it raised in every program: an error of its set-up. None where it answered."""
 
 
@@ -64,7 +66,7 @@ class Progress:
     """A few words: "judging torch:eager on programs 17-32"."""
     latest_program: str = ""
     summaries: tuple[TargetSummary, ...] = ()
-    met: str = field(default="", metadata={"gradfuzz optional": True})
+    met: str = field(default="", metadata={OPTIONAL: True})
     """The first disagreement of a kind, in words, when it is met. A finding follows if it holds."""
 
 
@@ -104,6 +106,8 @@ class SweepFinished:
     """How many checks met each row of the conventions table."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Versions of gradfuzz, Python and the references' libraries, the platform, and the start in UTC."""
+    functions: tuple[FunctionSummary, ...] = field(default=(), metadata={OPTIONAL: True})
+    """Every function that the library lists, and what was asked of it; of a sweep that calls functions."""
 
 
 Event = SweepStarted | Progress | FindingFound | SweepFinished

@@ -12,6 +12,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
@@ -204,6 +205,16 @@ class Finding:
     """What holds at every point tried, whatever the cause: plain sentences without a full stop."""
     culprits: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """The ops of the program that are wrong alone, with nothing around them, in order."""
+    call: Call | None = field(default=None, metadata={OPTIONAL: True})
+    """The call of a library's function that is wrong; `program` then has its inputs, and computes the same
+    where the function could be traced, or else nothing.
+    """
+    drawn: Call | None = field(default=None, metadata={OPTIONAL: True})
+    """The call as it was drawn, ..."""
+    code: str | None = field(default=None, metadata={OPTIONAL: True})
+    """... the shrunk call in the library's own language, ..."""
+    drawn_code: str | None = field(default=None, metadata={OPTIONAL: True})
+    """... and the drawn one."""
 
 
 @dataclass(frozen=True, slots=True)

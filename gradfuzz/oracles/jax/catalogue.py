@@ -35,6 +35,7 @@ from gradfuzz.adapters.catalogue import (
     NOT_DIFFERENTIABLE,
     Function,
     Public,
+    parameters,
     public,
     signature,
     write,
@@ -70,7 +71,8 @@ def _row(thing: Public) -> Function:
     if isinstance(thing.value, type) or get_origin(thing.value) is not None:
         return Function(thing.names, name, LEFT_OUT, A_CLASS)
     outcome, why = _outcome(thing)
-    return Function(thing.names, signature(name, thing.value), outcome, why)
+    taken = parameters(thing.value) if outcome == DIFFERENTIABLE else ()
+    return Function(thing.names, signature(name, thing.value), outcome, why, taken)
 
 
 def _outcome(thing: Public) -> tuple[str, str]:

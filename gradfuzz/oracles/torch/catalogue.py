@@ -18,20 +18,32 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
+from typing import Any
 
 import torch
 import torch.overrides
-from torchgen.model import FunctionSchema, SchemaKind
+from torchgen.model import Argument, FunctionSchema, SchemaKind
 
 from gradfuzz.adapters.catalogue import (
     A_CLASS,
+    ARRAY,
+    ARRAYS,
     DIFFERENTIABLE,
+    DTYPE,
+    FLAG,
+    INTEGER,
+    INTEGERS,
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
+    NUMBER,
+    TEXT,
     Function,
+    Parameter,
     Public,
+    parameters,
     public,
     signature,
+    texts,
     write,
     written,
 )
@@ -97,7 +109,8 @@ def functions() -> list[Function]:
     for one in operators:
         reason = _left_out(one, functional)
         outcome, why = (LEFT_OUT, reason) if reason else _outcome(one, stated)
-        rows.append(Function(tuple(one.names), str(one.schema), outcome, why))
+        taken = _parameters(one) if outcome == DIFFERENTIABLE else ()
+        rows.append(Function(tuple(one.names), str(one.schema), outcome, why, taken))
     return [*rows, *map(_defined_in_python, rest)]
 
 
@@ -249,7 +262,60 @@ def _defined_in_python(thing: Public) -> Function:
         return Function(thing.names, thing.names[0].rpartition(".")[2], LEFT_OUT, A_CLASS)
     if thing.value in torch.overrides.get_ignored_functions() and "Tensor" not in shown:
         return Function(thing.names, shown, LEFT_OUT, "takes no tensor: torch.overrides ignores it")
-    return Function(thing.names, shown, DIFFERENTIABLE, "defined in Python, composed of operators")
+    taken = parameters(thing.value)
+    return Function(thing.names, shown, DIFFERENTIABLE, "defined in Python, composed of operators", taken)
+
+
+# What a call takes ------------------------------------------------------------------------------------------
+
+_KINDS = (
+    (r"Tensor\??\[", (ARRAYS,)),
+    (r"Tensor", (ARRAY,)),
+    (r"(?:Sym)?[Ii]nt\[1\]", (INTEGER, INTEGERS)),
+    (r"(?:Sym)?[Ii]nt\[", (INTEGERS,)),
+    (r"(?:Sym)?[Ii]nt", (INTEGER,)),
+    (r"bool", (FLAG,)),
+    (r"float\[|Scalar\[", ()),
+    (r"float|Scalar", (NUMBER,)),
+    (r"str", (TEXT,)),
+    (r"ScalarType", (DTYPE,)),
+)
+"""The beginning of a type in a schema, and the kinds of a parameter of that type; the first that fits."""
+
+
+def _parameters(one: Operator) -> tuple[Parameter, ...]:
+    """What a call of an operator takes, by its schema; texts by the docstring of its first name."""
+    documents = [inspect.getdoc(found) or "" for name in one.names for found in [_object(name)] if found]
+    quoted = texts("\n".join(documents))
+    given = one.schema.arguments
+    only = {a.name for a in given.flat_kwarg_only}
+    return tuple(_parameter(a, a.name in only, quoted) for a in given.flat_all)
+
+
+def _parameter(argument: Argument, keyword: bool, quoted: tuple[str, ...]) -> Parameter:
+    type_ = str(argument.type)
+    kinds = next((kinds for start, kinds in _KINDS if re.match(start, type_)), ())
+    if type_.startswith("ScalarType"):
+        kinds = (DTYPE,)
+    default = "" if argument.default is None else _literal(argument.default)
+    choices = quoted if TEXT in kinds else ()
+    return Parameter(argument.name, kinds, argument.default is None, keyword, choices, default)
+
+
+def _literal(default: str) -> str:
+    """A default of a schema as a literal of Python; empty for a constant that only the schema knows."""
+    try:
+        ast.literal_eval(default)
+    except (SyntaxError, ValueError):
+        return ""
+    return default
+
+
+def _object(name: str) -> Any:
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
 
 
 if __name__ == "__main__":

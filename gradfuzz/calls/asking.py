@@ -1,0 +1,123 @@
+"""A call as a function of its differentiated arrays, with what stands around it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.calls.library import Library, function_of
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.results.call import Argument, Call, Form
+from gradfuzz.oracles.base import Array
+
+Function = Callable[..., tuple[Any, ...]]
+"""Of the library's arrays, one for each differentiated argument; returns the arrays of floats."""
+
+
+def called(call: Call, library: Library) -> Function:
+    """The function of the differentiated arrays of a call, alone: what stands around it is left away.
+
+    It raises what the library raises, and `UsageError` where the library returns no array of floats.
+    """
+    of = function_of(call.function)
+
+    def function(*xs: Any) -> tuple[Any, ...]:
+        if call.seeded:
+            library.seed()
+        given = iter(xs)
+        built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
+        positional = [value for keyword, value in built if not keyword]
+        result = of(*positional, **{keyword: value for keyword, value in built if keyword})
+        found = tuple(library.leaves(result))
+        if not found:
+            raise UsageError(f"{call.function} returns no array of floats here")
+        return found
+
+    return function
+
+
+def asked(call: Call, library: Library) -> Function:
+    """The function that is differentiated: the call with what stands around it."""
+    return _AROUND[call.form](called(call, library), library)
+
+
+def values_of(call: Call) -> list[Array]:
+    """The differentiated arrays."""
+    return [np.asarray(one.array) for one in call.differentiated()]
+
+
+def _built(argument: Argument, library: Library, given: Any) -> Any:
+    if argument.items is not None:
+        return [_built(item, library, given) for item in argument.items]
+    if argument.literal is not None:
+        head, _, name = argument.literal.partition(":")
+        return library.dtype(name) if head == "dtype" else ast.literal_eval(argument.literal)
+    assert argument.array is not None, "an argument has an array, items or a literal"
+    is_given = argument.array.dtype.kind in "fcV"
+    return library.view(next(given) if is_given else library.array(argument.array), argument.layout)
+
+
+# Around -----------------------------------------------------------------------------------------------------
+
+
+def _alone(f: Function, library: Library) -> Function:
+    return f
+
+
+def _between(f: Function, library: Library) -> Function:
+    def around(*xs: Any) -> tuple[Any, ...]:
+        ys = f(*[x * (1 + library.sin(x) / 16) for x in xs])
+        return tuple(y * (1 + library.sin(y) / 4) for y in ys)
+
+    return around
+
+
+def _loop(f: Function, library: Library) -> Function:
+    def around(*xs: Any) -> tuple[Any, ...]:
+        carry, ys = 1.0, ()
+        for _ in range(3):
+            ys = f(*[x * carry for x in xs])
+            carry = carry * (1 + library.sin(_sum(ys, library)) / 16)
+        return (*ys, carry)
+
+    return around
+
+
+def _twice(f: Function, library: Library) -> Function:
+    def around(*xs: Any) -> tuple[Any, ...]:
+        factor = 1 + library.sin(_sum(f(*xs), library)) / 16
+        return f(*[x * factor for x in xs])
+
+    return around
+
+
+def _vectorized(f: Function, library: Library) -> Function:
+    def around(*xs: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = library.vectorized(f)(*[library.doubled(x) for x in xs])
+        return found
+
+    return around
+
+
+def _compiled(f: Function, library: Library) -> Function:
+    return library.compiled(f)
+
+
+def _sum(ys: Sequence[Any], library: Library) -> Any:
+    first, *rest = [library.total(y) for y in ys]
+    for more in rest:
+        first = first + more
+    return first
+
+
+_AROUND: dict[Form, Callable[[Function, Library], Function]] = {
+    "alone": _alone,
+    "between": _between,
+    "loop": _loop,
+    "twice": _twice,
+    "vectorized": _vectorized,
+    "compiled": _compiled,
+}

@@ -1,0 +1,361 @@
+"""Calls of a function, drawn from what its parameters take, and from what was learned by calling it.
+
+A draw is a sequence of decisions of `Dice`, so Hypothesis draws and shrinks calls (`calls_of`), and a sweep
+draws them by its seed.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gradfuzz.adapters import catalogue as of
+from gradfuzz.adapters.catalogue import Function, Parameter
+from gradfuzz.calls.learned import Choice, Learned
+from gradfuzz.calls.values import DTYPES, STYLES, Style, filled
+from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
+
+Shape = tuple[int, ...]
+
+_SIZES = Odds((40, 2), (34, 3), (14, 1), (9, 4), (3, 0))
+_RANKS = Odds((30, 1), (34, 2), (16, 3), (8, 0), (8, 4), (4, 5))
+_RELATIONS = ((40, "same"), (16, "broadcast"), (26, "own"), (18, "square"))
+"""How the shapes of the arrays of a call belong together: all the same; some axes of length 1 or missing; each
+with a rank of its own, from the same few sizes; square matrices, and vectors and stacks of their size.
+"""
+_LAYOUTS: Odds[Layout] = Odds((82, LAYOUTS[0]), (7, LAYOUTS[1]), (7, LAYOUTS[2]), (4, LAYOUTS[3]))
+_ROLES = ((70, "float"), (10, "integer"), (5, "boolean"))
+_INDEX_ROLES = ((15, "float"), (60, "integer"), (20, "boolean"))
+_INDEX_WORDS = ("ind", "idx", "mask", "cond", "where", "offset", "length", "start", "segment", "label", "cum")
+"""In the names of parameters that take integers or booleans rather than floats."""
+
+_AXES = (-1, 0, 1, -2, 2)
+_INTEGERS = (1, 2, 3, 0, -1, 4)
+_NUMBERS = ("1.0", "2.0", "0.5", "-1.0", "0.0", "3", "2", "1e-3", "10.0", "-0.5", "1.5")
+_DTYPE_NAMES = ("float64", "float32", "complex128", "int64")
+_EQUATIONS = tuple(
+    repr(text)
+    for text in ("i->i", "ij->ji", "ii->i", "ij->", "i,i->", "i,j->ij", "ij,jk->ik", "ij,j->i", "...i->...")
+)
+_GIVEN = 30
+"""Percent of optional parameters that are away from their default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A call, and the choices that were made for it."""
+
+    call: Call
+    choices: tuple[Choice, ...]
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What the arguments of one call have in common."""
+
+    dtype: str
+    relation: str
+    shape: Shape
+    sizes: tuple[int, ...]
+    style: Style
+    choices: list[Choice] = field(default_factory=list)
+
+
+def refused(function: Function) -> str | None:
+    """Why no call of the function can be drawn; None where it can."""
+    for parameter in function.parameters:
+        if parameter.required and not parameter.kinds:
+            return f"its parameter {parameter.name} takes what gradfuzz does not draw"
+    if not function.parameters:
+        return "its signature is not known"
+    return None
+
+
+@st.composite
+def calls_of(draw: Draw, library: str, function: Function, learned: Learned | None = None) -> Call:
+    """Calls of a function of a library. Not every call is valid: what a function needs, it says itself."""
+    return drawn(Dice(draw), library, function, function.names[0], learned or Learned()).call
+
+
+def drawn(dice: Dice, library: str, function: Function, name: str, learned: Learned) -> Drawn:
+    """A call of the function by one of its names."""
+    choices: list[Choice] = []
+
+    def pick(place: str, rows: Sequence[tuple[int, str, str]]) -> str:
+        choice, option = learned.pick(dice, place, rows)
+        choices.append(choice)
+        return option
+
+    dtype = pick("dtype", [(weight, one, one) for weight, one in DTYPES])
+    relation = pick("relation", [(weight, one, one) for weight, one in _RELATIONS])
+    sizes = tuple(dice.weighted(_SIZES) for _ in range(3))
+    rank = int(pick("rank", [(weight, str(k), str(k)) for weight, k in _RANKS.rows]))
+    shape = _shape(dice, relation, rank, sizes)
+    style = STYLES[pick("style", [(weight, name, name) for name, weight in _STYLE_WEIGHTS])]
+    shared = _Shared(dtype, relation, shape, sizes, style, choices)
+    arguments = tuple(_arguments(dice, function, shared, learned))
+    return Drawn(Call(library, name, arguments), tuple(choices))
+
+
+_STYLE_WEIGHTS = tuple((name, style.weight) for name, style in STYLES.items())
+
+
+def _arguments(dice: Dice, function: Function, shared: _Shared, learned: Learned) -> Iterator[Argument]:
+    positional = True
+    for parameter in function.parameters:
+        if of.VARIADIC in parameter.kinds:
+            for _ in range(1 + dice.below(3)):
+                yield _array(dice, parameter, shared, learned)
+            positional = False
+            continue
+        percent = 100 if parameter.required else _GIVEN if parameter.kinds else 0
+        given = dice.chance(percent) if percent < 100 else True
+        if given and not parameter.required:
+            rows = ((3, "given", True), (1, "left away", False))
+            choice, given = learned.pick(dice, f"{parameter.name}?", rows)
+            shared.choices.append(choice)
+        if not given:
+            positional = False
+            continue
+        argument = _argument(dice, parameter, shared, learned)
+        by_keyword = parameter.keyword or not positional
+        yield replace(argument, keyword=parameter.name) if by_keyword else argument
+
+
+def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
+    rows = [(8 - k if k < 7 else 1, kind, kind) for k, kind in enumerate(parameter.kinds)]
+    if len(rows) > 1:
+        choice, kind = learned.pick(dice, f"{parameter.name}:", rows)
+        shared.choices.append(choice)
+    else:
+        kind = parameter.kinds[0]
+    if kind == of.ARRAY:
+        return _array(dice, parameter, shared, learned)
+    if kind == of.ARRAYS:
+        count = 1 + dice.weighted(Odds((3, 1), (2, 2), (2, 0)))
+        return Argument(items=tuple(_array(dice, parameter, shared, learned) for _ in range(count)))
+    options = list(_literals(kind, parameter, shared))
+    rows = [(1, text, text) for text in options]
+    choice, text = learned.pick(dice, parameter.name, rows)
+    shared.choices.append(choice)
+    return Argument(literal=text)
+
+
+def _literals(kind: str, parameter: Parameter, shared: _Shared) -> Iterator[str]:
+    """The literals to choose from for a parameter."""
+    if not parameter.required and parameter.default == "None":
+        yield "None"
+    is_axis = any(word in parameter.name for word in ("dim", "axis", "axes"))
+    rank = len(shared.shape)
+    if kind == of.INTEGER:
+        yield from map(str, _AXES if is_axis else _INTEGERS)
+    elif kind == of.INTEGERS:
+        yield from dict.fromkeys(map(str, _lists(shared.shape, rank, is_axis)))
+    elif kind == of.NUMBER:
+        yield from _NUMBERS
+    elif kind == of.FLAG:
+        yield from ("True", "False")
+    elif kind == of.TEXT:
+        yield from parameter.choices
+        if parameter.name in ("equation", "subscripts"):
+            yield from _EQUATIONS
+        if not parameter.choices and parameter.name not in ("equation", "subscripts"):
+            yield parameter.default or "'mean'"
+    elif kind == of.DTYPE:
+        yield from (f"dtype:{name}" for name in _DTYPE_NAMES)
+
+
+def _lists(shape: Shape, rank: int, is_axis: bool) -> Iterator[Shape]:
+    if is_axis:
+        yield from ((0,), (-1,), (0, 1), (-2, -1), (1, 0), tuple(range(rank)), tuple(reversed(range(rank))))
+        yield tuple(range(1, rank)) + (0,) if rank else ()
+        return
+    yield from ((1,), (2,), (1, 1), (2, 2), (2, 1), (1, 1, 1), (2, 2, 2), (0,), (0, 0), (1, 2), (3,))
+    yield shape
+    yield shape[-1:]
+    yield shape[-2:]
+    yield shape[2:]
+    yield shape[::-1]
+    yield (math.prod(shape),)
+    yield (-1,)
+    yield (2, *shape)
+    yield tuple(range(rank))
+    yield (0,) * rank
+    yield (1,) * rank
+
+
+# Arrays -----------------------------------------------------------------------------------------------------
+
+
+def _shape(dice: Dice, relation: str, rank: int, sizes: Sequence[int]) -> Shape:
+    if relation == "square":
+        n = max(1, sizes[0])
+        return (*(dice.pick(sizes) for _ in range(max(0, rank - 2))), n, n)
+    return tuple(dice.pick(sizes) for _ in range(rank))
+
+
+def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
+    """An array as the view of a drawn one."""
+    name = parameter.name
+    roles = _INDEX_ROLES if any(word in name.lower() for word in _INDEX_WORDS) else _ROLES
+    choice, role = learned.pick(dice, f"{name} of", [(weight, one, one) for weight, one in roles])
+    shared.choices.append(choice)
+    shape = _own_shape(dice, name, shared, learned)
+    choice, layout = learned.pick(
+        dice, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if _has(shape, one)]
+    )
+    shared.choices.append(choice)
+    return Argument(array=_entries(dice, role, _stored(shape, layout), shared), layout=layout)
+
+
+def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shape:
+    shape = shared.shape
+    if shared.relation == "same":
+        choice, other = learned.pick(dice, f"{name} same", ((12, "same", False), (1, "own", True)))
+        shared.choices.append(choice)
+        if not other:
+            return shape
+    elif shared.relation == "broadcast":
+        kept = tuple(1 if dice.chance(30) else n for n in shape)
+        return kept[dice.below(len(kept) + 1) if kept and dice.chance(30) else 0 :]
+    elif shared.relation == "square":
+        n = shape[-1:]
+        options = (shape, n, (*shape[:-1], max(1, shared.sizes[1])), shape[-2:], (*shape[:-2], *n))
+        choice, k = learned.pick(
+            dice, f"{name} square", [(w, str(k), k) for k, w in enumerate((6, 2, 2, 1, 1))]
+        )
+        shared.choices.append(choice)
+        return options[k]
+    choice, rank = learned.pick(dice, f"{name} rank", [(w, str(k), k) for w, k in _RANKS.rows])
+    shared.choices.append(choice)
+    return _shape(dice, "own", rank, shared.sizes)
+
+
+def _has(shape: Shape, layout: Layout) -> bool:
+    """Whether an array of this shape can be such a view."""
+    if layout == "transposed":
+        return len(shape) > 1
+    if layout == "stepped":
+        return len(shape) > 0
+    return layout == "contiguous" or shape[:1] == (2,)
+
+
+def _stored(shape: Shape, layout: Layout) -> Shape:
+    """The shape of the array of which a view of this shape is taken."""
+    if layout == "transposed":
+        return (*shape[:-2], shape[-1], shape[-2])
+    if layout == "stepped":
+        return (*shape[:-1], 2 * shape[-1])
+    return (1, *shape[1:]) if layout == "expanded" else shape
+
+
+def _entries(dice: Dice, role: str, shape: Shape, shared: _Shared) -> np.ndarray:
+    count = math.prod(shape)
+    if role == "boolean":
+        return np.array([dice.below(2) == 0 for _ in range(count)], np.bool_).reshape(shape)
+    if role == "integer":
+        most = max(1, min([n for n in shared.sizes if n], default=1))
+        return np.array([dice.below(most) for _ in range(count)], np.int64).reshape(shape)
+    return filled(dice, shape, shared.dtype, shared.style)
+
+
+# Changes ----------------------------------------------------------------------------------------------------
+
+
+def changed(dice: Dice, call: Call, function: Function, learned: Learned) -> Drawn:
+    """A call that differs from a valid one in one thing: an argument that is no array and has another value, a
+    keyword more or less, the values of the arrays, a layout, the dtype.
+    """
+    choices: list[Choice] = []
+    what = dice.weighted(_CHANGES)
+    if what == "values":
+        choice, name = learned.pick(dice, "style", [(w, n, n) for n, w in _STYLE_WEIGHTS])
+        return Drawn(revalued(dice, call, STYLES[name]), (choice,))
+    if what == "dtype":
+        choice, dtype = learned.pick(dice, "dtype", [(w, n, n) for w, n in DTYPES])
+        return Drawn(redrawn(dice, call, STYLES["ordinary"], dtype), (choice,))
+    if what == "layout":
+        return Drawn(_relaid(dice, call), ())
+    shape = max((np.shape(a.array) for a in call.arrays()), key=len, default=())
+    shared = _Shared("float64", "same", shape, (2, 3, 1), STYLES["ordinary"], choices)
+    own = {a.keyword: a for a in call.arguments if a.keyword}
+    positional = [a for a in call.arguments if not a.keyword]
+    free = [p for k, p in enumerate(function.parameters) if _is_free(p, k, positional)]
+    if not free:
+        return Drawn(revalued(dice, call, STYLES["ordinary"]), ())
+    parameter = dice.pick(free)
+    k = function.parameters.index(parameter)
+    if parameter.name in own and not parameter.required and dice.chance(40):
+        rest = tuple(a for a in call.arguments if a.keyword != parameter.name)
+        return Drawn(replace(call, arguments=rest), ((f"{parameter.name}?", "left away"),))
+    argument = _argument(dice, parameter, shared, learned)
+    if k < len(positional):
+        arguments = (*positional[:k], argument, *positional[k + 1 :], *own.values())
+    else:
+        own[parameter.name] = replace(argument, keyword=parameter.name)
+        arguments = (*positional, *own.values())
+    return Drawn(replace(call, arguments=arguments), tuple(choices))
+
+
+_CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
+
+
+def _is_free(parameter: Parameter, place: int, positional: Sequence[Argument]) -> bool:
+    """Whether another argument can be drawn for it: it is no array that is given by its place."""
+    if not parameter.kinds or of.VARIADIC in parameter.kinds:
+        return False
+    return place >= len(positional) or positional[place].literal is not None
+
+
+def revalued(dice: Dice, call: Call, style: Style) -> Call:
+    """The call with other values of its float arrays."""
+    return redrawn(dice, call, style, None)
+
+
+def redrawn(dice: Dice, call: Call, style: Style, dtype: str | None) -> Call:
+    """The call with other values of its float arrays, in another dtype if one is given."""
+
+    def again(argument: Argument) -> Argument:
+        if argument.items is not None:
+            return replace(argument, items=tuple(map(again, argument.items)))
+        array = argument.array
+        if array is None or array.dtype.kind not in "fcV":
+            return argument
+        return replace(argument, array=filled(dice, array.shape, dtype or array.dtype.name, style))
+
+    return replace(call, arguments=tuple(map(again, call.arguments)))
+
+
+def _relaid(dice: Dice, call: Call) -> Call:
+    """The call with another layout of one array, whose entries stay where they can."""
+    places = [k for k, a in enumerate(call.arguments) if a.array is not None and a.array.dtype.kind in "fcV"]
+    if not places:
+        return call
+    k = dice.pick(places)
+    argument = call.arguments[k]
+    assert argument.array is not None, "chosen for it"
+    shape = _seen(argument.array.shape, argument.layout)
+    layout = dice.pick([one for one in LAYOUTS if _has(shape, one)])
+    entries = filled(dice, _stored(shape, layout), argument.array.dtype.name, STYLES["ordinary"])
+    other = replace(argument, array=entries, layout=layout)
+    return replace(call, arguments=(*call.arguments[:k], other, *call.arguments[k + 1 :]))
+
+
+def _seen(stored: Shape, layout: Layout) -> Shape:
+    """The shape of the view of an array."""
+    if layout == "stepped":
+        return (*stored[:-1], (stored[-1] + 1) // 2)
+    return (2, *stored[1:]) if layout == "expanded" else _stored(stored, layout)
+
+
+@functools.cache
+def literal(text: str) -> object:
+    """The value of a literal of Python."""
+    return ast.literal_eval(text)

@@ -1,0 +1,109 @@
+"""The interface of a library whose functions are called: how arguments are made, run, and written down."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradfuzz.errors import UnsupportedError
+from gradfuzz.fuzzer.results.call import Layout
+from gradfuzz.oracles.base import Array
+from gradfuzz.testing.frameworks.framework import FrameworkName
+
+
+class Library(abc.ABC):
+    """Arrays are the library's own, except where the type is `Array`."""
+
+    name: FrameworkName
+
+    # Running
+
+    @abc.abstractmethod
+    def array(self, value: Array) -> Any:
+        """A NumPy array as one of the library's."""
+
+    @abc.abstractmethod
+    def dtype(self, name: str) -> Any:
+        """The dtype of this name, "float32"."""
+
+    @abc.abstractmethod
+    def view(self, x: Any, layout: Layout) -> Any:
+        """The view of an array that `layout` says."""
+
+    @abc.abstractmethod
+    def leaves(self, result: Any) -> list[Any]:
+        """The arrays of floats, real or complex, in what a function returns."""
+
+    @abc.abstractmethod
+    def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        """Raises what the library raises where `f` does not take these arrays; cheap."""
+
+    @abc.abstractmethod
+    def sin(self, x: Any) -> Any: ...
+
+    @abc.abstractmethod
+    def total(self, x: Any) -> Any:
+        """The sum of the entries of a real array, or of the real part of a complex one."""
+
+    @abc.abstractmethod
+    def vectorized(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """The library's own map of `f` over the leading axis of every argument; `UnsupportedError` where it
+        has none.
+        """
+
+    @abc.abstractmethod
+    def doubled(self, x: Any) -> Any:
+        """x and 1.25 x along a new leading axis."""
+
+    def compiled(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """`f`, compiled; `UnsupportedError` where the library compiles nothing."""
+        raise UnsupportedError(f"{self.name} does not compile functions")
+
+    def seed(self) -> None:
+        """The library's random numbers begin anew."""
+
+    # Writing
+
+    @property
+    @abc.abstractmethod
+    def header(self) -> str:
+        """The import statements of a script."""
+
+    @abc.abstractmethod
+    def array_code(self, value: Array) -> str:
+        """The expression of an array."""
+
+    @abc.abstractmethod
+    def dtype_code(self, name: str) -> str: ...
+
+    @abc.abstractmethod
+    def view_code(self, x: str, layout: Layout, rank: int) -> str:
+        """The expression of a view of the array named `x`."""
+
+    @abc.abstractmethod
+    def gradient_code(self, forward: bool) -> str:
+        """Lines that define `derivative(f, x, v)`: that of a real scalar function along v, by the library."""
+
+
+@functools.cache
+def library_named(name: str) -> Library:
+    """The library; its module imports it."""
+    home = importlib.import_module(f"gradfuzz.calls.libraries.{name}")
+    found: Library = home.LIBRARY
+    return found
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """The function of a dotted public name; AttributeError or ImportError where there is none."""
+    module, *rest = name.split(".")
+    found: Any = importlib.import_module(module)
+    path = module
+    for part in rest:
+        path = f"{path}.{part}"
+        if not hasattr(found, part):
+            importlib.import_module(path)
+        found = getattr(found, part)
+    return found if callable(found) else lambda x: getattr(x, rest[-1])

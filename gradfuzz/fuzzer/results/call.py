@@ -1,0 +1,82 @@
+"""A call of a library's function, as data: drawn, shrunk, printed and repeated without the library.
+
+Call        a function by its public name, its arguments, and what stands around it
+Argument    one argument: an array, a list of arguments, a literal of Python, or a dtype
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gradfuzz.fuzzer.results.codec import OPTIONAL
+from gradfuzz.oracles.base import Array
+
+Layout = Literal["contiguous", "transposed", "stepped", "expanded"]
+"""How an argument lies in memory: it is a view of its array.
+
+transposed   the last two axes of the array change places
+stepped      every second entry along the last axis of the array
+expanded     the first axis of the array, of length 1, is repeated to length 2
+"""
+
+LAYOUTS: tuple[Layout, ...] = ("contiguous", "transposed", "stepped", "expanded")
+
+Form = Literal["alone", "between", "loop", "twice", "vectorized", "compiled"]
+"""What stands around a call.
+
+alone        nothing
+between      smooth functions: it is called with x * (1 + sin(x)/16), and y becomes y * (1 + sin(y)/4)
+loop         three turns of a loop whose carry scales the arguments and takes up the result
+twice        the result of a first call scales the arguments of a second one
+vectorized   the library's own map over a new leading axis, of length 2, of every differentiated argument
+compiled     nothing, and the library compiles it
+"""
+
+FORMS: tuple[Form, ...] = ("alone", "between", "loop", "twice", "vectorized", "compiled")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Argument:
+    """An argument. Of `array`, `items` and `literal` one is given."""
+
+    keyword: str = ""
+    """Its keyword; empty for a positional one."""
+    array: Array | None = None
+    """The entries, exact in their dtype, of which the argument is the view that `layout` says."""
+    layout: Layout = "contiguous"
+    items: tuple[Argument, ...] | None = None
+    """The items of a list."""
+    literal: str | None = None
+    """A literal of Python as "2.0", "(0, 1)" or "'mean'"; of a dtype its name after "dtype:"."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A function of a library with all its arguments."""
+
+    library: str
+    """"torch", "jax", "autograd"."""
+    function: str
+    """Its public name, as a program writes it: "torch.nn.functional.softplus"."""
+    arguments: tuple[Argument, ...]
+    form: Form = "alone"
+    seeded: bool = field(default=False, metadata={OPTIONAL: True})
+    """Whether the library's random numbers begin with the same seed at every call."""
+
+    def arrays(self) -> Iterator[Argument]:
+        """The arguments that are arrays, and those in lists, in order."""
+        for argument in self.arguments:
+            yield from _arrays(argument)
+
+    def differentiated(self) -> Iterator[Argument]:
+        """Those arrays of real or complex floats."""
+        return (one for one in self.arrays() if one.array is not None and one.array.dtype.kind in "fcV")
+
+
+def _arrays(argument: Argument) -> Iterator[Argument]:
+    if argument.array is not None:
+        yield argument
+    for item in argument.items or ():
+        yield from _arrays(item)
