@@ -40,8 +40,8 @@ DTYPE = "dtype"
 VARIADIC = "variadic"
 
 KINDS = (ARRAY, ARRAYS, NUMBER, INTEGER, INTEGERS, FLAG, TEXT, DTYPE, VARIADIC)
-"""What a parameter takes: an array, a list of arrays, a number, an integer, a list of integers, a flag, a text,
-a dtype, any count of arrays one after the other.
+"""What a parameter takes: an array, a list of arrays, a number, an integer, a list of integers, a flag, a
+text, a dtype, any count of arrays one after the other.
 """
 
 

@@ -48,7 +48,8 @@ class TorchLibrary(Library):
         return (x.real if x.is_complex() else x).sum()
 
     def vectorized(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        return torch.vmap(f)
+        mapped: Callable[..., Any] = torch.vmap(f)
+        return mapped
 
     def doubled(self, x: Any) -> Any:
         return torch.stack([x, 1.25 * x])
@@ -60,9 +61,38 @@ class TorchLibrary(Library):
     def seed(self) -> None:
         torch.manual_seed(0)
 
-    @property
-    def header(self) -> str:
-        return "import torch"
+    header = "import torch"
+    sin_code, map_code = "torch.sin", "torch.vmap"
+    compile_code = "torch.compile"
+    seed_code = "torch.manual_seed(0)"
+    helpers_code = """from torch.utils._pytree import tree_leaves
+
+
+def leaves(result):
+    found = [y for y in tree_leaves(result) if isinstance(y, torch.Tensor)]
+    return [y for y in found if y.is_floating_point() or y.is_complex()]
+
+
+def total(y):
+    return (y.real if y.is_complex() else y).sum()
+
+
+def real_parts(ys):
+    return [part for y in ys for part in ((y.real, y.imag) if y.is_complex() else (y,))]
+
+
+def doubled(x):
+    return torch.stack([x, 1.25 * x])
+"""
+    slope_code = """
+def slope_rev(g, xs, v):
+    slopes = torch.func.grad(g, tuple(range(len(xs))))(*xs)
+    return sum((s * w).sum() for s, w in zip(slopes, v))
+
+
+def slope_fwd(g, xs, v):
+    return torch.func.jvp(g, tuple(xs), tuple(w.to(x.dtype) for w, x in zip(v, xs)))[1]
+"""
 
     def array_code(self, value: Array) -> str:
         return f"torch.tensor({nested(value)}, dtype=torch.{np.asarray(value).dtype.name})"
@@ -77,15 +107,8 @@ class TorchLibrary(Library):
             return f"{x}[..., ::2]"
         return f"{x}.expand(2, {', '.join(['-1'] * (rank - 1))})" if layout == "expanded" else x
 
-    def gradient_code(self, forward: bool) -> str:
-        if forward:
-            return "def derivative(f, x, v):\n    return torch.func.jvp(f, (x,), (v,))[1].item()\n"
-        return (
-            "def derivative(f, x, v):\n"
-            "    x = x.clone().requires_grad_()\n"
-            "    (g,) = torch.autograd.grad(f(x), x)\n"
-            "    return (g * v).sum().item()\n"
-        )
+    def complex_code(self, re: str, im: str) -> str:
+        return f"torch.complex({re}, {im})"
 
 
 LIBRARY = TorchLibrary()
