@@ -75,6 +75,12 @@ class Library(abc.ABC):
     def seed(self) -> None:  # noqa: B027 - most libraries have no random numbers of their own
         """The library's random numbers begin anew."""
 
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the library's own rules that differentiate `f` at these arrays, sorted; none where it
+        does not say.
+        """
+        return ()
+
     # Writing
 
     header: str

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
+from gradfuzz.calls.asking import called, values_of
 from gradfuzz.calls.code import code
-from gradfuzz.calls.judging import COMBINATIONS, Judged, Judgement, Modes, judged
+from gradfuzz.calls.judging import COMBINATIONS, Judged, Judgement, Modes, judged, quiet
 from gradfuzz.calls.library import library_named
 from gradfuzz.calls.script import script
 from gradfuzz.calls.shrinking import Wrong, shrunk
@@ -96,8 +97,19 @@ def proved(call: Call, wrong: Judged, function: Function) -> Proved:
         drawn=call,
         code=code(small),
         drawn_code=code(call),
+        rules=_rules(small),
     )
     return Proved(named(finding))
+
+
+def _rules(call: Call) -> tuple[str, ...]:
+    """The library's rules that differentiate a call."""
+    library = library_named(call.library)
+    try:
+        with quiet():
+            return library.rules(called(call, library), [library.array(v) for v in values_of(call)])
+    except Exception:  # noqa: BLE001 - what the derivative raises is the finding, and said there
+        return ()
 
 
 def case_version(call: Call) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from gradfuzz.adapters import catalogue as of
+from gradfuzz.calls.clusters import clusters
 from gradfuzz.calls.proving import FAMILY, named
 from gradfuzz.calls.totals import Key, Totals
 from gradfuzz.calls.turn import Result, Turn, merged
@@ -268,6 +269,7 @@ class _Sweep:
             complete=not (interrupted or self._cut_short),
             interrupted=interrupted,
             rerun=rerun_command(self._config),
+            clusters=clusters(totals.findings()),
             environment=self._environment,
             functions=totals.functions(),
         )

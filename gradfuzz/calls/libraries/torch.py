@@ -16,6 +16,13 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
+_VIEWS = (
+    *("torch::autograd::AccumulateGrad", "ViewBackward", "UnsafeViewBackward", "TransposeBackward"),
+    *("TBackward", "PermuteBackward", "SelectBackward", "SliceBackward", "ExpandBackward"),
+    *("UnsqueezeBackward", "SqueezeBackward", "CloneBackward", "ViewAsRealBackward", "ToCopyBackward"),
+)
+"""How the nodes begin that every call may have."""
+
 
 class TorchLibrary(Library):
     name: FrameworkName = "torch"
@@ -61,6 +68,21 @@ class TorchLibrary(Library):
     def seed(self) -> None:
         torch.manual_seed(0)
 
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the nodes of autograd's graph, without those that only look at an array otherwise."""
+        leaves = [x.detach().requires_grad_() for x in arrays]
+        waiting = [y.grad_fn for y in self.leaves(f(*leaves)) if y.grad_fn is not None]
+        found: dict[str, None] = {}
+        seen = set()
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            found[node.name()] = None
+            waiting += [inner for inner, _ in node.next_functions if inner is not None]
+        return tuple(sorted(name for name in found if not name.startswith(_VIEWS)))
+
     header = "import torch"
     sin_code, map_code = "torch.sin", "torch.vmap"
     compile_code = "torch.compile"
@@ -95,7 +117,10 @@ def slope_fwd(g, xs, v):
 """
 
     def array_code(self, value: Array) -> str:
-        return f"torch.tensor({nested(value)}, dtype=torch.{np.asarray(value).dtype.name})"
+        array = np.asarray(value)
+        if not array.size:
+            return f"torch.zeros({array.shape}, dtype=torch.{array.dtype.name})"
+        return f"torch.tensor({nested(array)}, dtype=torch.{array.dtype.name})"
 
     def dtype_code(self, name: str) -> str:
         return f"torch.{name}"
