@@ -149,7 +149,8 @@ def test_a_planted_mistake_in_it_is_found() -> None:
     if __name__ == "__main__":
         from gradfuzz.fuzzer.results.events import FindingFound
         from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-        config = SweepConfig(("mutant:vjp.entr.0.double",), families=("elementwise",), jobs=1, max_examples=160)
+        target = "mutant:vjp.entr.0.double"
+        config = SweepConfig((target,), families=("elementwise",), jobs=1, max_examples=160)
         findings = [event.finding for event in sweep(config) if isinstance(event, FindingFound)]
         assert findings and all("entr(" in str(finding.program) for finding in findings)
     """)
