@@ -294,8 +294,8 @@ def called(*, hostile: bool = False, **changes: Any) -> SweepFinished:
         tested={},
         conventions={},
         functions=functions(),
-        **changes,
     )
+    result = dataclasses.replace(result, **changes)
     return spoiled(result) if hostile else result
 
 
