@@ -72,10 +72,11 @@ def _in_call(call: Call) -> list[float]:
 
 
 def _in_literal(literal: str) -> list[float]:
-    """The numbers of a literal of Python, without their signs; none of a dtype, "dtype:float64"."""
-    if literal.startswith("dtype:"):
+    """The numbers of a literal of Python, without their signs; none where it is none: "dtype:float64"."""
+    try:
+        nodes = list(ast.walk(ast.parse(literal, mode="eval")))
+    except (SyntaxError, ValueError):
         return []
-    nodes = ast.walk(ast.parse(literal, mode="eval"))
     return [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, (int, float))]
 
 

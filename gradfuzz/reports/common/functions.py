@@ -7,7 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gradfuzz.fuzzer.results.functions import ASKED, NOT_REACHED, OUTCOMES, REFUSED, FunctionSummary
+from gradfuzz.fuzzer.results.functions import (
+    ASKED,
+    LEFT_OUT,
+    NOT_DIFFERENTIABLE,
+    NOT_REACHED,
+    OUTCOMES,
+    REFUSED,
+    FunctionSummary,
+)
 from gradfuzz.reports.common.numbers import count
 
 FAMILY = "functions"
@@ -19,8 +27,8 @@ MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
 MEANINGS: Mapping[str, str] = {
     ASKED: "its derivatives were asked for",
     REFUSED: "no call that was drawn was valid, or none has a derivative",
-    "not differentiable": "by the library's own documents",
-    "left out": "for a reason that a person wrote",
+    NOT_DIFFERENTIABLE: "by the library's own documents",
+    LEFT_OUT: "for a reason that a person wrote",
     NOT_REACHED: "the sweep ended before",
 }
 

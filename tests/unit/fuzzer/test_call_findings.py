@@ -63,6 +63,7 @@ def test_calls_are_clustered_by_function_and_question() -> None:
         (Argument(literal="'mean'"), 0),
         (Argument(literal="dtype:float64"), 0),
         (Argument(literal="True"), 0),
+        (Argument(literal="(1e30, ... (9 more characters)"), 0),
         (Argument(literal="1e4"), 1),
         (Argument(literal="-1e30"), 2),
         (Argument(array=np.array([0, 3])), 0),
