@@ -77,8 +77,8 @@ def _between(f: Function, library: Library) -> Function:
 
 def _loop(f: Function, library: Library) -> Function:
     def around(*xs: Any) -> tuple[Any, ...]:
-        carry, ys = 1.0, ()
-        for _ in range(3):
+        carry = 1 + library.sin(_sum(f(*xs), library)) / 16
+        for _ in range(2):
             ys = f(*[x * carry for x in xs])
             carry = carry * (1 + library.sin(_sum(ys, library)) / 16)
         return (*ys, carry)

@@ -5,13 +5,14 @@ A row says which calls it is about, why nothing is wrong with them, and where th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.calls.views import seen
+from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 
 
@@ -42,18 +43,8 @@ def excused(call: Call, case: CheckResult) -> CheckResult:
 
 def _has_repeated_index(call: Call, case: CheckResult) -> bool:
     """Whether an array of integers has an entry twice."""
-    return any(np.unique(seen).size < seen.size for seen in _integers(call))
-
-
-def _integers(call: Call) -> Iterator[np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    for argument in call.arrays():
-        if argument.array is not None and argument.array.dtype.kind in "iu":
-            yield _entries(argument)
-
-
-def _entries(argument: Argument) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    array = np.asarray(argument.array, np.int64)
-    return np.repeat(array, 2, axis=0) if argument.layout == "expanded" else array
+    indices = [seen(one) for one in call.arrays() if one.array is not None and one.array.dtype.kind in "iu"]
+    return any(np.unique(entries).size < entries.size for entries in indices)
 
 
 def _draws_without_slope(call: Call, case: CheckResult) -> bool:
@@ -66,7 +57,21 @@ def _is_off_the_triangle(call: Call, case: CheckResult) -> bool:
     return case.kind in (Class.SPURIOUS, Class.MISSING) and case.worst is not None and len(case.worst[1]) > 1
 
 
+def _is_full(call: Call, case: CheckResult) -> bool:
+    """Whether all singular vectors of a matrix that is not square are asked for, as they are by default."""
+    shapes = [np.shape(seen(one)) for one in call.differentiated()]
+    stated = [a.literal for a in call.arguments if a.literal in ("True", "False")]
+    return "False" not in stated[:1] and any(len(s) > 1 and s[-1] != s[-2] for s in shapes)
+
+
 CONVENTIONS = (
+    Row(
+        "all singular vectors",
+        "of a matrix that is not square the last singular vectors are any basis, without a gradient",
+        ("torch.linalg.svd", "torch.svd", "torch.Tensor.svd"),
+        _is_full,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.svd.html",
+    ),
     Row(
         "repeated index",
         "which of two values is written at a repeated index is undefined",
@@ -87,12 +92,7 @@ CONVENTIONS = (
     Row(
         "triangle that is not read",
         "the argument is a triangular matrix by the documents, and its other triangle is not read",
-        (
-            "torch.cholesky_inverse",
-            "torch.Tensor.cholesky_inverse",
-            "torch.cholesky_solve",
-            "torch.Tensor.cholesky_solve",
-        ),
+        ("torch.*cholesky_inverse", "torch.*cholesky_solve"),
         _is_off_the_triangle,
         "https://docs.pytorch.org/docs/stable/generated/torch.cholesky_inverse.html",
     ),

@@ -76,9 +76,7 @@ def _judged(
     try:
         followed = library.followed(called(replace(call, results=()), library), arrays)
         if followed == ():
-            return Judgement(
-                call, refused=f"{call.library} differentiates nothing that {call.function} returns"
-            )
+            return Judgement(call, refused="the library differentiates nothing that it returns")
         call = replace(call, results=followed or ())
         subject = subject_of(asked(call, library), arrays, None, None, library.name)
         exact = None
@@ -97,13 +95,20 @@ def _judged(
         for steps in modes:
             for factor in factors:
                 one = _asked(inquiry, steps, factor)
-                if one.case.verdict is Verdict.UNSUPPORTED:
+                if _is_refused(one.case, library):
                     lacks[steps] = one.case.message
                 else:
                     verdicts.append(Judged(steps, excused(call, one.case), one.method))
     finally:
         subject.framework.tidy()
     return Judgement(call, tuple(verdicts), lacks)
+
+
+def _is_refused(case: CheckResult, library: Library) -> bool:
+    """Whether the library says that it does not have the derivative."""
+    if case.verdict is Verdict.CRASHED:
+        return any(words in case.message for words in library.refusals)
+    return case.verdict is Verdict.UNSUPPORTED
 
 
 def _asked(inquiry: Inquiry, modes: Modes, factor: float) -> Asked:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.judging import Judged, Modes, judged
+from gradfuzz.calls.views import seen
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import FINITE, Class
 from gradfuzz.oracles.base import Array
@@ -97,16 +98,6 @@ def _with_plain_layout(call: Call) -> Iterator[Call]:
     for k, argument in enumerate(call.arguments):
         if argument.array is not None and argument.layout != "contiguous":
             yield _replaced(call, k, replace(argument, array=seen(argument), layout="contiguous"))
-
-
-def seen(argument: Argument) -> Array:
-    """The entries of the view that an argument is."""
-    array = np.asarray(argument.array)
-    if argument.layout == "transposed":
-        return array.swapaxes(-1, -2)
-    if argument.layout == "stepped":
-        return array[..., ::2]
-    return np.repeat(array, 2, axis=0) if argument.layout == "expanded" else array
 
 
 def _of_double(call: Call) -> Iterator[Call]:

@@ -26,6 +26,10 @@ _VIEWS = (
 
 class TorchLibrary(Library):
     name: FrameworkName = "torch"
+    refusals = (
+        *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
+        *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),
+    )
 
     def array(self, value: Array) -> Any:
         return framework_named("torch").array(value)
