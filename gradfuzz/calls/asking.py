@@ -22,21 +22,25 @@ def called(call: Call, library: Library) -> Function:
 
     It raises what the library raises, and `UsageError` where the library returns no array of floats.
     """
-    of = function_of(call.function)
 
     def function(*xs: Any) -> tuple[Any, ...]:
-        if call.seeded:
-            library.seed()
-        given = iter([library.fresh(x) for x in xs])
-        built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
-        positional = [value for keyword, value in built if not keyword]
-        result = of(*positional, **{keyword: value for keyword, value in built if keyword})
-        found = tuple(library.leaves(result))
+        found = tuple(library.leaves(returned(call, library, xs)))
         if not found:
             raise UsageError(f"{call.function} returns no array of floats here")
         return tuple(found[k] for k in call.results) if call.results else found
 
     return function
+
+
+def returned(call: Call, library: Library, xs: Sequence[Any]) -> Any:
+    """What the function itself returns."""
+    if call.seeded:
+        library.seed()
+    given = iter([library.fresh(x) for x in xs])
+    built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
+    positional = [value for keyword, value in built if not keyword]
+    keywords = {keyword: value for keyword, value in built if keyword}
+    return function_of(call.function)(*positional, **keywords)
 
 
 def asked(call: Call, library: Library) -> Function:

@@ -5,12 +5,15 @@ A row says which calls it is about, why nothing is wrong with them, and where th
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
+from gradfuzz.calls.asking import returned
+from gradfuzz.calls.library import library_named
 from gradfuzz.calls.views import seen
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
@@ -64,7 +67,39 @@ def _is_full(call: Call, case: CheckResult) -> bool:
     return "False" not in stated[:1] and any(len(s) > 1 and s[-1] != s[-2] for s in shapes)
 
 
+def _failed(call: Call, case: CheckResult) -> bool:
+    """Whether the library says that its factorization failed."""
+    library = library_named(call.library)
+    arrays = [library.array(np.asarray(one.array)) for one in call.differentiated()]
+    info = getattr(returned(call, library, arrays), "info", None)
+    return info is not None and bool(np.any(library.numpy(info) != 0))
+
+
+def _overlaps(call: Call, case: CheckResult) -> bool:
+    """Whether two entries of a strided view are one number in memory."""
+    lists = [ast.literal_eval(text) for a in call.arguments if (text := a.literal or "").startswith("(")]
+    if len(lists) < 2:
+        return False
+    size, stride = lists[:2]
+    places = [sum(k * s for k, s in zip(index, stride, strict=False)) for index in np.ndindex(*size)]
+    return len(set(places)) < len(places)
+
+
 CONVENTIONS = (
+    Row(
+        "failed factorization",
+        "the factorization failed, as `info` says, and what is returned is undefined",
+        ("torch.*_ex",),
+        _failed,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.cholesky_ex.html",
+    ),
+    Row(
+        "overlapping memory",
+        "two entries of the view are one number in memory, and which of two values it gets is undefined",
+        ("torch.as_strided_scatter",),
+        _overlaps,
+        "https://docs.pytorch.org/docs/stable/generated/torch.as_strided.html",
+    ),
     Row(
         "all singular vectors",
         "of a matrix that is not square the last singular vectors are any basis, without a gradient",

@@ -84,7 +84,7 @@ def _functions(name: str) -> tuple[str, list[of.Function]]:
     return found.version, found.functions
 
 
-_AGAIN = 2
+_AGAIN = 1
 """So often a turn begins again after its process died."""
 
 

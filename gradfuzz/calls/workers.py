@@ -34,7 +34,7 @@ _BOX = 1 << 20
 _HEAD = 24
 """The bytes of a box before the call: its length, and when it was noted."""
 
-_HANGS = 60.0
+_HANGS = 30.0
 """A call that takes so many seconds hangs; shrinking notes no call in its course, and ends before."""
 
 
@@ -46,7 +46,7 @@ class Died:
     call: Call | None
     """The last call that it noted."""
     words: str
-    """What happened: "segmentation fault", "no answer within 60 s"."""
+    """What happened: "segmentation fault", "no answer within 30 s"."""
     draft: Finding | None = None
     """The finding of its only call."""
 
