@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.calls.library import Library, function_of
+from gradfuzz.calls.libraries.library import Library, function_of
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
 from gradfuzz.oracles.base import Array
@@ -62,6 +64,14 @@ def _built(argument: Argument, library: Library, given: Any) -> Any:
     assert argument.array is not None, "an argument has an array, items or a literal"
     is_given = argument.array.dtype.kind in "fcV"
     return library.view(next(given) if is_given else library.array(argument.array), argument.layout)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Warnings of libraries about what is asked of them are no finding."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 # Around -----------------------------------------------------------------------------------------------------

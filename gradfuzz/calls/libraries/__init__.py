@@ -1,6 +1,8 @@
-"""The libraries whose functions are called, a module each.
+"""The libraries whose functions are called.
 
-torch     Torch
+library     the interface of a library
+numbers     numbers of arrays as text
+torch       Torch
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from gradfuzz.calls.library import Library
-from gradfuzz.calls.numbers import nested
+from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.detect import framework_named

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from gradfuzz.calls.asking import returned
-from gradfuzz.calls.library import library_named
-from gradfuzz.calls.views import seen
+from gradfuzz.calls.drawing.views import seen
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 

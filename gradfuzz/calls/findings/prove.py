@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.asking import called, values_of
-from gradfuzz.calls.code import code
-from gradfuzz.calls.judging import COMBINATIONS, Judged, Judgement, Modes, judged, quiet
-from gradfuzz.calls.library import library_named
-from gradfuzz.calls.script import script
-from gradfuzz.calls.shrinking import Wrong, shrunk
+from gradfuzz.calls.asking import called, quiet, values_of
+from gradfuzz.calls.findings.code import code
+from gradfuzz.calls.findings.script import script
+from gradfuzz.calls.findings.shrink import Wrong, shrunk
+from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
 from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict

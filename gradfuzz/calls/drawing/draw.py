@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.adapters.catalogue import Function, Parameter
-from gradfuzz.calls.learned import Choice, Learned
-from gradfuzz.calls.values import DTYPES, STYLES, Style, filled
-from gradfuzz.calls.views import Shape, can_be, shape_of, stored
+from gradfuzz.calls.drawing.learned import Choice, Learned
+from gradfuzz.calls.drawing.values import DTYPES, STYLES, Style, filled
+from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 

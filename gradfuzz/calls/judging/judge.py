@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gradfuzz.calls.asking import asked, called, values_of
-from gradfuzz.calls.conventions import excused
-from gradfuzz.calls.library import Library, library_named
+from gradfuzz.calls.asking import asked, called, quiet, values_of
+from gradfuzz.calls.judging.conventions import excused
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
@@ -114,27 +111,3 @@ def _is_refused(case: CheckResult, library: Library) -> bool:
 def _asked(inquiry: Inquiry, modes: Modes, factor: float) -> Asked:
     with np.errstate(all="ignore"):
         return inquiry.ask(modes, factor)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Warnings of libraries about what is asked of them are no finding."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextlib.contextmanager
-def silent() -> Iterator[None]:
-    """Nothing that a library writes itself is seen: neither on standard output nor on standard error."""
-    saved = [os.dup(place) for place in (1, 2)]
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    try:
-        for place in (1, 2):
-            os.dup2(nothing, place)
-        yield
-    finally:
-        for place, before in zip((1, 2), saved, strict=True):
-            os.dup2(before, place)
-            os.close(before)
-        os.close(nothing)

@@ -22,8 +22,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.calls.proving import deadly
-from gradfuzz.calls.turn import Result, Turn, run
+from gradfuzz.calls.findings.prove import deadly
+from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.sweep.workers import begin, single_threaded

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.judging import Judged, Modes, judged
-from gradfuzz.calls.views import seen
+from gradfuzz.calls.drawing.views import seen
+from gradfuzz.calls.judging.judge import Judged, Modes, judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import FINITE, Class
 from gradfuzz.oracles.base import Array
