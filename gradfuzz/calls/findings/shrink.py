@@ -35,8 +35,18 @@ class Wrong:
         return Wrong(found.modes, found.case.kind).group == self.group
 
 
-def shrunk(call: Call, wrong: Wrong, function: Function, *, seconds: float, trials: int) -> Call:
-    """The call made smaller, step by step, while it stays wrong in the same way."""
+def shrunk(
+    call: Call,
+    wrong: Wrong,
+    function: Function,
+    note: Callable[[Call], None],
+    *,
+    seconds: float,
+    trials: int,
+) -> Call:
+    """The call made smaller, step by step, while it stays wrong in the same way. `note` is told each call
+    before it is made.
+    """
     end = time.monotonic() + seconds
     left = trials
     progress = True
@@ -46,6 +56,7 @@ def shrunk(call: Call, wrong: Wrong, function: Function, *, seconds: float, tria
             if left == 0 or time.monotonic() > end:
                 return call
             left -= 1
+            note(candidate)
             if wrong.fits(judged(candidate, [wrong.modes]).of(wrong.modes)):
                 call, progress = candidate, True
                 break

@@ -94,6 +94,13 @@ CONVENTIONS = (
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.cholesky_ex.html",
     ),
     Row(
+        "renormed in place",
+        "with max_norm the weights are renormalized in place, which is not differentiated",
+        ("torch.nn.functional.embedding*", "torch.embedding*"),
+        lambda call, case: any(a.keyword == "max_norm" for a in call.arguments),
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html",
+    ),
+    Row(
         "overlapping memory",
         "two entries of the view are one number in memory, and which of two values it gets is undefined",
         ("torch.as_strided_scatter",),

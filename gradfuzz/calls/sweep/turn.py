@@ -127,9 +127,9 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
             bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
             if bucket not in buckets and len(buckets) < _PROVED:
                 note(judgement.call)
-                found = proved(judgement.call, wrong, function)
-                buckets[bucket] = found.finding
-                result.unproved += found.finding is None
+                found = proved(judgement.call, wrong, function, note)
+                buckets[bucket] = found
+                result.unproved += found is None
             if len(judgement.verdicts) > 1 and wrong.modes == ("rev",):
                 break  # what is wrong in first order is wrong in second order as well
         if result.judged >= turn.calls:
