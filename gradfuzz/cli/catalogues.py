@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradfuzz.cli.output import answer
 from gradfuzz.errors import UsageError
 
+if TYPE_CHECKING:
+    from gradfuzz.fuzzer.results.functions import FunctionSummary
 
-def functions(name: str | None, form: str) -> None:
-    """Prints every function that the library `name` offers, and what becomes of it."""
+
+def functions(name: str | None, form: str, store: Path) -> None:
+    """Prints every function that the library `name` offers, what becomes of it, and what the latest sweep in
+    `store` asked of it.
+    """
     from gradfuzz.adapters.catalogue import OUTCOMES
     from gradfuzz.oracles.catalogues import CATALOGUES, catalogue
     from gradfuzz.reports.machine import json as documents
@@ -25,8 +33,19 @@ def functions(name: str | None, form: str) -> None:
     rows = [asdict(function) for function in found.functions]
     told = Counter(function.outcome for function in found.functions)
     counts = {outcome: told[outcome] for outcome in OUTCOMES}
-    answer(
-        form,
-        lambda: documents.functions_document(found.target, found.version, rows, counts),
-        lambda: terminal.render(found.target, found.version, rows, counts),
-    )
+    shown = found.target, found.version, rows, counts, _asked(found.target, store)
+    answer(form, lambda: documents.functions_document(*shown), lambda: terminal.render(*shown))
+
+
+def _asked(library: str, path: Path) -> Sequence[FunctionSummary]:
+    """What the latest sweep of this library's functions alone asked of them; nothing without one."""
+    from gradfuzz.fuzzer.store.runs import Store
+
+    if not path.exists():
+        return ()
+    with Store(path) as store:
+        for run in reversed(store.runs()):
+            config = run.settings["config"]
+            if config["families"] == ["functions"] and config["targets"] == [library]:
+                return store.finished(run.number)[0].functions
+    return ()

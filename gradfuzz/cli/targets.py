@@ -53,8 +53,8 @@ def targets(
     kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
     of its own beside the store, where sweeps find it; `targets remove` removes it. `targets check CMD` checks
     that an adapter follows the protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to
-    start from. `targets functions NAME` lists every function that a library offers, and whether it is
-    differentiable; no sweep asks them yet.
+    start from. `targets functions NAME` lists every function that a library offers, whether it is
+    differentiable, and what the latest sweep of its functions asked.
     """
     installed(ctx, store)
     if action in ("install", "remove"):
@@ -75,7 +75,7 @@ def targets(
     if action == "functions":
         from gradfuzz.cli import catalogues
 
-        catalogues.functions(one, form)
+        catalogues.functions(one, form, store)
         return
     if action == "conventions":
         from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS

@@ -49,7 +49,10 @@ _FORMS: dict[Form, str] = {
 
 
 def proved(call: Call, wrong: Judged, function: Function, note: Callable[[Call], None]) -> Finding | None:
-    """The finding of what is wrong about a call, or None where it does not come again. `note` is told each call before it is made."""
+    """The finding of what is wrong about a call, or None where it does not come again.
+
+    `note` is told each call before it is made.
+    """
     same = Wrong(wrong.modes, wrong.case.kind)
     small = shrunk(call, same, function, note, seconds=_SECONDS, trials=_TRIALS)
     note(small)

@@ -115,11 +115,18 @@ def targets_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
 
 
 def functions_document(
-    target: str, version: str, rows: Sequence[Mapping[str, Json]], counts: Mapping[str, int]
+    target: str,
+    version: str,
+    rows: Sequence[Mapping[str, Json]],
+    counts: Mapping[str, int],
+    asked: Sequence[FunctionSummary] = (),
 ) -> dict[str, Json]:
-    """The catalogue of a library; one object per function. The counts by outcome add up to all functions."""
+    """The catalogue of a library; one object per function. The counts by outcome add up to all functions.
+    "asked" has what the latest sweep asked of them.
+    """
     whole = {"target": target, "version": version, "counts": dict(counts), "total": len(rows)}
-    return {**whole, "functions": [_encoded(row) for row in rows]}
+    summaries = [encode(FunctionSummary, one) for one in asked]
+    return {**whole, "functions": [_encoded(row) for row in rows], "asked": summaries}
 
 
 def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:

@@ -15,14 +15,20 @@ from gradfuzz.reports.common.pieces import paragraph
 from gradfuzz.reports.terminal.sheet import Sheet
 
 NOT_ASKED = (
-    "No sweep asks these functions yet: the catalogue says what a library offers, and nothing of its answers."
+    "No sweep in the store asked these functions yet: gradfuzz sweep {library} --family functions does."
 )
 
 
 def render(
-    target: str, version: str, rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int]
+    target: str,
+    version: str,
+    rows: Sequence[Mapping[str, Any]],
+    counts: Mapping[str, int],
+    asked: Sequence[FunctionSummary] = (),
 ) -> RenderableType:
-    """The functions by outcome and reason, each with its public names; last the counts, which add up."""
+    """The functions by outcome and reason, each with its public names; the counts, which add up; last what
+    the latest sweep `asked` of them.
+    """
     rows = plain.inert(rows)
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -38,10 +44,11 @@ def render(
             Text(""),
         ]
         table.add_row(outcome, why, f"{len(members):,}")
-    told = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
+    sums = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
     library = f"{plain.line(target)} {plain.line(version)}"
-    end = f"{library} lists {len(rows):,} functions and other things that can be called: {told}."
-    return Group(*parts, table, Text(""), paragraph(end), paragraph(NOT_ASKED))
+    end = f"{library} lists {len(rows):,} functions and other things that can be called: {sums}."
+    told = section(asked) or [paragraph(NOT_ASKED.format(library=plain.line(target)))]
+    return Group(*parts, table, Text(""), paragraph(end), *told)
 
 
 _MOST_REFUSED = 20
