@@ -17,6 +17,7 @@ from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
+from gradfuzz.oracles.base import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,21 @@ def _draws_without_slope(call: Call, case: CheckResult) -> bool:
     return call.seeded and case.kind is Class.MISSING
 
 
-def _is_off_the_triangle(call: Call, case: CheckResult) -> bool:
-    """Whether the entry stands in a triangle that the function does not read."""
-    return case.kind in (Class.SPURIOUS, Class.MISSING) and case.worst is not None and len(case.worst[1]) > 1
+def _is_not_triangular(call: Call, case: CheckResult) -> bool:
+    """Whether a square matrix has entries on both sides of the diagonal."""
+    squares = [x for one in call.differentiated() if is_square(x := seen(one))]
+    return any(np.any(np.tril(x, -1)) and np.any(np.triu(x, 1)) for x in squares)
+
+
+def _is_singular(call: Call, case: CheckResult) -> bool:
+    """Whether a matrix has no full rank."""
+    matrices = [x for one in call.differentiated() if (x := seen(one)).ndim > 1 and x.size]
+    return any(np.any(np.linalg.matrix_rank(x.astype(np.complex128)) < min(x.shape[-2:])) for x in matrices)
+
+
+def is_square(x: Array) -> bool:
+    """Whether it is a square matrix, or a stack of them, larger than 1x1."""
+    return x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1
 
 
 def _is_full(call: Call, case: CheckResult) -> bool:
@@ -101,6 +114,20 @@ CONVENTIONS = (
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html",
     ),
     Row(
+        "singular matrix",
+        "the factorization of a matrix without full rank has no derivative by the documents",
+        ("torch.lu*", "torch.Tensor.lu*", "torch.linalg.lu*", "torch.linalg.ldl*"),
+        _is_singular,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.lu.html",
+    ),
+    Row(
+        "log probabilities",
+        "its gradient holds for logarithms of probabilities, which have the sum 1, and these are none",
+        ("torch.*ctc_loss",),
+        lambda call, case: True,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.ctc_loss.html",
+    ),
+    Row(
         "overlapping memory",
         "two entries of the view are one number in memory, and which of two values it gets is undefined",
         ("torch.as_strided_scatter",),
@@ -135,7 +162,7 @@ CONVENTIONS = (
         "triangle that is not read",
         "the argument is a triangular matrix by the documents, and its other triangle is not read",
         ("torch.*cholesky_inverse", "torch.*cholesky_solve"),
-        _is_off_the_triangle,
+        _is_not_triangular,
         "https://docs.pytorch.org/docs/stable/generated/torch.cholesky_inverse.html",
     ),
 )

@@ -25,6 +25,7 @@ OPERATORS: dict[str, str] = {
     "hides its operand from autograd on purpose": "detach detach_copy data",
     "connects: it shares or pins memory, or follows a stream": "pin_memory record_stream",
     "reads a file": "from_file",
+    "made for the compiler, without a document": "slice_inverse",
 }
 """Reason -> the operators, by patterns of their names without overloads."""
 

@@ -14,9 +14,7 @@ from gradfuzz.reports.common.functions import MEANINGS, Coverage, coverage
 from gradfuzz.reports.common.pieces import paragraph
 from gradfuzz.reports.terminal.sheet import Sheet
 
-NOT_ASKED = (
-    "No sweep in the store asked these functions yet: gradfuzz sweep {library} --family functions does."
-)
+NOT_ASKED = "No sweep in the store asked these functions: gradfuzz sweep {library} --family functions does."
 
 
 def render(
