@@ -1,5 +1,7 @@
 """The libraries whose functions are called, a module each.
 
+autograd  HIPS autograd
+jax       JAX
 torch     Torch
 """
 
