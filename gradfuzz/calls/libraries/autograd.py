@@ -58,12 +58,7 @@ class AutogradLibrary(Library):
 
     @property
     def header(self) -> str:
-        return (
-            "import autograd\n"
-            "import autograd.numpy\n"
-            "import autograd.scipy.linalg\n"
-            "import numpy as np"
-        )
+        return "import autograd\nimport autograd.numpy\nimport autograd.scipy.linalg\nimport numpy as np"
 
     def array_code(self, value: Array) -> str:
         array = np.asarray(value)

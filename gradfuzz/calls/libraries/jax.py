@@ -17,7 +17,7 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
-"""What a function raises that Python follows by the values of its arrays, which `eval_shape` does not have."""
+"""What a function raises that Python follows by the values of its arrays, which `eval_shape` has not."""
 
 _WIDE = ("float64", "complex128")
 
@@ -70,10 +70,7 @@ class JaxLibrary(Library):
     @property
     def header(self) -> str:
         return (
-            "import jax\n"
-            "import jax.numpy as jnp\n"
-            "import jax.scipy\n"
-            'jax.config.update("jax_enable_x64", True)'
+            'import jax\nimport jax.numpy as jnp\nimport jax.scipy\njax.config.update("jax_enable_x64", True)'
         )
 
     def array_code(self, value: Array) -> str:
