@@ -48,7 +48,8 @@ class TorchLibrary(Library):
         return (x.real if x.is_complex() else x).sum()
 
     def vectorized(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        return torch.vmap(f)
+        mapped: Callable[..., Any] = torch.vmap(f)
+        return mapped
 
     def doubled(self, x: Any) -> Any:
         return torch.stack([x, 1.25 * x])
@@ -65,7 +66,10 @@ class TorchLibrary(Library):
         return "import torch"
 
     def array_code(self, value: Array) -> str:
-        return f"torch.tensor({nested(value)}, dtype=torch.{np.asarray(value).dtype.name})"
+        array = np.asarray(value)
+        if not array.size:  # nested lists do not tell its shape
+            return f"torch.zeros({array.shape}, dtype=torch.{array.dtype.name})"
+        return f"torch.tensor({nested(array)}, dtype=torch.{array.dtype.name})"
 
     def dtype_code(self, name: str) -> str:
         return f"torch.{name}"
@@ -84,7 +88,7 @@ class TorchLibrary(Library):
             "def derivative(f, x, v):\n"
             "    x = x.clone().requires_grad_()\n"
             "    (g,) = torch.autograd.grad(f(x), x)\n"
-            "    return (g * v).sum().item()\n"
+            "    return (g.conj() * v).sum().real.item()\n"
         )
 
 
