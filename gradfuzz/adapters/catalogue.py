@@ -249,7 +249,7 @@ def _kinds(one: inspect.Parameter, annotation: Any, told: Told | None) -> tuple[
     is_any = text.rpartition(".")[2] == "Any"
     if known:
         return known
-    if "Callable" in text:
+    if re.search(_UNDRAWN, text):
         return ()
     if told is not None:
         known = _in_words(told.type)
@@ -300,6 +300,9 @@ def _element(tokens: list[str]) -> set[str]:
             known |= set().union(*inner, next((kinds for of, kinds in _WORDS if re.search(of, word)), ()))
     return known
 
+
+_UNDRAWN = r"Callable|(?:[Ll]ist|[Tt]uple|Sequence)\[(?:[^\[\]]*\W)?(?:[Ll]ist|[Tt]uple|Sequence)\["
+"""What gradfuzz does not draw, whatever a docstring says: functions, and lists in lists."""
 
 _MANY = ((ARRAY, ARRAYS), (INTEGER, INTEGERS))
 """The kind of an element, and that of a list of such elements."""
