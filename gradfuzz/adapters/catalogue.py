@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -215,7 +215,7 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
     doc = inspect.getdoc(value) or ""
     told, quoted = documented(doc), texts(doc)
     names = getattr(inspect.unwrap(value), "__globals__", {})
-    read = []
+    read = [*_before(found[0], told)] if found else []
     for k, one in enumerate(found):
         if one.kind is one.VAR_KEYWORD:
             continue
@@ -226,6 +226,15 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
         choices = _choices(annotation, told.get(one.name), quoted) if TEXT in kinds else ()
         read.append(_parameter_of(one, kinds, choices))
     return tuple(read)
+
+
+def _before(first: inspect.Parameter, told: Mapping[str, Told]) -> Iterator[Parameter]:
+    """What a function takes before its list of arguments, where the docstring alone has names for it."""
+    names = list(told)
+    if first.kind is first.VAR_POSITIONAL and first.name in names:
+        for name in names[: names.index(first.name)]:
+            kinds = _in_words(told[name].type)
+            yield Parameter(name, kinds, True, choices=texts(told[name].text) if TEXT in kinds else ())
 
 
 def _parameter_of(one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple[str, ...]) -> Parameter:

@@ -1,8 +1,8 @@
 """The libraries whose functions are called, a module each.
 
-autograd  HIPS autograd
-jax       JAX
-torch     Torch
+autograd    HIPS autograd
+jax         JAX
+torch       Torch
 """
 
 from __future__ import annotations

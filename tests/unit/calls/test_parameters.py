@@ -185,6 +185,25 @@ def test_numpydoc() -> None:
     assert found["b"].required
 
 
+def test_what_only_the_docstring_names_before_a_list() -> None:
+    def sums(*operands, out=None):  # type: ignore[no-untyped-def]
+        """Sums.
+
+        Parameters
+        ----------
+        subscripts : str
+            Says how: 'outer'.
+        operands : list of array_like
+        out : ndarray, optional
+        """
+
+    assert parameters(sums) == (
+        Parameter("subscripts", (TEXT,), required=True, choices=("'outer'",)),
+        Parameter("operands", (VARIADIC,)),
+        Parameter("out", (), keyword=True, default="None"),
+    )
+
+
 def google(x, size, n=2, mode="mean", dims=None, pairs=None):  # type: ignore[no-untyped-def]
     """Does nothing.
 
