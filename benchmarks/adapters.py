@@ -48,7 +48,7 @@ OLDER = {
 }
 """Releases of about two years before the newest one."""
 
-FAMILIES = ("loops", "linalg", "tensor", "functions")
+FAMILIES = ("loops", "linalg", "tensor", "elementwise")
 HEAD = ("adapter", "release", "ops", "loops", "dtypes", "modes, orders", "answered", "checks/s")
 
 

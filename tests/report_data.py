@@ -1,7 +1,10 @@
-"""Sweeps made by hand for the tests of reports: plausible ones, and ones with hostile text in every place.
+"""Sweeps made by hand for the tests of reports: plausible ones, and ones with hostile text in every place;
+of programs, and of calls of a library's functions.
 
 The figures are those of reverse mode that sweeps the adjoints of `acc = acc * x` in forward order: with n
-trips the derivative at x is n x^(n-1), and sum of x^(2k), k < n, is returned (as in Nx #1747).
+trips the derivative at x is n x^(n-1), and sum of x^(2k), k < n, is returned (as in Nx #1747). Those of the
+call are of softplus, log(1 + e^x), with a low threshold: the derivative at x is 1/(1 + e^-x), and above the
+threshold Torch returns 1.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ import dataclasses
 import datetime
 import enum
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.evidence import (
     Adjoints,
@@ -27,6 +32,7 @@ from gradfuzz.fuzzer.results.evidence import (
     Variant,
 )
 from gradfuzz.fuzzer.results.finding import Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.programs.language.syntax import Param, Program
@@ -34,6 +40,7 @@ from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 
 __all__ = ["HOSTILE", "LONG", "evidence", "finding", "finished", "review", "spoiled", "texts"]
+__all__ += ["CODE", "DRAWN_CODE", "SOFTPLUS", "call_finding", "called", "functions"]
 
 HOSTILE = (
     "<script>alert('x')</script><img src=x onerror=\"alert(1)\"> &amp; ]]> ``` ~~~ | @octocat #1"
@@ -176,6 +183,126 @@ def review(of: SweepFinished, *, hostile: bool = False) -> Review:
     return spoiled(result) if hostile else result
 
 
+# Calls of functions -----------------------------------------------------------------------------------------
+
+SOFTPLUS = "torch.nn.functional.softplus"
+CODE = f"""x = torch.tensor([1.25], dtype=torch.float64)
+y = {SOFTPLUS}(x, 1.0, 1.0)
+"""
+DRAWN_CODE = f"""x = torch.tensor([[1.25, -0.5], [2.0, 0.0]], dtype=torch.float64)
+y = {SOFTPLUS}(x.transpose(-1, -2), 1.0, threshold=1.0)
+"""
+_STAND_IN = parse('def stand_in(x: "float[1]"):\n    return cos(x)\n')
+
+
+def call_finding(**changes: Any) -> Finding:
+    """Softplus with the threshold 1, whose derivative above it is 1. Its program says nothing of that."""
+    numbers = (Argument(literal="1.0"), Argument(literal="1.0"))
+    array = np.array([[1.25, -0.5], [2.0, 0.0]])
+    drawn = (Argument(array=array, layout="transposed"), numbers[0], Argument("threshold", literal="1.0"))
+    shrunk = Call("torch", SOFTPLUS, (Argument(array=np.array([1.25])), *numbers))
+    signature = hashlib.sha256(SOFTPLUS.encode()).hexdigest()
+    result = finding(
+        0,
+        id=f"GF-{signature[:4]}",
+        signature=signature,
+        target="torch:functions",
+        version="2.13.0",
+        kind=Class.WRONG_VALUE,
+        family="functions",
+        program=_STAND_IN,
+        original=_STAND_IN,
+        weights=(np.asarray([1.0]),),
+        smallest=_softplus_point(1.25),
+        clearest=_softplus_point(1.5),
+        worst=_softplus_point(2.0),
+        references=("mpmath",),
+        note="in reverse mode and in forward mode",
+        cause=None,
+        script="import torch\n",
+        ports={},
+        evidence=None,
+        facts=("right with the default of threshold",),
+        culprits=(SOFTPLUS,),
+        call=shrunk,
+        drawn=Call("torch", SOFTPLUS, drawn),
+        code=CODE,
+        drawn_code=DRAWN_CODE,
+    )
+    return dataclasses.replace(result, **changes)
+
+
+def functions() -> tuple[FunctionSummary, ...]:
+    """A function with each outcome, and one that has no second derivative in forward mode."""
+    six = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
+    kink = Reason.KINK.value
+    return (
+        FunctionSummary(
+            SOFTPLUS,
+            f"{SOFTPLUS}(input, beta=1, threshold=20)",
+            *("asked", "", 100, 80, 60),
+            asked=dict.fromkeys(six, 10),
+            verdicts={"agree": 55, "disagree": 5},
+            findings=(call_finding().id,),
+        ),
+        FunctionSummary(
+            "torch.linalg.det",
+            "linalg_det(Tensor A) -> Tensor",
+            *("asked", "", 40, 30, 30),
+            asked=dict.fromkeys(six, 5),
+            verdicts={"agree": 27, "inconclusive": 3},
+            inconclusive={kink: 3},
+        ),
+        FunctionSummary(
+            "torch.linalg.ldl_solve",
+            "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B) -> Tensor",
+            *("asked", "", 20, 10, 10),
+            asked={"rev": 10, "fwd": 0},
+            lacks={"fwd fwd": "NotImplementedError: forward AD of it is not there"},
+            verdicts={"agree": 10},
+        ),
+        FunctionSummary(
+            "torch.nn.functional.grid_sample",
+            "grid_sampler(Tensor input, Tensor grid) -> Tensor",
+            *("refused", "RuntimeError: expected grid to have size 2 in its last dimension", 40, 0, 0),
+        ),
+        FunctionSummary("torch.sign", "sign(Tensor self) -> Tensor", "not differentiable", "it is constant"),
+        FunctionSummary("torch.save", "save(obj, f)", "left out", "it writes a file"),
+        *(
+            FunctionSummary(name, name, "left out", "internal: its name begins with an underscore")
+            for name in ("_copy_from(Tensor self) -> Tensor", "_cdist(Tensor x1) -> Tensor")
+        ),
+        FunctionSummary("torch.sinc", "sinc(Tensor self) -> Tensor", "not reached", ""),
+    )
+
+
+def called(*, hostile: bool = False, **changes: Any) -> SweepFinished:
+    """A sweep that calls functions, with a finding."""
+    found = call_finding()
+    way = TargetSummary(
+        *("torch:functions", "2.13.0", "functions", 100, 92, 5),
+        inconclusive={Reason.KINK: 3},
+        worst_agreeing=0.4,
+    )
+    result = finished(
+        [found],
+        summaries=(way,),
+        programs=200,
+        checks=100,
+        rerun="gradfuzz sweep torch --family functions --seed 7",
+        coverage={},
+        tested={},
+        conventions={},
+        functions=functions(),
+    )
+    result = dataclasses.replace(result, **changes)
+    return spoiled(result) if hostile else result
+
+
+def _softplus_point(x: float) -> FindingPoint:
+    return _point("x", np.asarray([x]), np.asarray([1 / (1 + math.exp(-x))]), np.asarray([1.0]), (0,))
+
+
 # Hostile text -----------------------------------------------------------------------------------------------
 
 
@@ -197,7 +324,7 @@ def spoiled(value: Any, change: Callable[[str], str] = _hostile) -> Any:
     if isinstance(value, tuple):
         return tuple(spoiled(item, change) for item in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, (type, enum.Enum)):
-        kept = {"precision", "modes"}
+        kept = {"precision", "modes", "layout", "form", "outcome"}
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.name not in kept}
         return dataclasses.replace(value, **{name: spoiled(item, change) for name, item in fields.items()})
     return value

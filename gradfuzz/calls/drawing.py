@@ -27,12 +27,12 @@ Shape = tuple[int, ...]
 _SIZES = Odds((40, 2), (34, 3), (14, 1), (9, 4), (3, 0))
 _RANKS = Odds((30, 1), (34, 2), (16, 3), (8, 0), (8, 4), (4, 5))
 _RELATIONS = ((40, "same"), (16, "broadcast"), (26, "own"), (18, "square"))
-"""How the shapes of the arrays of a call belong together: all the same; some axes of length 1 or missing; each
-with a rank of its own, from the same few sizes; square matrices, and vectors and stacks of their size.
+"""How the shapes of the arrays of a call belong together: all the same; some axes of length 1 or missing;
+each with a rank of its own, from the same few sizes; square matrices, and vectors and stacks of their size.
 """
 _LAYOUTS: Odds[Layout] = Odds((82, LAYOUTS[0]), (7, LAYOUTS[1]), (7, LAYOUTS[2]), (4, LAYOUTS[3]))
-_ROLES = ((70, "float"), (10, "integer"), (5, "boolean"))
-_INDEX_ROLES = ((15, "float"), (60, "integer"), (20, "boolean"))
+_ROLES = ((76, "float"), (9, "int64"), (4, "bool"), (2, "int32"))
+_INDEX_ROLES = ((12, "float"), (60, "int64"), (20, "bool"), (8, "int32"))
 _INDEX_WORDS = ("ind", "idx", "mask", "cond", "where", "offset", "length", "start", "segment", "label", "cum")
 """In the names of parameters that take integers or booleans rather than floats."""
 
@@ -44,6 +44,8 @@ _EQUATIONS = tuple(
     repr(text)
     for text in ("i->i", "ij->ji", "ii->i", "ij->", "i,i->", "i,j->ij", "ij,jk->ik", "ij,j->i", "...i->...")
 )
+_COUNTS = Odds((3, 2), (2, 3), (2, 1), (1, 4))
+"""Arrays in a list."""
 _GIVEN = 30
 """Percent of optional parameters that are away from their default."""
 
@@ -110,8 +112,8 @@ _STYLE_WEIGHTS = tuple((name, style.weight) for name, style in STYLES.items())
 def _arguments(dice: Dice, function: Function, shared: _Shared, learned: Learned) -> Iterator[Argument]:
     positional = True
     for parameter in function.parameters:
-        if of.VARIADIC in parameter.kinds:
-            for _ in range(1 + dice.below(3)):
+        if of.VARIADIC in parameter.kinds or _is_spread(dice, parameter, shared, learned):
+            for _ in range(dice.weighted(_COUNTS)):
                 yield _array(dice, parameter, shared, learned)
             positional = False
             continue
@@ -129,6 +131,16 @@ def _arguments(dice: Dice, function: Function, shared: _Shared, learned: Learned
         yield replace(argument, keyword=parameter.name) if by_keyword else argument
 
 
+def _is_spread(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> bool:
+    """Whether the arrays of a list are given one after the other, as some functions of Python want them."""
+    if parameter.kinds != (of.ARRAYS,) or not parameter.required:
+        return False
+    rows = ((3, "list", False), (1, "spread", True))
+    choice, spread = learned.pick(dice, f"{parameter.name} as", rows)
+    shared.choices.append(choice)
+    return spread
+
+
 def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
     rows = [(8 - k if k < 7 else 1, kind, kind) for k, kind in enumerate(parameter.kinds)]
     if len(rows) > 1:
@@ -139,9 +151,13 @@ def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learne
     if kind == of.ARRAY:
         return _array(dice, parameter, shared, learned)
     if kind == of.ARRAYS:
-        count = 1 + dice.weighted(Odds((3, 1), (2, 2), (2, 0)))
+        counts = [(weight, str(count), count) for weight, count in _COUNTS.rows]
+        choice, count = learned.pick(dice, f"{parameter.name} count", counts)
+        shared.choices.append(choice)
         return Argument(items=tuple(_array(dice, parameter, shared, learned) for _ in range(count)))
-    options = list(_literals(kind, parameter, shared))
+    options = dict.fromkeys(_literals(kind, parameter, shared))
+    if kind == of.TEXT:
+        options |= learned.texts
     rows = [(1, text, text) for text in options]
     choice, text = learned.pick(dice, parameter.name, rows)
     shared.choices.append(choice)
@@ -175,7 +191,7 @@ def _literals(kind: str, parameter: Parameter, shared: _Shared) -> Iterator[str]
 def _lists(shape: Shape, rank: int, is_axis: bool) -> Iterator[Shape]:
     if is_axis:
         yield from ((0,), (-1,), (0, 1), (-2, -1), (1, 0), tuple(range(rank)), tuple(reversed(range(rank))))
-        yield tuple(range(1, rank)) + (0,) if rank else ()
+        yield (*range(1, rank), 0) if rank else ()
         return
     yield from ((1,), (2,), (1, 1), (2, 2), (2, 1), (1, 1, 1), (2, 2, 2), (0,), (0, 0), (1, 2), (3,))
     yield shape
@@ -198,7 +214,8 @@ def _shape(dice: Dice, relation: str, rank: int, sizes: Sequence[int]) -> Shape:
     if relation == "square":
         n = max(1, sizes[0])
         return (*(dice.pick(sizes) for _ in range(max(0, rank - 2))), n, n)
-    return tuple(dice.pick(sizes) for _ in range(rank))
+    small = sizes if rank < 4 else [min(n, 2) for n in sizes]  # the entries are asked for one by one
+    return tuple(dice.pick(small) for _ in range(rank))
 
 
 def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
@@ -258,20 +275,22 @@ def _stored(shape: Shape, layout: Layout) -> Shape:
 
 def _entries(dice: Dice, role: str, shape: Shape, shared: _Shared) -> np.ndarray:
     count = math.prod(shape)
-    if role == "boolean":
+    if role == "bool":
         return np.array([dice.below(2) == 0 for _ in range(count)], np.bool_).reshape(shape)
-    if role == "integer":
+    if role != "float":
+        first = dice.below(2) if dice.chance(40) else 0
         most = max(1, min([n for n in shared.sizes if n], default=1))
-        return np.array([dice.below(most) for _ in range(count)], np.int64).reshape(shape)
+        return np.array([first + dice.below(most) for _ in range(count)], role).reshape(shape)
     return filled(dice, shape, shared.dtype, shared.style)
 
 
 # Changes ----------------------------------------------------------------------------------------------------
 
 
-def changed(dice: Dice, call: Call, function: Function, learned: Learned) -> Drawn:
-    """A call that differs from a valid one in one thing: an argument that is no array and has another value, a
-    keyword more or less, the values of the arrays, a layout, the dtype.
+def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arrays: bool = False) -> Drawn:
+    """A call that differs from another in one thing: an argument that is no array and has another value, a
+    keyword more or less, the values of the arrays, a layout, the dtype; with `arrays` also one array as a
+    whole.
     """
     choices: list[Choice] = []
     what = dice.weighted(_CHANGES)
@@ -283,11 +302,14 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned) -> Dra
         return Drawn(redrawn(dice, call, STYLES["ordinary"], dtype), (choice,))
     if what == "layout":
         return Drawn(_relaid(dice, call), ())
-    shape = max((np.shape(a.array) for a in call.arrays()), key=len, default=())
-    shared = _Shared("float64", "same", shape, (2, 3, 1), STYLES["ordinary"], choices)
+    shape = max((a.array.shape for a in call.arrays() if a.array is not None), key=len, default=())
+    sizes = (*dict.fromkeys([n for n in shape if n]), 2, 3, 1)[:3]
+    dtypes = [a.array.dtype.name for a in call.differentiated() if a.array is not None]
+    relation = "own" if dice.chance(50) else "same"
+    shared = _Shared((*dtypes, "float64")[0], relation, shape, sizes, STYLES["ordinary"], choices)
     own = {a.keyword: a for a in call.arguments if a.keyword}
     positional = [a for a in call.arguments if not a.keyword]
-    free = [p for k, p in enumerate(function.parameters) if _is_free(p, k, positional)]
+    free = [p for k, p in enumerate(function.parameters) if _is_free(p, k, positional, arrays)]
     if not free:
         return Drawn(revalued(dice, call, STYLES["ordinary"]), ())
     parameter = dice.pick(free)
@@ -307,11 +329,13 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned) -> Dra
 _CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
 
 
-def _is_free(parameter: Parameter, place: int, positional: Sequence[Argument]) -> bool:
-    """Whether another argument can be drawn for it: it is no array that is given by its place."""
+def _is_free(parameter: Parameter, place: int, positional: Sequence[Argument], arrays: bool) -> bool:
+    """Whether another argument can be drawn for it: no array that is given by its place, unless `arrays` may
+    change.
+    """
     if not parameter.kinds or of.VARIADIC in parameter.kinds:
         return False
-    return place >= len(positional) or positional[place].literal is not None
+    return arrays or place >= len(positional) or positional[place].literal is not None
 
 
 def revalued(dice: Dice, call: Call, style: Style) -> Call:

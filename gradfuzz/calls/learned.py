@@ -18,6 +18,8 @@ class Learned:
     def __init__(self) -> None:
         self._valid: dict[Choice, int] = {}
         self._raised: dict[Choice, int] = {}
+        self.texts: dict[str, None] = {}
+        """Literals of the words in quotation marks that the library used in its messages."""
 
     def heard(self, choices: Sequence[Choice], valid: bool) -> None:
         """A call with these choices was valid, or raised."""

@@ -11,6 +11,7 @@ from typing import Any
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
+from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
 
@@ -18,6 +19,15 @@ class Library(abc.ABC):
     """Arrays are the library's own, except where the type is `Array`."""
 
     name: FrameworkName
+
+    @property
+    def version(self) -> str:
+        """The version of the library."""
+        return framework_named(self.name).version
+
+    def numpy(self, x: Any) -> Array:
+        """An array of the library as NumPy's."""
+        return framework_named(self.name).numpy(x)
 
     # Running
 
@@ -62,15 +72,32 @@ class Library(abc.ABC):
         """`f`, compiled; `UnsupportedError` where the library compiles nothing."""
         raise UnsupportedError(f"{self.name} does not compile functions")
 
-    def seed(self) -> None:
+    def seed(self) -> None:  # noqa: B027 - most libraries have no random numbers of their own
         """The library's random numbers begin anew."""
+
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the library's own rules that differentiate `f` at these arrays, sorted; none where it
+        does not say.
+        """
+        return ()
 
     # Writing
 
-    @property
-    @abc.abstractmethod
-    def header(self) -> str:
-        """The import statements of a script."""
+    header: str
+    """The import statements of a script."""
+    helpers_code: str
+    """Lines of a script that define `leaves(result)`, the arrays of floats in a result; `total(y)`, the sum
+    of the entries, of their real parts; `real_parts(ys)`, the real arrays, real and imaginary part of each
+    complex one; and `doubled(x)`.
+    """
+    slope_code: str
+    """Lines of a script that define `slope_rev(g, xs, v)` and `slope_fwd(g, xs, v)`: the derivative of the
+    real scalar function `g` of the arrays `xs` along `v`, by the library; each can stand inside the other.
+    """
+    sin_code: str
+    map_code: str
+    compile_code: str
+    seed_code: str
 
     @abc.abstractmethod
     def array_code(self, value: Array) -> str:
@@ -81,11 +108,11 @@ class Library(abc.ABC):
 
     @abc.abstractmethod
     def view_code(self, x: str, layout: Layout, rank: int) -> str:
-        """The expression of a view of the array named `x`."""
+        """The expression of the view of an array, which is the expression `x`."""
 
     @abc.abstractmethod
-    def gradient_code(self, forward: bool) -> str:
-        """Lines that define `derivative(f, x, v)`: that of a real scalar function along v, by the library."""
+    def complex_code(self, re: str, im: str) -> str:
+        """The expression of the complex array with these parts."""
 
 
 @functools.cache

@@ -18,7 +18,9 @@ from gradfuzz.cli.storage import BASELINE, STORE, installed
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from gradfuzz.fuzzer.results.events import SweepFinished
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gradfuzz.fuzzer.results.events import Event, SweepFinished
     from gradfuzz.fuzzer.results.review import Baseline, Review
     from gradfuzz.fuzzer.sweep.recorder import Recorder
     from gradfuzz.fuzzer.sweep.run import SweepConfig
@@ -38,9 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--max-examples",
     type=int,
-    default=96,
     metavar="N",
-    help="Programs per target and family.",
+    help="Programs per target and family (96), or calls of each function of a library (6).",
 )
 @click.option(
     "--max-time", type=float, metavar="SECONDS", help="End, with a report, after this many seconds."
@@ -81,7 +82,6 @@ def sweep(
     from gradfuzz.fuzzer.store import baseline
     from gradfuzz.fuzzer.sweep.reviewing import counted
     from gradfuzz.fuzzer.sweep.run import SweepConfig
-    from gradfuzz.fuzzer.sweep.run import sweep as run
     from gradfuzz.oracles import registry
     from gradfuzz.reports.formats import STREAM
     from gradfuzz.reports.terminal.live import listener
@@ -91,11 +91,13 @@ def sweep(
     files = outputs(reports)
     installed(ctx, store, targets)
     known = baseline.read(accepted)
+    families = names_in(flags["family"])
+    run, most = _kind_of_sweep(families)
     config = SweepConfig(
         targets=targets or tuple(registry.installed()),
-        families=names_in(flags["family"]),
+        families=families,
         seed=flags["seed"],
-        max_examples=flags["max_examples"],
+        max_examples=most if flags["max_examples"] is None else flags["max_examples"],
         max_time=flags["max_time"],
         precisions=names_in(flags["dtypes"]),  # type: ignore[arg-type]  # the sweep says which there are
         orders=tuple(whole(part, "--orders") for part in names_in(flags["orders"])),
@@ -123,6 +125,17 @@ def sweep(
         if recorder is not None:
             recorder.store.review(recorder.run, review, complete=event.complete)
     ctx.exit(_exit_code(event, len(counted(event, review))))
+
+
+def _kind_of_sweep(families: Sequence[str]) -> tuple[Callable[..., Iterator[Event]], int]:
+    """The sweep of programs, or of the functions of libraries; and its usual number of examples."""
+    if "functions" in families:
+        from gradfuzz.calls import sweep as of_functions
+
+        return of_functions.sweep, of_functions.CALLS_EACH
+    from gradfuzz.fuzzer.sweep import run as of_programs
+
+    return of_programs.sweep, of_programs.SweepConfig(()).max_examples
 
 
 def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:

@@ -136,7 +136,7 @@ FAMILIES: dict[str, Family] = {
     "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers, turns=TENSOR_OPS),
     "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers, turns=_COMPLEX_OPS),
     "vectorize": Family(_vectorize_cases, VECTORIZE_GOALS, vectorize_triggers, together=True),
-    "functions": Family(
+    "elementwise": Family(
         _function_cases, tuple(FUNCTIONS), function_triggers, shapes=False, turns=FUNCTIONS, every=1
     ),
 }

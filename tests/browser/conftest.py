@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gradfuzz.reports.html import render
-from tests.report_data import finding, finished, review
+from tests.report_data import called, finding, finished, review
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -129,6 +129,14 @@ def short_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sweep = finished([finding(0), dataclasses.replace(grid, clearest=point), finding(10)])
     path = tmp_path_factory.mktemp("short") / "report.html"
     path.write_text(render(sweep, review(sweep)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def called_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep that calls functions, with their map."""
+    path = tmp_path_factory.mktemp("called") / "report.html"
+    path.write_text(render(called(), None), encoding="utf-8")
     return path
 
 

@@ -94,6 +94,36 @@ def test_nothing_sticks_out_of_a_narrow_page(
     assert page.evaluate(widest) <= 375
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_map(
+    scheme: str, called_report: Path, open_page: Open, violations: Open
+) -> None:
+    opened = open_page(called_report, color_scheme=scheme)
+    opened.page.locator("#functions details summary").first.click()
+    assert violations(opened.page) == []
+    assert (opened.console, opened.requests) == ([], [])
+
+
+def test_the_map_by_keyboard(called_report: Path, open_page: Open) -> None:
+    page = open_page(called_report, viewport={"width": 375, "height": 800}).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+    def told() -> str:
+        """The text of the cell that has the focus, as it stands on the page."""
+        text: str = page.evaluate("getComputedStyle(document.activeElement, '::after').content")
+        return text
+
+    page.locator(".map").nth(2).locator(".cell").first.focus()
+    assert "with a finding" in told()
+    page.keyboard.press("ArrowRight")
+    assert "expected grid to have size 2" in told()
+    page.keyboard.press("ArrowRight")
+    assert "expected grid to have size 2" in told(), "it is the last one"
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    assert page.url.endswith(page.locator("article").get_attribute("id"))
+
+
 def test_filter(report: Path, open_page: Open) -> None:
     page = open_page(report).page
     wanted = [f.id for f in finished(11).findings if f.target == "torch:eager" and f.family == "linalg"]

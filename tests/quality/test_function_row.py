@@ -57,7 +57,7 @@ def test_it_is_parsed_printed_and_drawn() -> None:
     assert programs.to_text(program) == "def f(x):\\n    return entr(x)\\n", programs.to_text(program)
     assert programs.from_json(programs.to_json(program)) == program
     from gradfuzz.strategies import FAMILIES, draw_many, loops
-    assert any("entr(" in str(case.program) for case in draw_many(FAMILIES["functions"].cases(), 300, 0))
+    assert any("entr(" in str(case.program) for case in draw_many(FAMILIES["elementwise"].cases(), 300, 0))
     drawn = draw_many(loops(ops=("entr", "multiply", "add")), 400, 0)
     assert any("entr(" in str(drawn_program) for drawn_program in drawn)
     """.replace("cases()", 'cases(("float64",))')
@@ -149,7 +149,8 @@ def test_a_planted_mistake_in_it_is_found() -> None:
     if __name__ == "__main__":
         from gradfuzz.fuzzer.results.events import FindingFound
         from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-        config = SweepConfig(("mutant:vjp.entr.0.double",), families=("functions",), jobs=1, max_examples=160)
+        target = "mutant:vjp.entr.0.double"
+        config = SweepConfig((target,), families=("elementwise",), jobs=1, max_examples=160)
         findings = [event.finding for event in sweep(config) if isinstance(event, FindingFound)]
         assert findings and all("entr(" in str(finding.program) for finding in findings)
     """)

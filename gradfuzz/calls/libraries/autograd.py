@@ -7,6 +7,7 @@ from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
+from autograd.tracer import Node, new_box, trace_stack
 
 from gradfuzz.calls.library import Library
 from gradfuzz.calls.numbers import nested
@@ -56,9 +57,51 @@ class AutogradLibrary(Library):
     def seed(self) -> None:
         np.random.seed(0)  # noqa: NPY002 - what the functions of SciPy draw from
 
-    @property
-    def header(self) -> str:
-        return "import autograd\nimport autograd.numpy\nimport autograd.scipy.linalg\nimport numpy as np"
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the primitives that depend on one of the arrays."""
+        found: set[str] = set()
+        for k, x in enumerate(arrays):
+            with trace_stack.new_trace() as depth:
+                f(*arrays[:k], new_box(x, depth, _Noted.new_root(found)), *arrays[k + 1 :])
+        return tuple(sorted(found))
+
+    header = (
+        "import autograd\nimport autograd.numpy\nimport autograd.scipy.linalg\nimport numpy as np\n"
+        "from autograd.builtins import isinstance, list, tuple"
+    )
+    sin_code, map_code = "autograd.numpy.sin", ""
+    compile_code = ""
+    seed_code = "np.random.seed(0)"
+    helpers_code = """
+
+def leaves(result):
+    if isinstance(result, (list, tuple)):
+        return [y for k in range(len(result)) for y in leaves(result[k])]
+    return [result] if hasattr(result, "dtype") and result.dtype.kind in "fc" else []
+
+
+def total(y):
+    return autograd.numpy.sum(autograd.numpy.real(y))
+
+
+def real_parts(ys):
+    parts = autograd.numpy.real, autograd.numpy.imag
+    return [p(y) for y in ys for p in (parts if autograd.numpy.iscomplexobj(y) else (lambda y: y,))]
+
+
+def doubled(x):
+    return autograd.numpy.stack([x, 1.25 * x])
+"""
+    slope_code = """
+def slope_rev(g, xs, v):
+    slopes = autograd.grad(g, range(len(xs)))(*xs)
+    return sum((s * w).sum() for s, w in zip(slopes, v))
+
+
+def slope_fwd(g, xs, v):
+    slopes = [autograd.make_jvp(g, k)(*xs)(w.astype(xs[k].dtype))[1] for k, w in enumerate(v)]
+    return sum(slopes)
+"""
 
     def array_code(self, value: Array) -> str:
         array = np.asarray(value)
@@ -76,10 +119,21 @@ class AutogradLibrary(Library):
             return f"{x}[..., ::2]"
         return f"autograd.numpy.broadcast_to({x}, (2, *{x}.shape[1:]))" if layout == "expanded" else x
 
-    def gradient_code(self, forward: bool) -> str:
-        if forward:
-            return "def derivative(f, x, v):\n    return float(autograd.make_jvp(f)(x)(v)[1])\n"
-        return "def derivative(f, x, v):\n    return float((autograd.grad(f)(x) * v).sum().real)\n"
+    def complex_code(self, re: str, im: str) -> str:
+        return f"({re} + 1j * {im})"
+
+
+class _Noted(Node):
+    """A node of autograd's graph that notes the name of its primitive."""
+
+    def __init__(
+        self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any
+    ) -> None:
+        self.found: set[str] = parents[0].found
+        self.found.add(getattr(fun, "__name__", str(fun)))
+
+    def initialize_root(self, found: set[str]) -> None:
+        self.found = found
 
 
 LIBRARY = AutogradLibrary()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +18,13 @@ from gradfuzz.testing.frameworks.framework import FrameworkName
 
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 """What a function raises that Python follows by the values of its arrays, which `eval_shape` has not."""
+
+_VIEWS = frozenset(
+    ["reshape", "broadcast_in_dim", "transpose", "squeeze", "slice", "rev", "copy", "convert_element_type"]
+)
+"""Primitives that every call may have."""
+
+_CUSTOM = {"custom_jvp_call": "custom_jvp", "custom_vjp_call": "custom_vjp"}
 
 _WIDE = ("float64", "complex128")
 
@@ -37,7 +44,7 @@ class JaxLibrary(Library):
             return jnp.swapaxes(x, -1, -2)
         if layout == "stepped":
             return x[..., ::2]
-        return jnp.broadcast_to(x, (2, *x.shape[1:])) if layout == "expanded" else x
+        return jnp.repeat(x, 2, axis=0) if layout == "expanded" else x
 
     def leaves(self, result: Any) -> list[Any]:
         found = jax.tree_util.tree_leaves(result)
@@ -67,11 +74,46 @@ class JaxLibrary(Library):
         compiled: Callable[..., Any] = jax.jit(f)
         return compiled
 
-    @property
-    def header(self) -> str:
-        return (
-            'import jax\nimport jax.numpy as jnp\nimport jax.scipy\njax.config.update("jax_enable_x64", True)'
-        )
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the primitives of floats, without those that only look at an array otherwise, and of
+        functions with a rule of their own: "custom_jvp relu".
+        """
+        with _types_of(arrays):
+            return tuple(sorted(set(_primitives(jax.make_jaxpr(f)(*arrays).jaxpr))))
+
+    header = (
+        'import jax\nimport jax.numpy as jnp\nimport jax.scipy\n\njax.config.update("jax_enable_x64", True)'
+    )
+    sin_code, map_code = "jnp.sin", "jax.vmap"
+    compile_code = "jax.jit"
+    seed_code = ""
+    helpers_code = """
+
+def leaves(result):
+    found = [y for y in jax.tree.leaves(result) if isinstance(y, jax.Array)]
+    return [y for y in found if jnp.issubdtype(y.dtype, jnp.inexact)]
+
+
+def total(y):
+    return jnp.sum(jnp.real(y))
+
+
+def real_parts(ys):
+    return [part for y in ys for part in ((y.real, y.imag) if jnp.iscomplexobj(y) else (y,))]
+
+
+def doubled(x):
+    return jnp.stack([x, 1.25 * x])
+"""
+    slope_code = """
+def slope_rev(g, xs, v):
+    slopes = jax.grad(g, tuple(range(len(xs))))(*xs)
+    return sum((s * w).sum() for s, w in zip(slopes, v))
+
+
+def slope_fwd(g, xs, v):
+    return jax.jvp(g, tuple(xs), tuple(w.astype(x.dtype) for w, x in zip(v, xs)))[1]
+"""
 
     def array_code(self, value: Array) -> str:
         array = np.asarray(value)
@@ -87,12 +129,28 @@ class JaxLibrary(Library):
             return f"jnp.swapaxes({x}, -1, -2)"
         if layout == "stepped":
             return f"{x}[..., ::2]"
-        return f"jnp.broadcast_to({x}, (2, *{x}.shape[1:]))" if layout == "expanded" else x
+        return f"jnp.repeat({x}, 2, axis=0)" if layout == "expanded" else x
 
-    def gradient_code(self, forward: bool) -> str:
-        if forward:
-            return "def derivative(f, x, v):\n    return jax.jvp(f, (x,), (v,))[1].item()\n"
-        return "def derivative(f, x, v):\n    return (jax.grad(f)(x) * v).sum().real.item()\n"
+    def complex_code(self, re: str, im: str) -> str:
+        return f"jax.lax.complex({re}, {im})"
+
+
+def _primitives(jaxpr: Any) -> Iterator[str]:
+    for equation in jaxpr.eqns:
+        name, inner = equation.primitive.name, _inner(equation)
+        if name in _CUSTOM:
+            yield f"{_CUSTOM[name]} {inner[0].debug_info.func_name}"
+        elif inner:
+            for one in inner:
+                yield from _primitives(one)
+        elif name not in _VIEWS and any(jnp.issubdtype(y.aval.dtype, jnp.inexact) for y in equation.outvars):
+            yield name
+
+
+def _inner(equation: Any) -> list[Any]:
+    """The programs of which an equation consists."""
+    leaves = jax.tree_util.tree_leaves(list(equation.params.values()))
+    return [one for one in (getattr(leaf, "jaxpr", leaf) for leaf in leaves) if hasattr(one, "eqns")]
 
 
 def _types_of(arrays: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:

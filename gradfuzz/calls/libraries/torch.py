@@ -16,6 +16,13 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
+_VIEWS = (
+    *("torch::autograd::AccumulateGrad", "ViewBackward", "UnsafeViewBackward", "TransposeBackward"),
+    *("TBackward", "PermuteBackward", "SelectBackward", "SliceBackward", "ExpandBackward"),
+    *("UnsqueezeBackward", "SqueezeBackward", "CloneBackward", "ViewAsRealBackward", "ToCopyBackward"),
+)
+"""How the nodes begin that every call may have."""
+
 
 class TorchLibrary(Library):
     name: FrameworkName = "torch"
@@ -61,13 +68,57 @@ class TorchLibrary(Library):
     def seed(self) -> None:
         torch.manual_seed(0)
 
-    @property
-    def header(self) -> str:
-        return "import torch"
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the nodes of autograd's graph, without those that only look at an array otherwise."""
+        leaves = [x.detach().requires_grad_() for x in arrays]
+        waiting = [y.grad_fn for y in self.leaves(f(*leaves)) if y.grad_fn is not None]
+        found: dict[str, None] = {}
+        seen = set()
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            found[node.name()] = None
+            waiting += [inner for inner, _ in node.next_functions if inner is not None]
+        return tuple(sorted(name for name in found if not name.startswith(_VIEWS)))
+
+    header = "import torch"
+    sin_code, map_code = "torch.sin", "torch.vmap"
+    compile_code = "torch.compile"
+    seed_code = "torch.manual_seed(0)"
+    helpers_code = """from torch.utils._pytree import tree_leaves
+
+
+def leaves(result):
+    found = [y for y in tree_leaves(result) if isinstance(y, torch.Tensor)]
+    return [y for y in found if y.is_floating_point() or y.is_complex()]
+
+
+def total(y):
+    return (y.real if y.is_complex() else y).sum()
+
+
+def real_parts(ys):
+    return [part for y in ys for part in ((y.real, y.imag) if y.is_complex() else (y,))]
+
+
+def doubled(x):
+    return torch.stack([x, 1.25 * x])
+"""
+    slope_code = """
+def slope_rev(g, xs, v):
+    slopes = torch.func.grad(g, tuple(range(len(xs))))(*xs)
+    return sum((s * w).sum() for s, w in zip(slopes, v))
+
+
+def slope_fwd(g, xs, v):
+    return torch.func.jvp(g, tuple(xs), tuple(w.to(x.dtype) for w, x in zip(v, xs)))[1]
+"""
 
     def array_code(self, value: Array) -> str:
         array = np.asarray(value)
-        if not array.size:  # nested lists do not tell its shape
+        if not array.size:
             return f"torch.zeros({array.shape}, dtype=torch.{array.dtype.name})"
         return f"torch.tensor({nested(array)}, dtype=torch.{array.dtype.name})"
 
@@ -81,15 +132,8 @@ class TorchLibrary(Library):
             return f"{x}[..., ::2]"
         return f"{x}.expand(2, {', '.join(['-1'] * (rank - 1))})" if layout == "expanded" else x
 
-    def gradient_code(self, forward: bool) -> str:
-        if forward:
-            return "def derivative(f, x, v):\n    return torch.func.jvp(f, (x,), (v,))[1].item()\n"
-        return (
-            "def derivative(f, x, v):\n"
-            "    x = x.clone().requires_grad_()\n"
-            "    (g,) = torch.autograd.grad(f(x), x)\n"
-            "    return (g.conj() * v).sum().real.item()\n"
-        )
+    def complex_code(self, re: str, im: str) -> str:
+        return f"torch.complex({re}, {im})"
 
 
 LIBRARY = TorchLibrary()

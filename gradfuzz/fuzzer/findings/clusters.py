@@ -3,7 +3,7 @@
 Findings that behave like the same planted bug form a cluster. Where several planted bugs fit, the one that
 explains most of the library's findings names it. The other findings are grouped by symptom: errors by their
 exception and its message without numbers, wrong numbers by the modes and by the ops that are left in the
-shrunk program.
+shrunk program, or by the functions of a library that are called.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding, Likelihood
+from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.fuzzer.results.trigger import PLAIN
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import Call, walk
@@ -52,6 +53,8 @@ def _symptom(finding: Finding) -> str:
         return re.sub(r"[\d\[\](), ]+", " ", message).strip()[:80]
     if finding.kind is Class.WRONG_DTYPE:
         return f"another dtype than that of the input, {finding.check}"
+    if named := functions(finding):
+        return f"{', '.join(named)}, {finding.check}"
     nodes = list(walk(finding.program))
     ops = {node.op for node in nodes if isinstance(node, Call)}
     telling = sorted(ops - PLAIN) or sorted(ops)

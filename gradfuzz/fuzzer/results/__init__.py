@@ -3,6 +3,9 @@
     finding                       verdicts, cases, findings, causes
     identity                      when two findings are the same
     trigger, known_reports        what a shrunk program tells of a bug; the reports of which bug it may be
+    call                          a call of a library's function
+    shown                         what a finding shows: a program, or the code of a call
+    functions                     what became of each function of a library in a sweep that calls them
     evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
                                   adjoints
     events                        what a sweep says while it runs

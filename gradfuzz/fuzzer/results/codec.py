@@ -84,7 +84,7 @@ def encode(hint: Any, value: Any) -> Json:
         return {
             key: encode(field.hint, item)
             for key, (field, item) in written.items()
-            if item not in (None, ()) or not field.optional
+            if not (field.optional and (item is None or (isinstance(item, tuple) and not item)))
         }
     if issubclass(own, tuple):
         return [encode(inner, item) for inner, item in zip(_items(hint, len(value)), value, strict=True)]

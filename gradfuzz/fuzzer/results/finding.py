@@ -215,6 +215,8 @@ class Finding:
     """... the shrunk call in the library's own language, ..."""
     drawn_code: str | None = field(default=None, metadata={OPTIONAL: True})
     """... and the drawn one."""
+    rules: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
+    """The library's own rules that differentiate the call, by the names that it gives them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,9 @@ class KnownReport:
         )
 
     def _fits_program(self, finding: Finding) -> bool:
+        """A call is no program: its stand-in tells nothing of the function that is called."""
+        if finding.call is not None:
+            return False
         ops, loops = ops_in(finding.program), loops_in(finding.program)
         low, high = self.sizes
         return (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
+from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.programs.language.syntax import Const, walk
+from gradfuzz.programs.language.syntax import Const, Program, walk
 
 _ORDINARY, _CONCEIVABLE = 100.0, 1e6
 """Sizes of inputs and constants: ordinary is 1/100 .. 100, conceivable 1e-6 .. 1e6."""
@@ -22,10 +24,9 @@ def rank(finding: Finding) -> tuple[object, ...]:
     reproducible; then the most serious; then those that are seen most often. The id settles what is left.
     """
     flaky = finding.reproduced[0] < finding.reproduced[1]
-    values = [n.value for n in walk(finding.program) if isinstance(n, Const)]
-    constants = [value for value in values if isinstance(value, float)]
+    constants = _in_program(finding.program) if finding.call is None else _in_call(finding.call)
     points = (finding.smallest, finding.clearest, finding.worst)
-    inputs = [[float(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
+    inputs = [[abs(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
     absurdity = min(_absurdity([*constants, *numbers]) for numbers in inputs)
     return absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
 
@@ -53,6 +54,30 @@ def _loses_digits(finding: Finding) -> bool:
 def _order(finding: Finding) -> int:
     """The order of the derivative. A wrong value counts as first order: every derivative starts with it."""
     return 1 if finding.kind is Class.WRONG_PRIMAL else max(1, len(finding.modes))
+
+
+def _in_program(program: Program) -> list[float]:
+    """The constants of a program."""
+    values = [n.value for n in walk(program) if isinstance(n, Const)]
+    return [value for value in values if isinstance(value, float)]
+
+
+def _in_call(call: Call) -> list[float]:
+    """The numbers of a call that no point has: literals, and the arrays that are not differentiated."""
+    given = set(map(id, call.differentiated()))
+    arrays = [one.array for one in call.arrays() if one.array is not None and id(one) not in given]
+    numbers = [float(v) for array in arrays for v in array.ravel().tolist()]
+    literals = [one.literal for one in call.arguments if one.literal is not None]
+    return numbers + [number for literal in literals for number in _in_literal(literal)]
+
+
+def _in_literal(literal: str) -> list[float]:
+    """The numbers of a literal of Python, without their signs; none where it is none: "dtype:float64"."""
+    try:
+        nodes = list(ast.walk(ast.parse(literal, mode="eval")))
+    except (SyntaxError, ValueError):
+        return []
+    return [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, (int, float))]
 
 
 def _absurdity(numbers: Sequence[float]) -> int:

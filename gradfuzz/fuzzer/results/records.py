@@ -3,10 +3,10 @@
     {"schema": 3, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
 
 A document is an object with its schema, its type and all fields of the value, in the form of `codec`. A
-finding also has the text of its program for the reader, and where it is shown the addresses of the reports
-that it is `reported` as; neither is read back. Documents are strict JSON, read field by field and never
-executed. `MIGRATIONS` brings a document of an older schema up to date; a newer schema is refused. To add,
-remove or redefine a field, raise `SCHEMA` by one and add a row there.
+finding also has the text of its program, or the code of its call, for the reader, and where it is shown the
+addresses of the reports that it is `reported` as; neither is read back. Documents are strict JSON, read field
+by field and never executed. `MIGRATIONS` brings a document of an older schema up to date; a newer schema is
+refused. To add, remove or redefine a field, raise `SCHEMA` by one and add a row there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.results.codec import Json, decode, encode
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Baseline, Review
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.fuzzer.results.shown import source
 
 SCHEMA = 3
 """The schema that is written. Schema 1 had no evidence, no ports, and no other field that `_from_1` adds. In
@@ -54,7 +54,7 @@ def to_document(
     own = type(value)
     head: dict[str, Json] = {"schema": SCHEMA, "type": _NAMES[own]}
     if isinstance(value, Finding):
-        head["text"] = to_text(value.program)
+        head["text"] = source(value)
     return {**head, **encode(own, value)}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import For, Program, Repeat, While, called, walk
 
@@ -23,17 +24,18 @@ FORMS: Mapping[type, str] = {For: "for", While: "while", Repeat: "repeat"}
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """The ops or the loops that a shrunk program consists of."""
+    """The ops or the loops that a shrunk program consists of, or the functions that a call is about."""
 
     ops: frozenset[str]
+    """Ops by their names, functions by their public ones: "torch.nn.functional.softplus"."""
     loops: frozenset[str]
     """Forms of loops: "for", "while", "repeat"."""
 
     @classmethod
     def of_finding(cls, finding: Finding) -> Trigger:
-        """The ops that are wrong alone; where there is none, what the program consists of."""
-        if finding.culprits:
-            return cls(frozenset(finding.culprits), frozenset())
+        """The ops or functions that are wrong alone; where there is none, what the program consists of."""
+        if alone := finding.culprits or functions(finding):
+            return cls(frozenset(alone), frozenset())
         return cls.of(finding.program)
 
     @classmethod

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.results.codec import decode, encode
@@ -18,8 +18,10 @@ from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 
-Work = WorkItem | Raw
-Result = Batch | Proof
+Work = Any
+"""A dataclass of a type in `KINDS`."""
+Result = Any
+"""Its result, of the type that stands there."""
 
 
 class Memo(Protocol):
@@ -34,14 +36,21 @@ class Memo(Protocol):
         ...
 
 
-_KINDS = {WorkItem: "order", Raw: "raw"}
-"""How the keys of a kind of work begin in every store."""
+class Kind(NamedTuple):
+    """A kind of work: how its keys begin in every store, and the type of its results."""
+
+    name: str
+    result: type[Any]
+
+
+KINDS: dict[type[Any], Kind] = {WorkItem: Kind("order", Batch), Raw: Kind("raw", Proof)}
+"""The kinds of work, by type. A package that does work of its own adds a row."""
 
 
 def key(work: Work) -> str:
     """Equal for equal work."""
     text = json.dumps(encode(type(work), work), allow_nan=False)
-    return f"{_KINDS[type(work)]}:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"{KINDS[type(work)].name}:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def pack(result: Result) -> bytes:
@@ -51,5 +60,4 @@ def pack(result: Result) -> bytes:
 
 def unpack(work: Work, data: bytes) -> Result:
     """The result of this work from the bytes of `pack`."""
-    plain = json.loads(zlib.decompress(data))
-    return decode(Batch, plain) if isinstance(work, WorkItem) else decode(Proof, plain)
+    return decode(KINDS[type(work)].result, json.loads(zlib.decompress(data)))

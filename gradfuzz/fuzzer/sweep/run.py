@@ -188,7 +188,7 @@ def _listed(config: SweepConfig, together: bool) -> list[_Way]:
     )
 
 
-class _Interrupts:
+class Interrupts:
     """Ctrl-C as a flag while the consumer of events runs, as an exception while the sweep itself works.
 
     A second Ctrl-C is always an exception.
@@ -199,7 +199,7 @@ class _Interrupts:
         self.inside = False
         self._before: Any = None
 
-    def __enter__(self) -> _Interrupts:
+    def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._handle)
         return self
@@ -248,7 +248,7 @@ class _Sweep:
         self._latest = ""
         self._cut_short = False
         self._given_up = False
-        self._interrupts = _Interrupts()
+        self._interrupts = Interrupts()
         self._tries: Counter[tuple[object, ...]] = Counter()
         self._batches: deque[tuple[WorkItem, Future[Batch]]] = deque()
         self._proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}

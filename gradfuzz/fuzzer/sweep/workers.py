@@ -67,11 +67,11 @@ class Pool:
         self.size = size
         context = multiprocessing.get_context("spawn")
         self._began = context.RawValue("b", 0)
-        self._pool = ProcessPoolExecutor(size, context, _begin, (self._began,))
+        self._pool = ProcessPoolExecutor(size, context, begin, (self._began,))
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """The promise of `f(*args, **kwargs)`. `f` is a function of a module: a process can find it."""
-        with _single_threaded():  # a process may be started, and NumPy reads this when it is imported there
+        with single_threaded():  # a process may be started, and NumPy reads this when it is imported there
             try:
                 return self._pool.submit(f, *args, **kwargs)
             except BrokenProcessPool as error:  # it died since: said where the result is asked for, as ever
@@ -105,7 +105,7 @@ def usual_size() -> int:
 
 
 @contextlib.contextmanager
-def _single_threaded() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """The environment that workers get; what somebody has set stays."""
     added = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
     os.environ.update(added)
@@ -116,7 +116,7 @@ def _single_threaded() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _begin(began: Any) -> None:
+def begin(began: Any) -> None:
     """Runs first in every worker: the parent learns that it came up, garbage is collected less often, Ctrl-C
     is the parent's affair, and a worker whose parent was killed ends, too.
     """

@@ -4,6 +4,7 @@
     headline, account    the sweep in one sentence; what was asked, met and remembered
     standing             what is known of a finding: new, known, fixed
     summary, systems     counts for each target; the ways into a system added up
+    functions            what became of the functions of a library
     tables               a finding's tables, as text
     plain                text of others made inert
     pieces               what terminal pages are made of

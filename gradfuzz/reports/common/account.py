@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import safe_link
@@ -48,7 +49,7 @@ def asked(finished: SweepFinished) -> list[str]:
         why = [f"{s.refused:,} it does not support"] if s.refused else []
         why += [f"{waited:,} were not its turn"] if waited > 0 else []
         family = f", {s.family}" if len(families) > 1 else ""
-        lines.append(f"{s.name}{family}: {s.programs:,} of {drawn:,} programs ({', '.join(why)})")
+        lines.append(f"{s.name}{family}: {s.programs:,} of {drawn:,} {noun([s.family])}s ({', '.join(why)})")
     return [*lines, *_never(finished)]
 
 

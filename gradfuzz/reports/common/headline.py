@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.reports.common import plain
+from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.summary import group
 from gradfuzz.reports.common.words import MALFORMED
@@ -51,8 +52,8 @@ def faults(finished: SweepFinished) -> list[str]:
             key = way.name, way.fault
             programs[key] = programs.get(key, 0) + way.programs
     return [
-        f"{name} was not tested: it raises whatever it is asked, about {count(n, 'program')}, so its set-up"
-        f" is at fault, or its adapter does not fit this release: {raised}"
+        f"{name} was not tested: it raises whatever it is asked, about {count(n, drawn(finished))}, so its"
+        f" set-up is at fault, or its adapter does not fit this release: {raised}"
         for (name, raised), n in programs.items()
     ]
 
@@ -67,11 +68,16 @@ def _what(findings: Sequence[Finding]) -> str:
 
 def work(finished: SweepFinished, thousands: str = ",") -> str:
     """How much was asked, and whether the sweep was complete. `thousands` separates those of the seconds."""
-    programs, checks = count(finished.programs, "program"), count(finished.checks, "check")
+    programs, checks = count(finished.programs, drawn(finished)), count(finished.checks, "check")
     done = f"{programs}, {checks}, {finished.seconds:{thousands}.0f} s."
     if finished.interrupted:
         return f"{done} Interrupted: this is the part that was done."
     return done if finished.complete else f"{done} Incomplete: it ended before all was asked."
+
+
+def drawn(finished: SweepFinished) -> str:
+    """What the sweep drew: "program" or "call"."""
+    return noun(summary.family for summary in finished.summaries)
 
 
 def silence(finished: SweepFinished) -> str:
@@ -84,7 +90,7 @@ def silence(finished: SweepFinished) -> str:
     return (
         f"{told:,} of {count(checks, 'check')} were judged against a derivative known to a proved bound"
         f"{left}. Where nothing was wrong, every judged check agreed up to rounding; that is no proof for"
-        " programs that were not drawn."
+        f" {drawn(finished)}s that were not drawn."
     )
 
 

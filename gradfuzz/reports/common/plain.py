@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TypeVar, cast
 
+from gradfuzz.fuzzer.results import shown
+from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Program
 
@@ -25,7 +27,7 @@ _LONGEST_LINE = 2_000
 _LONGEST_BLOCK_LINE, _LONGEST_BLOCK = 20_000, 400_000
 """The most characters of a line of code, which may hold a matrix, and of a whole script."""
 
-_BLOCKS = frozenset({"script", "ports", "latest_program"})
+_BLOCKS = frozenset({"script", "ports", "latest_program", "code", "drawn_code"})
 """Fields that hold code, whose line breaks are kept; any other text becomes one line."""
 
 _BREAK = re.compile(r" *(?:\r?\n|\t)[ \t\r\n]*")
@@ -54,10 +56,20 @@ def program(of: Program) -> str:
     return block(to_text(dataclasses.replace(of, name=line(of.name), params=params)))
 
 
+def source(finding: Finding) -> str:
+    """The program of a finding, or the code of its call. The finding is inert already; its program is not."""
+    return shown.source(finding, program)
+
+
+def drawn_source(finding: Finding) -> str:
+    """The same as it was drawn."""
+    return shown.drawn_source(finding, program)
+
+
 def inert(value: T) -> T:
     """An event, a finding, a review or other report data, with every text in it made inert.
 
-    Programs are not changed: `program` prints them.
+    Programs are not changed: `source` and `program` print them.
     """
     return cast(T, _inert(value, blocks=False))
 

@@ -202,6 +202,8 @@ def cause(finding: Finding) -> str:
     """
     known = f"What is known: {'; '.join(finding.facts)}." if finding.facts else ""
     found = finding.cause
+    if found is None and finding.call is not None:  # planted bugs are those of programs
+        return known or "Nothing is known of the cause."
     if found is None:
         return known or "Probable cause: none of the planted bugs behaves like this."
     source = "a rule changed on purpose" if found.reported == "systematic" else f"as in {found.reported}"

@@ -1,6 +1,7 @@
 """The HTML report: one file that needs nothing else, opens from disk, and is complete without JavaScript.
 
     page, article       what is shown: around the articles, and of one finding
+    functions           the map of a library's functions
     figures, entries    plots of a finding; where in its arrays it is wrong
     svg, scales         plots as SVG text; from values to pixels
     budget              how much of each finding fits
@@ -25,20 +26,26 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, headline, plain, words
+from gradfuzz.reports.common.functions import MEANINGS
 from gradfuzz.reports.common.standing import Standings, safe_link
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import anchor, article
 from gradfuzz.reports.html.budget import BYTES, MOST, Fitted, fit
+from gradfuzz.reports.html.functions import function_map
 from gradfuzz.reports.markdown.issue import issue
 
 
 def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTES) -> str:
-    """A sweep's report as the text of a UTF-8 file. `budget`: the most bytes of rows and articles."""
+    """A sweep's report as the text of a UTF-8 file. `budget`: the most bytes of rows and articles,
+    and of the map of functions.
+    """
     finished, review = _inert(finished), plain.inert(review)
     templates = _environment()
     style, script = _asset("report.css"), _asset("report.js")
     standing = review is not None or any(words.flaky(f) or reports_of(f) for f in finished.findings)
-    fitted = _fitted(templates, finished, review, budget, standing=standing)
+    mapped = function_map(finished.functions)
+    left = max(budget - mapped.size, budget // 3)
+    fitted = _fitted(templates, finished, review, left, standing=standing)
     shown = finished.findings[: fitted.full + fitted.short]
     return templates.get_template("page.html.j2").render(
         style=style,
@@ -48,7 +55,10 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         finished=finished,
         headline=headline.headline(finished),
         work=headline.work(finished),
+        drawn=headline.drawn(finished),
         silence=headline.silence(finished),
+        map=mapped,
+        meanings=MEANINGS,
         matrix=page.matrix(finished),
         fitted=fitted,
         causes=list(page.causes(finished.clusters, finished.findings)),

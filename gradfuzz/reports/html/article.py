@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
+from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.standing import Standing
 from gradfuzz.reports.common.tables import Mark, PointRow, Table, along, labels, points, tables
@@ -58,6 +59,8 @@ class Article:
     facts: Mapping[str, str]
     standing: Standing
     reports: tuple[KnownReport, ...]
+    subject: str
+    """"Program" or "Call"."""
     program: Markup
     original: Markup
     points: tuple[PointRow, ...]
@@ -72,7 +75,7 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
     """The view of one finding; `issue` is its issue text."""
     name, sentence = anchor(finding.id), words.sentence(words.claimed(finding))
     verdict = words.verdict(finding).removeprefix(sentence).strip().replace("± ", "±\N{NO-BREAK SPACE}")
-    program, original = plain.program(finding.program), plain.program(finding.original)
+    program, original = plain.source(finding), plain.drawn_source(finding)
     scripts = _reproducers(finding, issue)
     evidence = Evidence() if short or finding.evidence is None else finding.evidence
     near = along(evidence.curve) if evidence.curve else None
@@ -83,6 +86,7 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
         heading=sentence.removesuffix("."),
         verdict=verdict or finding.note,
         facts={
+            **({"function": ", ".join(called)} if (called := functions(finding)) else {}),
             "target": f"{finding.target} {finding.version}",
             "asked": finding.check,
             "by": ", ".join(finding.wrt),
@@ -91,6 +95,7 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
         },
         standing=standing,
         reports=reports_of(finding),
+        subject="Program" if finding.call is None else "Call",
         program=highlighted(program),
         original=Markup() if short or original == program else highlighted(original),
         points=points(finding),

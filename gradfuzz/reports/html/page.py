@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Cluster, Finding
 from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
+from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.syntax import Call, Program, walk
 from gradfuzz.reports.common import numbers, summary, words
 from gradfuzz.reports.common.headline import judged
 from gradfuzz.reports.common.standing import Standing, Standings
@@ -141,10 +142,16 @@ def _letter(k: int) -> str:
 
 
 def _ops(members: Sequence[Finding]) -> str:
-    """The ops of the shrunk programs, without `_PLAIN` ones where others occur."""
-    there = dict.fromkeys(node.op for f in members for node in walk(f.program) if isinstance(node, Call))
+    """The functions that are called, or the ops of the shrunk programs, without `_PLAIN` ones if others are
+    there.
+    """
+    there = dict.fromkeys(op for f in members for op in functions(f) or _called(f.program))
     telling = [op for op in there if op not in _PLAIN] or list(there)
     return ", ".join(telling[:6]) + (", ..." if len(telling) > 6 else "")
+
+
+def _called(program: Program) -> Iterator[str]:
+    return (node.op for node in walk(program) if isinstance(node, Call))
 
 
 # What was tested --------------------------------------------------------------------------------------------

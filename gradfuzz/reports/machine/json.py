@@ -2,7 +2,7 @@
 
 check   {program, points: [{inputs, truth, answers}]}
 sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested,
-        conventions, environment, review}
+        conventions, environment, functions, review}
 probe   {target, suite, tables: [{title, columns, rows}],
         cells: [{number, word, ways, op, use, column, by, text, references, script}]}
 targets {targets: [{name, version, installed, ...}]}
@@ -12,8 +12,11 @@ targets conventions
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity",
 "-0.0". An array is nested lists. Values by input are objects with the inputs' names. A ratio is null where
-the expected entry is zero. A finding also has the addresses of the reports that it is `reported` as, and its
-`record` (`fuzzer.results.records`), from which it can be replayed.
+the expected entry is zero. The `program` of a finding, and the `original` as it was drawn, are texts of the
+program language; where a library's function was called they are code in the library's language, and
+`functions` has the public names of what is wrong. A finding also has the addresses of the reports that it is
+`reported` as, and its `record` (`fuzzer.results.records`), from which it can be replayed. A sweep that calls
+a library's functions has them all under `functions`, as `fuzzer.results.functions` records them.
 """
 
 from __future__ import annotations
@@ -29,13 +32,14 @@ from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Cluster, Finding, FindingPoint
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.report_card import ProbeReport
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review, Rule
+from gradfuzz.fuzzer.results.shown import drawn_source, functions, source
 from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.text.json_form import encode_float
 from gradfuzz.reports.common import words
 from gradfuzz.reports.common.summary import group
@@ -90,6 +94,7 @@ def sweep_document(finished: SweepFinished, review: Review | None = None) -> dic
         "findings": list(map(finding_document, finished.findings)),
         "clusters": [encode(Cluster, cluster) for cluster in finished.clusters],
         **_taken(finished, "coverage", "tested", "conventions", "environment"),
+        "functions": [encode(FunctionSummary, function) for function in finished.functions],
         "review": None if review is None else _review(review),
     }
 
@@ -230,8 +235,9 @@ def finding_document(finding: Finding) -> dict[str, Json]:
         **_taken(finding, "target", "version", "check"),
         "class": finding.kind.value,
         **_taken(finding, "family", "precision", "modes", "wrt", "seen"),
-        "program": to_text(finding.program),
-        "original": to_text(finding.original),
+        "program": source(finding),
+        "original": drawn_source(finding),
+        "functions": list(functions(finding)),
         "weights": [None if w is None else _array(w) for w in finding.weights],
         "directions": _arrays(finding.directions),
         **{name: _finding_point(getattr(finding, name)) for name in ("smallest", "clearest", "worst")},

@@ -85,7 +85,7 @@ def _finding(suite: Xml.Element, finding: Finding, standing: Standing) -> None:
 
 def _text(finding: Finding) -> str:
     """The finding as text, with its script."""
-    lines = [plain.program(finding.program)]
+    lines = [plain.source(finding)]
     for row in tables.points(finding):
         by = f" by {row.by}" if row.by else ""
         numbers = f"expected {row.expected} ({row.bound}){by}, got {row.got}, ratio {row.ratio}"

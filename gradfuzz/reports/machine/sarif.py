@@ -84,8 +84,8 @@ def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, 
     targets = "+".join(group(finished.summaries)) or "nothing"
     driver = {"name": "gradfuzz", "version": __version__, "semanticVersion": __version__, "rules": _rules()}
     name = f"gradfuzz/{targets}/seed-{finished.seed}"
-    properties = sweep_document(replace(finished, findings=(), clusters=()))
-    for key in ("findings", "clusters", "review"):
+    properties = sweep_document(replace(finished, findings=(), clusters=(), functions=()))
+    for key in ("findings", "clusters", "functions", "review"):
         del properties[key]
     run = {
         "tool": {"driver": driver},
@@ -191,7 +191,7 @@ def _place(finding: Finding) -> Json:
 def _properties(finding: Finding) -> Mapping[str, Json]:
     """The finding's fields in the JSON document, without long fields that are only for people."""
     found = finding_document(finding)
-    found |= {"program": plain.program(finding.program), "original": plain.program(finding.original)}
+    found |= {"program": plain.source(finding), "original": plain.drawn_source(finding)}
     return {
         key: value for key, value in found.items() if key not in _LONG and value not in (None, "", [], {})
     }

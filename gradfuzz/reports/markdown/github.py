@@ -40,7 +40,7 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 def _annotation(finding: Finding, standing: Standing) -> str:
     level = "notice" if standing.word == "known" else "warning" if standing.flaky else "error"
-    title = f"{finding.id} {finding.kind.value} {finding.target} {finding.version}"
+    title = f"{finding.id} {finding.kind.value}{words.place(finding)} {finding.target} {finding.version}"
     asked = f"{finding.check} {finding.precision}: {words.summary(finding)}"
     message = [asked, words.verdict(finding), words.cause(finding)]
     message += filter(None, [words.reported(finding)])

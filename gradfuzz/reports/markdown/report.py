@@ -9,6 +9,7 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, numbers, plain, words
+from gradfuzz.reports.common.functions import MEANINGS, coverage
 from gradfuzz.reports.common.headline import headline, silence, work
 from gradfuzz.reports.common.plain import code_cell, fenced, markdown
 from gradfuzz.reports.common.standing import Standing, Standings
@@ -38,6 +39,7 @@ def overview(finished: SweepFinished, review: Review | None, *, linked: bool = T
     parts = [f"# {markdown(headline(finished))}", markdown(work(finished)), markdown(silence(finished))]
     if finished.summaries:
         parts += ["## Targets", _targets(finished)]
+    parts += _functions(finished)
     if finished.findings:
         parts += ["## Findings", _findings(finished.findings, standings, name)]
     if len(finished.findings) > 1 and finished.clusters:
@@ -59,6 +61,24 @@ def _targets(finished: SweepFinished) -> str:
     return sections.table(columns, rows)
 
 
+def _functions(finished: SweepFinished) -> list[str]:
+    """What was asked of the functions of a library."""
+    if not finished.functions:
+        return []
+    found = coverage(finished.functions)
+    outcomes = [(name, f"{n:,}", MEANINGS[name]) for name, n in found.outcomes.items()]
+    asked = [(m.mode, f"{m.functions:,}", m.share, f"{m.calls:,}", f"{m.lacking:,}") for m in found.modes]
+    return [
+        "## Functions of the library",
+        sections.table(("outcome", "functions", "meaning"), outcomes),
+        sections.table(
+            ("derivative", "functions", "share", "calls", "without it"),
+            [(markdown(mode), *rest) for mode, *rest in asked],
+        ),
+        f"{markdown(found.calls)} {markdown(found.answers)}",
+    ]
+
+
 def _findings(findings: Iterable[Finding], standings: Standings, name: Callable[[str], str]) -> str:
     rows = []
     for finding in findings:
@@ -78,7 +98,8 @@ def _link(name: str) -> str:
 
 
 def _article(finding: Finding, standing: Standing) -> list[str]:
-    title = f"{finding.kind.value}, {finding.target} {finding.version}, {finding.check} {finding.precision}"
+    asked = f"{finding.target} {finding.version}, {finding.check} {finding.precision}"
+    title = f"{finding.kind.value}{words.place(finding)}, {asked}"
     parts = [
         f"## {markdown(finding.id)}",
         markdown(title),

@@ -12,10 +12,24 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.reports.common import tables, words
-from gradfuzz.reports.common.plain import code, code_cell, fenced, markdown, program
+from gradfuzz.reports.common.plain import code, code_cell, fenced, markdown, source
 from gradfuzz.reports.common.summary import COUNTS
 
-_NUMERIC = frozenset({"expected", "got", "ratio", "trip", "seen", "findings", *COUNTS})
+_NUMERIC = frozenset(
+    {
+        "expected",
+        "got",
+        "ratio",
+        "trip",
+        "seen",
+        "findings",
+        "functions",
+        "share",
+        "calls",
+        "without it",
+        *COUNTS,
+    }
+)
 
 _OWN_TABLE = (Aspect.BODY, Aspect.SIGN)
 """Aspects whose variants are shown in a table, not in a line."""
@@ -33,9 +47,9 @@ def bullets(lines: Iterable[str]) -> str:
 
 
 def definition(finding: Finding) -> str:
-    """The program, and which function of its outputs is differentiated where that is not obvious."""
+    """The program or call, and which function of its outputs is differentiated where that is not obvious."""
     weights = words.weights(finding, "script")
-    return fenced(program(finding.program), "python") + (f"\n\n{weights}" if weights else "")
+    return fenced(source(finding), "python") + (f"\n\n{weights}" if weights else "")
 
 
 def links(finding: Finding) -> list[str]:

@@ -1,4 +1,4 @@
-"""One finding on a terminal: program, points, tables of variants, verdict, cause, script."""
+"""One finding on a terminal: program or call, points, tables of variants, verdict, cause, script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def finding(
     item = plain.inert(item)
     parts: list[RenderableType] = [
         _title(item, standing),
-        program(plain.program(item.program)),
+        program(plain.source(item)),
         _points(item),
         paragraph(words.verdict(item)),
         paragraph(words.cause(item)),

@@ -1,4 +1,4 @@
-"""The catalogue of a library's functions for a terminal."""
+"""The functions of a library for a terminal: its catalogue, and what a sweep asked of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.reports.common import plain
+from gradfuzz.reports.common.functions import MEANINGS, Coverage, coverage
 from gradfuzz.reports.common.pieces import paragraph
 from gradfuzz.reports.terminal.sheet import Sheet
 
@@ -40,6 +42,58 @@ def render(
     library = f"{plain.line(target)} {plain.line(version)}"
     end = f"{library} lists {len(rows):,} functions and other things that can be called: {told}."
     return Group(*parts, table, Text(""), paragraph(end), paragraph(NOT_ASKED))
+
+
+_MOST_REFUSED = 20
+"""The most functions that are listed with the library's words; the rest is only counted."""
+
+
+def section(functions: Sequence[FunctionSummary]) -> list[RenderableType]:
+    """What a sweep asked of the functions: tables by outcome and by derivative, calls, answers, and what was
+    refused in the library's words. Empty without functions.
+    """
+    if not functions:
+        return []
+    found = coverage(functions)
+    lines = [Text(f"{n:>8,}  {part:>6}  {reason}", overflow="fold") for n, part, reason in found.inconclusive]
+    return [
+        _outcomes(found),
+        Text(""),
+        _modes(found),
+        Text(""),
+        Text(found.calls, overflow="fold"),
+        Text(found.answers, overflow="fold"),
+        *([Text("Inconclusive, and why:"), *lines] if lines else []),
+        *_refused(found.refused),
+        Text(""),
+    ]
+
+
+def _outcomes(found: Coverage) -> Sheet:
+    table = Sheet("outcome", "functions", "meaning", numeric=["functions"], title="Functions of the library")
+    for outcome, n in found.outcomes.items():
+        table.add_row(outcome, f"{n:,}", MEANINGS[outcome])
+    table.add_row("all", f"{found.total:,}", "")
+    return table
+
+
+def _modes(found: Coverage) -> Sheet:
+    numeric = ["functions asked", "share", "calls", "without it"]
+    caption = (
+        "share: of the functions that may have a derivative; without it: those that have no such derivative"
+    )
+    table = Sheet("derivative", *numeric, numeric=numeric, title="By derivative", caption=caption)
+    for row in found.modes:
+        table.add_row(row.mode, f"{row.functions:,}", row.share, f"{row.calls:,}", f"{row.lacking:,}")
+    return table
+
+
+def _refused(refused: Sequence[tuple[str, str]]) -> list[RenderableType]:
+    lines = [f"  {name}: {words}" for name, words in refused[:_MOST_REFUSED]]
+    if len(refused) > _MOST_REFUSED:
+        lines.append(f"  and {len(refused) - _MOST_REFUSED:,} more")
+    heading = [Text("Refused, in the library's words:")] if lines else []
+    return [*heading, *(Text(line, overflow="fold") for line in lines)]
 
 
 def _lines(row: Mapping[str, Any]) -> list[str]:

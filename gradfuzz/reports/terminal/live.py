@@ -22,6 +22,7 @@ from gradfuzz.fuzzer.results.events import (
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.reports.common import numbers, plain, words
+from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.pieces import program
 from gradfuzz.reports.common.summary import group, tally
 from gradfuzz.reports.common.systems import total
@@ -60,6 +61,7 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
         self._said: tuple[object, ...] = ()
         self._shown: list[str] = []
         self._found: dict[str, int] = {}
+        self._drawn = noun(())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -69,24 +71,25 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
     def handle(self, event: Event) -> None:
         event = plain.inert(event)
         if isinstance(event, SweepStarted):
+            self._drawn = noun(event.families)
             self._line(_started(event))
         elif isinstance(event, FindingFound):
             if event.finding.id not in self._found:
                 self._line(f"found {words.one_line(event.finding)}")
-                self._block(plain.program(event.finding.program))
+                self._block(plain.source(event.finding))
             self._found[event.finding.id] = event.finding.seen
         elif isinstance(event, Progress):
             program = event.latest_program
             if program and program not in self._shown and len(self._shown) < _PROGRAMS:
                 self._shown.append(program)
-                self._line(f"{event.seconds:4.0f} s  a program it drew:")
+                self._line(f"{event.seconds:4.0f} s  a {self._drawn} it drew:")
                 self._block(program)
             if event.met:
                 self._line(f"{event.seconds:4.0f} s  met {event.met}; to be shrunk")
             news = event.programs, event.checks, event.doing
             if event.seconds >= self._last + (_PAUSE if news != self._said else _SILENCE):
                 self._last, self._said = event.seconds, news
-                self._line(_progress(event, len(self._found)))
+                self._line(_progress(event, self._drawn, len(self._found)))
 
     def _line(self, text: str) -> None:
         self._console.print(Text(text), soft_wrap=True)
@@ -105,6 +108,7 @@ class Live:
         self._program = ""
         self._met = ""
         self._findings: dict[str, Finding] = {}
+        self._drawn = noun(())
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -118,6 +122,7 @@ class Live:
     def handle(self, event: Event) -> None:
         event = plain.inert(event)
         if isinstance(event, SweepStarted):
+            self._drawn = noun(event.families)
             self._live.console.print(Text(_started(event)))
         elif isinstance(event, Progress):
             self._progress = event
@@ -135,9 +140,9 @@ class Live:
         progress = self._progress
         if progress is not None:
             parts.append(_counts(progress.summaries, self._findings))
-            parts.append(Text(_progress(progress, len(self._findings)), overflow="fold"))
+            parts.append(Text(_progress(progress, self._drawn, len(self._findings)), overflow="fold"))
             if self._program:
-                parts += [Text("latest program", style="dim"), program(self._program)]
+                parts += [Text(f"latest {self._drawn}", style="dim"), program(self._program)]
         if self._met and not self._findings:
             parts.append(Text(f"met {self._met}; to be shrunk", overflow="fold"))
         found = sorted(self._findings.values(), key=rank)
@@ -150,15 +155,15 @@ class Live:
 def _started(event: SweepStarted) -> str:
     targets = ", ".join(f"{name} {version}" for name, version in event.targets)
     limit = f", at most {event.max_time:g} s" if event.max_time is not None else ""
-    programs = numbers.count(event.max_examples, "program")
+    programs = numbers.count(event.max_examples, noun(event.families))
     return (
         f"Sweep of {targets}; {', '.join(event.families)}; up to {programs}{limit}; seed {event.seed}."
         " Ctrl-C stops it and keeps what was found."
     )
 
 
-def _progress(event: Progress, found: int) -> str:
-    counts = {"program": event.programs, "check": event.checks, "finding": found}
+def _progress(event: Progress, drawn: str, found: int) -> str:
+    counts = {drawn: event.programs, "check": event.checks, "finding": found}
     done = ", ".join(numbers.count(n, noun) for noun, n in counts.items())
     return f"{event.seconds:4.0f} s  {done}  {event.doing}".rstrip()
 

@@ -28,6 +28,7 @@ from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, 
 from gradfuzz.reports.common.standing import Standings
 from gradfuzz.reports.common.summary import tally
 from gradfuzz.reports.common.systems import systems
+from gradfuzz.reports.terminal import functions
 from gradfuzz.reports.terminal.block import finding
 from gradfuzz.reports.terminal.sheet import Sheet
 
@@ -49,7 +50,9 @@ def sweep(
     show_scripts: bool = False,
     review: Review | None = None,
 ) -> RenderableType:
-    """The end of a sweep: findings, summary matrix, reasons, what was tested, review, seed, rerun command."""
+    """The end of a sweep: findings, summary matrix, functions or reasons, what was tested, review, seed,
+    rerun command.
+    """
     files = [scripts.get(item.id) for item in finished.findings]
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
@@ -61,7 +64,7 @@ def sweep(
         parts.append(_clusters(finished.clusters))
     if finished.summaries:
         parts.append(_matrix(finished))
-    parts += _reasons(finished)
+    parts += functions.section(finished.functions) or _reasons(finished)
     parts += _tested(finished)
     for heading, lines in account.remembered(review):
         parts += [Text(f"{heading}:"), *(Text(f"  {line}", overflow="fold") for line in lines)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import random
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -97,3 +98,16 @@ class Plain(Dice):
 
     def below(self, n: int) -> int:
         return 0
+
+
+class Seeded(Dice):
+    """Decisions by a seed, without Hypothesis: the same on every machine."""
+
+    __slots__ = ("_random",)
+
+    def __init__(self, seed: str) -> None:
+        super().__init__(lambda _: 0)
+        self._random = random.Random(seed)  # noqa: S311 - repeatable on purpose
+
+    def below(self, n: int) -> int:
+        return self._random.randrange(n) if n > 1 else 0

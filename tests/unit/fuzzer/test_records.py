@@ -22,6 +22,7 @@ from hypothesis.extra import numpy as arrays
 
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results import codec, records
+from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.results.evidence import (
     Adjoints,
@@ -43,6 +44,7 @@ from gradfuzz.fuzzer.results.finding import (
     Reason,
     Verdict,
 )
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry, Pattern, Review, Rule
 from gradfuzz.programs import Program, parse
@@ -142,6 +144,12 @@ DOCUMENTS = [
     SweepStarted(0, (("engine", "0.1.0"),), ("loops",), 16, None, "gradfuzz sweep engine"),
     Progress(1.5, 16, 100, "judging", "def f(x): ...", (SUMMARY,)),
     FindingFound(finding()),
+    finding(
+        call=Call("torch", "torch.where", (Argument(array=array(0.5)), Argument("x", literal="(0, 1)"))),
+        drawn=Call("torch", "torch.where", (Argument("z", items=(Argument(array=np.array(True)),)),), "loop"),
+        code="y = torch.where(x)\n",
+        drawn_code="y = torch.where(x, z)\n",
+    ),
     SweepFinished(
         *(0, 1.5, 16, 100, (SUMMARY,), (finding(),), True, False, "gradfuzz sweep engine"),
         coverage={"nested loops": 3},
@@ -149,6 +157,9 @@ DOCUMENTS = [
         tested={"op": {"sin": 3}},
         conventions={"abs-at-0": 2},
         environment={"python": "3.11"},
+        functions=(
+            FunctionSummary("torch.where", "where(c)", "asked", "", 9, 8, 7, {"rev": 7}, {"fwd": "no"}),
+        ),
     ),
     Review(
         (ENTRY,), (), (dataclasses.replace(ENTRY, expires=None),), (finding(),), (("GF-7c1e", "2026-03-01"),)
@@ -267,7 +278,7 @@ def test_a_finding_keeps_the_class_that_it_was_written_with(kind: str, got: floa
     assert (value.kind.value, value.clearest.entry_got) == (kind, got)
 
 
-@pytest.mark.parametrize("value", [FindingFound(finding()), DOCUMENTS[5]], ids=["found", "finished"])
+@pytest.mark.parametrize("value", [FindingFound(finding()), DOCUMENTS[6]], ids=["found", "finished"])
 def test_schema_1_holds_in_every_document(value: Any) -> None:
     document = copy.deepcopy(records.to_document(value))
     document["schema"] = 1
@@ -293,14 +304,19 @@ FIELDS = {
     "Finding": (
         "id target version check kind family precision modes wrt program original weights directions smallest"
         " clearest worst seen references reproduced note cause script ports evidence signature others place"
-        " facts culprits"
+        " facts culprits call drawn code drawn_code"
     ),
     "FindingPoint": (
         "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed"
     ),
     "SweepFinished": (
         "seed seconds programs checks summaries findings complete interrupted rerun coverage clusters tested"
-        " conventions environment"
+        " conventions environment functions"
+    ),
+    "Call": "library function arguments form seeded",
+    "Argument": "keyword array layout items literal",
+    "FunctionSummary": (
+        "name signature outcome why drawn valid judged asked lacks verdicts inconclusive findings"
     ),
     "Review": "known expired stale fixed first_seen",
     "Evidence": "curve variants differences adjoints",
@@ -311,7 +327,11 @@ FIELDS = {
 
 
 @pytest.mark.parametrize(
-    "of", [Finding, FindingPoint, SweepFinished, Review, Evidence, Baseline, Rule, Pattern]
+    "of",
+    [
+        *(Finding, FindingPoint, SweepFinished, Review, Evidence, Baseline, Rule, Pattern),
+        *(Call, Argument, FunctionSummary),
+    ],
 )
 def test_a_schema_has_these_fields(of: Any) -> None:
     """Whoever adds a field gives the schema a new number and a migration, and then this list the field."""

@@ -56,6 +56,19 @@
   }, { rootMargin: "50%" });
   for (const article of all("article")) near.observe(article);
 
+  // In the map of functions the arrow keys go from cell to cell.
+  for (const map of all(".map")) {
+    map.addEventListener("keydown", (event) => {
+      const cells = all(".cell", map), at = cells.indexOf(event.target);
+      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: cells.length - 1 }[event.key];
+      if (at < 0 || !cells[to] || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      if (!event.target.href) event.target.tabIndex = -1;
+      cells[to].tabIndex = 0;
+      cells[to].focus();
+    });
+  }
+
   const table = $("table");
   if (!table) return;
   const body = table.tBodies[0];

@@ -1,0 +1,128 @@
+"""A call, judged: every derivative of first and second order that its function has."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gradfuzz.calls.asking import asked, called, values_of
+from gradfuzz.calls.library import Library, library_named
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.oracles.base import Mode
+from gradfuzz.testing.frameworks.framework import first_line
+from gradfuzz.testing.measuring.measure import Asked, Inquiry, combinations
+from gradfuzz.testing.measuring.measured import Method
+from gradfuzz.testing.measuring.subject import subject_of
+
+Modes = tuple[Mode, ...]
+
+COMBINATIONS: tuple[Modes, ...] = tuple(combinations(2, ("rev", "fwd")))
+"""What is asked of a call: both modes, and the four mixtures of second order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on one derivative of a call, and the source of the truth."""
+
+    modes: Modes
+    case: CheckResult
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was found out about a call."""
+
+    call: Call
+    """The call; its random numbers begin with one seed where it drew any."""
+    verdicts: tuple[Judged, ...] = ()
+    lacks: dict[Modes, str] = field(default_factory=dict)
+    """The library's words about the derivatives that the function does not have."""
+    refused: str = ""
+    """Why nothing was asked: what the function raised."""
+
+    def wrong(self) -> Iterator[Judged]:
+        """What is wrong, in the order of asking."""
+        return (one for one in self.verdicts if one.case.verdict.is_wrong)
+
+    def of(self, modes: Modes) -> Judged | None:
+        """The verdict in these modes, if there is one."""
+        return next((one for one in self.verdicts if one.modes == modes), None)
+
+
+def judged(call: Call, modes: Sequence[Modes] = COMBINATIONS, factors: Sequence[float] = (1.0,)) -> Judgement:
+    """The verdicts on a call, in each of `modes`, with its inputs times each of `factors`."""
+    library = library_named(call.library)
+    with quiet():
+        found = _judged(call, library, modes, factors)
+        if found is None:
+            found = _judged(replace(call, seeded=True), library, modes, factors)
+    return found or Judgement(call, refused="it returns other values each time, whatever the seed")
+
+
+def _judged(
+    call: Call, library: Library, modes: Sequence[Modes], factors: Sequence[float]
+) -> Judgement | None:
+    """The same, or None where the call returns other values each time."""
+    arrays = [library.array(value) for value in values_of(call)]
+    try:
+        subject = subject_of(asked(call, library), arrays, None, None, library.name)
+        exact = None
+        if call.form == "compiled":  # the truth is that of the call itself
+            exact = subject_of(called(call, library), arrays, None, None, library.name)
+        inquiry = Inquiry(replace(subject, label=call.function), exact)
+    except GradfuzzError as error:
+        return Judgement(call, refused=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever a function raises is its refusal
+        return Judgement(call, refused=f"{type(error).__name__}: {first_line(error)}")
+    if inquiry.unsteady:
+        return None
+    verdicts: list[Judged] = []
+    lacks: dict[Modes, str] = {}
+    try:
+        for steps in modes:
+            for factor in factors:
+                one = _asked(inquiry, steps, factor)
+                if one.case.verdict is Verdict.UNSUPPORTED:
+                    lacks[steps] = one.case.message
+                else:
+                    verdicts.append(Judged(steps, one.case, one.method))
+    finally:
+        subject.framework.tidy()
+    return Judgement(call, tuple(verdicts), lacks)
+
+
+def _asked(inquiry: Inquiry, modes: Modes, factor: float) -> Asked:
+    with np.errstate(all="ignore"):
+        return inquiry.ask(modes, factor)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Warnings of libraries about what is asked of them are no finding."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """Nothing that a library writes itself is seen: neither on standard output nor on standard error."""
+    saved = [os.dup(place) for place in (1, 2)]
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for place in (1, 2):
+            os.dup2(nothing, place)
+        yield
+    finally:
+        for place, before in zip((1, 2), saved, strict=True):
+            os.dup2(before, place)
+            os.close(before)
+        os.close(nothing)

@@ -1,0 +1,214 @@
+"""A disagreement of a call, shrunk, confirmed again, and diagnosed: a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.adapters.catalogue import Function
+from gradfuzz.calls.asking import called, values_of
+from gradfuzz.calls.code import code
+from gradfuzz.calls.judging import COMBINATIONS, Judged, Judgement, Modes, judged, quiet
+from gradfuzz.calls.library import library_named
+from gradfuzz.calls.script import script
+from gradfuzz.calls.shrinking import Wrong, shrunk
+from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
+from gradfuzz.fuzzer.results.call import Call, Form
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.results.identity import signature
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.programs.language.syntax import Const, Param, Program, Return
+from gradfuzz.programs.language.types import Type
+from gradfuzz.testing.measuring.measure import FACTORS
+from gradfuzz.testing.measuring.measured import Method
+
+FAMILY = "functions"
+"""The family of the findings of calls."""
+
+_SECONDS, _TRIALS = 20.0, 120
+"""What shrinking may cost."""
+
+_AGAIN = 2
+"""So many times the shrunk call is judged again, from new arrays."""
+
+_METHODS: dict[Method, str] = {
+    "traced": "the truth is that of the function as a program",
+    "complex step": "the truth is that of complex steps of the function in float64",
+    "Richardson": "the truth is that of differences of the function in float64, extrapolated",
+}
+
+_FORMS: dict[Form, str] = {
+    "between": "it shows between smooth functions, and not alone",
+    "loop": "it shows in a loop, and not alone",
+    "twice": "it shows where one call feeds another, and not alone",
+    "vectorized": "it shows where the call is vectorized, and not alone",
+    "compiled": "it shows where the call is compiled, and not eager",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """What became of a disagreement: a finding, or None where it did not come again."""
+
+    finding: Finding | None
+
+
+def proved(call: Call, wrong: Judged, function: Function) -> Proved:
+    """The finding of what is wrong about a call."""
+    same = Wrong(wrong.modes, wrong.case.kind)
+    small = shrunk(call, same, function, seconds=_SECONDS, trials=_TRIALS)
+    found = [judged(small, [wrong.modes], (1.0, *FACTORS)) for _ in range(_AGAIN)]
+    first = found[0].of(wrong.modes)
+    confirmed = sum(same.fits(one.of(wrong.modes)) for one in found)
+    if first is None or not same.fits(first) or confirmed < _AGAIN:
+        return Proved(None)
+    cases = [one.case for one in found[0].verdicts if same.fits(one)]
+    case = cases[0]
+    assert case.kind is not None, "a disagreement has a class"
+    facts = tuple(_facts(small, same, first, cases))
+    shown = finding_point(case)
+    finding = Finding(
+        id="",
+        target=call.library,
+        version=case_version(small),
+        check=check_name(wrong.modes),
+        kind=case.kind,
+        family=FAMILY,
+        precision=case.question.precision,
+        modes=wrong.modes,
+        wrt=case.question.wrt,
+        program=case.question.program,
+        original=case.question.program,
+        weights=case.question.weights,
+        directions=case.question.directions,
+        smallest=shown,
+        clearest=finding_point(clearest(cases)),
+        worst=finding_point(worst(cases)),
+        seen=1,
+        references=case.references,
+        reproduced=(confirmed, _AGAIN),
+        note=case.message if case.kind is Class.ERROR else "",
+        script=_script(small, case),
+        facts=facts,
+        culprits=(small.function,),
+        call=small,
+        drawn=call,
+        code=code(small),
+        drawn_code=code(call),
+        rules=_rules(small),
+    )
+    return Proved(named(finding))
+
+
+def _rules(call: Call) -> tuple[str, ...]:
+    """The library's rules that differentiate a call."""
+    library = library_named(call.library)
+    try:
+        with quiet():
+            return library.rules(called(call, library), [library.array(v) for v in values_of(call)])
+    except Exception:  # noqa: BLE001 - what the derivative raises is the finding, and said there
+        return ()
+
+
+def case_version(call: Call) -> str:
+    """The version of the library."""
+    return library_named(call.library).version
+
+
+def _script(call: Call, case: CheckResult) -> str:
+    if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
+        return ""
+    name = check_name(case.question.modes)
+    return script(call, case, f"{call.function} of {call.library}: the {name} is wrong.")
+
+
+# Facts ------------------------------------------------------------------------------------------------------
+
+
+def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]) -> Iterator[str]:
+    yield from _by_modes(judged(call), wrong.modes)
+    if call.form != "alone":
+        yield _FORMS[call.form]
+    for argument in call.arguments:
+        if argument.array is not None and argument.layout != "contiguous":
+            yield f"it shows where an argument is {argument.layout}, and not where it is contiguous"
+    dtypes = {a.array.dtype.name for a in call.differentiated() if a.array is not None}
+    if dtypes and not dtypes & {"float64"}:
+        yield f"it shows in {' and '.join(sorted(dtypes))}, and not in float64"
+    yield from _by_keyword(call, wrong)
+    ratios = [case.ratio for case in cases if case.ratio is not None and np.isfinite(case.ratio)]
+    if len(ratios) == len(cases) > 1 and max(ratios) - min(ratios) <= 1e-6 * abs(ratios[0]):
+        yield f"the answer is {ratios[0]:.6g} times the derivative, also at other values"
+    if first.method in _METHODS:
+        yield _METHODS[first.method]
+
+
+def _by_modes(all_modes: Judgement, own: Modes) -> Iterator[str]:
+    """In which modes the call is right and wrong."""
+    verdicts: dict[str, list[str]] = {"right": [], "wrong": []}
+    for modes in COMBINATIONS:
+        found = all_modes.of(modes)
+        if found is not None and found.case.verdict is Verdict.AGREE:
+            verdicts["right"].append(check_name(modes))
+        elif found is not None and found.case.verdict.is_wrong:
+            verdicts["wrong"].append(check_name(modes))
+    for word, names in verdicts.items():
+        if names and (word == "right" or len(names) > 1):
+            yield f"{word}: {', '.join(names)}"
+
+
+def _by_keyword(call: Call, wrong: Wrong) -> Iterator[str]:
+    """The keywords without which it is right."""
+    for k, argument in enumerate(call.arguments):
+        if not argument.keyword:
+            continue
+        without = replace(call, arguments=(*call.arguments[:k], *call.arguments[k + 1 :]))
+        found = judged(without, [wrong.modes]).of(wrong.modes)
+        if found is not None and found.case.verdict is Verdict.AGREE:
+            yield f"without {argument.keyword} it is right"
+
+
+# Death ------------------------------------------------------------------------------------------------------
+
+
+def deadly(call: Call) -> Finding:
+    """The finding of a call at which the process ends, or never ends. Nothing is called."""
+    arrays = [np.asarray(np.real(np.asarray(one.array))) for one in call.differentiated()]
+    params = tuple(Param(f"x{k}", Type("float", array.shape)) for k, array in enumerate(arrays))
+    nothing = Program("f", params, (Return((Const(0.0),)),))
+    inputs = {param.name: array for param, array in zip(params, arrays, strict=True)}
+    point = FindingPoint(inputs, {}, {}, {}, ("", ()), np.nan, np.nan, None, np.inf)
+    return Finding(
+        id="",
+        target=call.library,
+        version=case_version(call),
+        check="value",
+        kind=Class.ERROR,
+        family=FAMILY,
+        precision="float64",
+        modes=(),
+        wrt=tuple(inputs),
+        program=nothing,
+        original=nothing,
+        weights=(),
+        directions={},
+        smallest=point,
+        clearest=point,
+        worst=point,
+        seen=1,
+        references=(),
+        reproduced=(2, 2),
+        culprits=(call.function,),
+        call=call,
+        drawn=call,
+        code=code(call),
+        drawn_code=code(call),
+    )
+
+
+def named(finding: Finding) -> Finding:
+    """The finding with its signature and its id."""
+    own = signature(finding)
+    return replace(finding, signature=own, id=f"GF-{own[:4]}")

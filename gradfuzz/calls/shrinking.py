@@ -1,0 +1,200 @@
+"""A smaller call that is wrong in the same way."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.adapters.catalogue import Function
+from gradfuzz.calls.judging import Judged, Modes, judged
+from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.results.finding import FINITE, Class
+from gradfuzz.oracles.base import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What has to stay as it is: the derivative, and the group of the class."""
+
+    modes: Modes
+    kind: Class | None
+
+    @property
+    def group(self) -> str:
+        return "wrong numbers" if self.kind in FINITE else self.kind.value if self.kind else ""
+
+    def fits(self, found: Judged | None) -> bool:
+        """Whether a verdict is this one."""
+        if found is None or not found.case.verdict.is_wrong:
+            return False
+        return Wrong(found.modes, found.case.kind).group == self.group
+
+
+def shrunk(call: Call, wrong: Wrong, function: Function, *, seconds: float, trials: int) -> Call:
+    """The call made smaller, step by step, while it stays wrong in the same way."""
+    end = time.monotonic() + seconds
+    left = trials
+    progress = True
+    while progress:
+        progress = False
+        for candidate in _smaller(call, function):
+            if left == 0 or time.monotonic() > end:
+                return call
+            left -= 1
+            if wrong.fits(judged(candidate, [wrong.modes]).of(wrong.modes)):
+                call, progress = candidate, True
+                break
+    return call
+
+
+def _smaller(call: Call, function: Function) -> Iterator[Call]:
+    """Calls that are simpler in one thing, the greatest steps first."""
+    if call.form != "alone":
+        yield replace(call, form="alone")
+    yield from _with_less(call, function)
+    yield from _with_plain_layout(call)
+    yield from _of_double(call)
+    yield from _with_smaller_shapes(call)
+    yield from _with_simpler_values(call)
+
+
+def _with_less(call: Call, function: Function) -> Iterator[Call]:
+    """Keywords away, and literals at their defaults."""
+    for k, argument in enumerate(call.arguments):
+        if argument.keyword:
+            yield replace(call, arguments=(*call.arguments[:k], *call.arguments[k + 1 :]))
+    defaults = {p.name: p.default for p in function.parameters}
+    for k, argument in enumerate(call.arguments):
+        name = argument.keyword or (function.parameters[k].name if k < len(function.parameters) else "")
+        simpler = [defaults.get(name, ""), *_SIMPLER.get(argument.literal or "", ())]
+        for text in simpler:
+            if argument.literal is not None and text and text != argument.literal:
+                yield _replaced(call, k, replace(argument, literal=text))
+
+
+_SIMPLER = {
+    "3": ("2", "1"),
+    "2": ("1",),
+    "4": ("2",),
+    "-2": ("0", "-1"),
+    "2.0": ("1.0",),
+    "0.5": ("1.0", "2.0"),
+    "10.0": ("2.0",),
+    "1e-3": ("0.5",),
+    "-0.5": ("0.5",),
+    "1.5": ("2.0",),
+    "-1.0": ("1.0",),
+}
+"""A literal, and simpler ones."""
+
+
+def _with_plain_layout(call: Call) -> Iterator[Call]:
+    """One array contiguous, with the entries that its view had."""
+    for k, argument in enumerate(call.arguments):
+        if argument.array is not None and argument.layout != "contiguous":
+            yield _replaced(call, k, replace(argument, array=seen(argument), layout="contiguous"))
+
+
+def seen(argument: Argument) -> Array:
+    """The entries of the view that an argument is."""
+    array = np.asarray(argument.array)
+    if argument.layout == "transposed":
+        return array.swapaxes(-1, -2)
+    if argument.layout == "stepped":
+        return array[..., ::2]
+    return np.repeat(array, 2, axis=0) if argument.layout == "expanded" else array
+
+
+def _of_double(call: Call) -> Iterator[Call]:
+    """Real arrays, and in double precision."""
+    kinds = {a.array.dtype.name for a in call.differentiated() if a.array is not None}
+    if kinds & {"complex128", "complex64"}:
+        yield _mapped(call, lambda array: np.asarray(array.real, np.float64))
+    if kinds & {"complex64"}:
+        yield _mapped(call, lambda array: np.asarray(array, np.complex128))
+    if kinds & {"float32", "float16", "bfloat16"}:
+        yield _mapped(call, lambda array: np.asarray(array, np.float64))
+
+
+def _with_smaller_shapes(call: Call) -> Iterator[Call]:
+    arrays = [a.array for a in call.arrays() if a.array is not None]
+    sizes = sorted({n for array in arrays for n in array.shape if n > 1}, reverse=True)
+    ranks = {array.ndim for array in arrays}
+    if len(ranks) == 1 and max(ranks, default=0) > 0:  # the first axis of all arrays away
+        yield _cut(call, lambda array: array[0])
+    for n in sizes:
+        for less in (1, n - 1):
+            if 0 < less < n:
+                yield _cut(call, functools.partial(_sliced, n=n, less=less))
+    for k, argument in enumerate(call.arguments):
+        if argument.array is not None and argument.array.ndim and argument.layout == "contiguous":
+            yield _replaced(call, k, replace(argument, array=argument.array[0]))
+
+
+def _sliced(array: Array, *, n: int, less: int) -> Array:
+    """Every axis of length n cut to length `less`."""
+    return array[tuple(slice(0, less if length == n else None) for length in array.shape)]
+
+
+def _with_simpler_values(call: Call) -> Iterator[Call]:
+    """Rounder numbers."""
+    for step in (1.0, 0.5, 0.125):
+        yield _mapped(call, functools.partial(_rounded, step=step))
+    arrays = [a.array for a in call.differentiated() if a.array is not None]
+    for k, array in enumerate(arrays):
+        for place in np.ndindex(array.shape):
+            if complex(array[place]) not in _PLAIN:
+                for value in _PLAIN:
+                    yield _with_entry(call, k, place, value)
+
+
+_PLAIN = (1.0, 0.5, 2.0)
+"""The simplest entries."""
+
+
+def _rounded(array: Array, *, step: float) -> Array:
+    with np.errstate(all="ignore"):
+        wide = np.asarray(array, np.complex128 if array.dtype.kind == "c" else np.float64)
+        found = np.round(wide / step) * step
+        return np.where(np.abs(found) > 0.0, found, wide).astype(array.dtype)
+
+
+def _with_entry(call: Call, number: int, place: tuple[int, ...], value: float) -> Call:
+    """One entry of the differentiated array of this number replaced."""
+    count = iter(range(10**6))
+
+    def change(array: Array) -> Array:
+        if next(count) != number:
+            return array
+        other = np.array(array)
+        other[place] = value
+        return other
+
+    return _mapped(call, change)
+
+
+def _mapped(call: Call, change: Callable[[Array], Array]) -> Call:
+    """The call with its differentiated arrays changed."""
+    return replace(call, arguments=tuple(_changed(a, change, "fcV") for a in call.arguments))
+
+
+def _cut(call: Call, change: Callable[[Array], Array]) -> Call:
+    """The call with all its arrays changed."""
+    return replace(call, arguments=tuple(_changed(a, change, "fcVbiu") for a in call.arguments))
+
+
+def _changed(argument: Argument, change: Callable[[Array], Array], kinds: str) -> Argument:
+    if argument.items is not None:
+        return replace(argument, items=tuple(_changed(item, change, kinds) for item in argument.items))
+    if argument.array is None or argument.array.dtype.kind not in kinds:
+        return argument
+    array = np.asarray(change(argument.array))
+    return replace(argument, array=array)
+
+
+def _replaced(call: Call, k: int, argument: Argument) -> Call:
+    return replace(call, arguments=(*call.arguments[:k], argument, *call.arguments[k + 1 :]))

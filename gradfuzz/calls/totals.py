@@ -1,0 +1,130 @@
+"""What the turns of a sweep found out, added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from gradfuzz.adapters import catalogue as of
+from gradfuzz.calls.proving import FAMILY
+from gradfuzz.calls.turn import Result, Turn
+from gradfuzz.fuzzer.results import functions as outcomes
+from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.fuzzer.results.finding import Finding, Reason
+from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.identity import signature_of
+from gradfuzz.fuzzer.results.ranking import rank
+
+_OUTCOMES = {of.NOT_DIFFERENTIABLE: outcomes.NOT_DIFFERENTIABLE, of.LEFT_OUT: outcomes.LEFT_OUT}
+
+Key = tuple[str, int]
+"""A library, and the number of a function in its catalogue."""
+
+
+class Totals:
+    """The sums of one sweep, function by function."""
+
+    def __init__(self, libraries: dict[str, tuple[str, list[of.Function]]]) -> None:
+        """`libraries`: version and functions by the name of the library."""
+        self._libraries = libraries
+        self._results: dict[Key, list[Result]] = {}
+        self._findings: dict[str, Finding] = {}
+        self._about: dict[Key, dict[str, None]] = {}
+
+    def add(self, key: Key, result: Result) -> list[Finding]:
+        """Adds the result of a turn; returns its findings, counted with those of earlier turns."""
+        self._results.setdefault(key, []).append(result)
+        found = []
+        for finding in result.findings:
+            own = signature_of(finding)
+            known = self._findings.get(own)
+            merged = finding if known is None else replace(known, seen=known.seen + 1)
+            self._findings[own] = merged
+            self._about.setdefault(key, {})[finding.id] = None
+            if known is None:
+                found.append(merged)
+        return found
+
+    @property
+    def judged(self) -> int:
+        """Calls that were judged."""
+        return sum(result.judged for results in self._results.values() for result in results)
+
+    @property
+    def checks(self) -> int:
+        """Answers that were judged."""
+        return sum(n for results in self._results.values() for r in results for n in r.verdicts.values())
+
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, the most serious first."""
+        return tuple(sorted(self._findings.values(), key=rank))
+
+    def summaries(self) -> tuple[TargetSummary, ...]:
+        """The counts of each library."""
+        return tuple(self._summary(name) for name in self._libraries)
+
+    def _summary(self, library: str) -> TargetSummary:
+        results = [r for (name, _), rs in self._results.items() if name == library for r in rs]
+        verdicts: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        for result in results:
+            verdicts.update(result.verdicts)
+            reasons.update(result.inconclusive)
+        return TargetSummary(
+            library,
+            self._libraries[library][0],
+            FAMILY,
+            checks=sum(verdicts.values()),
+            agree=verdicts["agree"],
+            disagree=verdicts["disagree"],
+            convention=verdicts["convention"],
+            inconclusive={reason: reasons[reason.value] for reason in Reason if reasons[reason.value]},
+            unsupported=sum(len(r.lacks) for r in results),
+            crashed=verdicts["crashed"],
+            programs=sum(r.judged for r in results),
+        )
+
+    def functions(self) -> tuple[FunctionSummary, ...]:
+        """Every function of every library, and what was asked of it."""
+        return tuple(
+            self._function((library, number), function)
+            for library, (_, functions) in self._libraries.items()
+            for number, function in enumerate(functions)
+        )
+
+    def _function(self, key: Key, function: of.Function) -> FunctionSummary:
+        name = function.names[0] if function.names else function.signature
+        if function.outcome in _OUTCOMES:
+            return FunctionSummary(name, function.signature, _OUTCOMES[function.outcome], function.why)
+        results = self._results.get(key, [])
+        if not results:
+            return FunctionSummary(name, function.signature, outcomes.NOT_REACHED, "")
+        asked: Counter[str] = Counter()
+        verdicts: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        lacks: dict[str, str] = {}
+        for result in results:
+            asked.update(result.asked)
+            verdicts.update(result.verdicts)
+            reasons.update(result.inconclusive)
+            lacks |= {modes: words for modes, words in result.lacks.items() if modes not in lacks}
+        words = next((result.words for result in results if result.words), "")
+        return FunctionSummary(
+            name,
+            function.signature,
+            outcomes.ASKED if asked else outcomes.REFUSED,
+            "" if asked else words or next(iter(lacks.values()), ""),
+            drawn=sum(r.drawn for r in results),
+            valid=sum(r.valid for r in results),
+            judged=sum(r.judged for r in results),
+            asked=dict(asked),
+            lacks={modes: text for modes, text in lacks.items() if modes not in asked},
+            verdicts=dict(verdicts),
+            inconclusive=dict(reasons),
+            findings=tuple(self._about.get(key, {})),
+        )
+
+
+def key_of(turn: Turn, functions: list[of.Function]) -> Key:
+    """The key of the function of a turn."""
+    return turn.library, functions.index(turn.function)

@@ -1,0 +1,166 @@
+"""The turn of one function: calls of it are found, judged, and what is wrong is shrunk."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gradfuzz.adapters.catalogue import Function
+from gradfuzz.calls.asking import called, values_of
+from gradfuzz.calls.drawing import refused
+from gradfuzz.calls.judging import Judgement, judged, quiet
+from gradfuzz.calls.library import library_named
+from gradfuzz.calls.proving import proved
+from gradfuzz.calls.searching import Search
+from gradfuzz.calls.shrinking import Wrong
+from gradfuzz.fuzzer.results.call import FORMS, Call, Form
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.strategies.drawing.dice import Odds, Seeded
+
+_FORMS: Odds[Form] = Odds(*zip((44, 22, 8, 8, 12, 6), FORMS, strict=True))
+"""What stands around a call, and how often."""
+
+_OUTSIDE = 40
+"""So many valid calls in a row with values that are no finite numbers end a turn."""
+
+_PROVED = 3
+"""Disagreements of one turn that are shrunk: one of a kind."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """A turn as work: the same turn has the same result."""
+
+    library: str
+    function: Function
+    seed: int
+    number: int
+    """How many turns of the function came before."""
+    calls: int
+    """Calls to judge."""
+    again: int = 0
+    """How often the process died in this turn: it draws other calls then."""
+    only: Call | None = None
+    """A call at which the process died: it alone is made, to see whether it dies again."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What a turn found out."""
+
+    drawn: int = 0
+    valid: int = 0
+    judged: int = 0
+    asked: dict[str, int] = field(default_factory=dict)
+    """By modes, as "fwd rev": calls with an answer."""
+    lacks: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[str, int] = field(default_factory=dict)
+    inconclusive: dict[str, int] = field(default_factory=dict)
+    words: str = ""
+    """Why no call was valid, or none was judged: what the library said most often."""
+    findings: tuple[Finding, ...] = ()
+    unproved: int = 0
+    """Disagreements that did not come again."""
+
+
+def merged(results: Sequence[Result]) -> Result:
+    """The sums of results."""
+    whole = Result()
+    for one in results:
+        whole.drawn, whole.valid = whole.drawn + one.drawn, whole.valid + one.valid
+        whole.judged, whole.unproved = whole.judged + one.judged, whole.unproved + one.unproved
+        for mine, other in (
+            (whole.asked, one.asked),
+            (whole.verdicts, one.verdicts),
+            (whole.inconclusive, one.inconclusive),
+        ):
+            for name, count in other.items():
+                mine[name] = mine.get(name, 0) + count
+        whole.lacks = one.lacks | whole.lacks
+        whole.words = whole.words or one.words
+        whole.findings += one.findings
+    whole.words = "" if whole.judged else whole.words
+    return whole
+
+
+def run(turn: Turn, note: Callable[[Call], None]) -> Result:
+    """The result of a turn; `note` is told each call before it is made."""
+    if turn.only is not None:
+        note(turn.only)
+        judged(turn.only)
+        return Result()
+    result = Result()
+    function = turn.function
+    words = refused(function)
+    if words is not None:
+        result.words = words
+        return result
+    seed = turn.seed, turn.library, function.names[0], function.signature, turn.number, turn.again
+    dice = Seeded("/".join(map(str, seed)))
+    search = Search(turn.library, function, dice, note)
+    refusals: Counter[str] = Counter()
+    buckets: dict[tuple[str, str], Finding | None] = {}
+    outside = 0
+    calls = search.calls()
+    for count in itertools.count():
+        call = next(calls, None)
+        if call is None or outside > _OUTSIDE or count > 20 * turn.calls:
+            break
+        note(call)
+        if not _is_inside(call):
+            outside += 1
+            continue
+        outside = 0
+        form = "alone" if turn.number == 0 and result.judged == 0 else dice.weighted(_FORMS)
+        judgement = judged(replace(call, form=form))
+        if judgement.refused and form != "alone":
+            judgement = judged(call)
+        if judgement.refused:
+            refusals[judgement.refused] += 1
+            continue
+        _count(result, judgement)
+        for wrong in judgement.wrong():
+            bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
+            if bucket not in buckets and len(buckets) < _PROVED:
+                note(judgement.call)
+                found = proved(judgement.call, wrong, function)
+                buckets[bucket] = found.finding
+                result.unproved += found.finding is None
+            if len(judgement.verdicts) > 1 and wrong.modes == ("rev",):
+                break  # what is wrong in first order is wrong in second order as well
+        if result.judged >= turn.calls:
+            break
+    result.drawn, result.valid = search.drawn, search.valid
+    said = refusals or search.raised
+    result.words = "" if result.judged or not said else said.most_common(1)[0][0]
+    result.findings = tuple(finding for finding in buckets.values() if finding is not None)
+    return result
+
+
+def _is_inside(call: Call) -> bool:
+    """Whether the values of a call are finite numbers."""
+    library = library_named(call.library)
+    with quiet(), np.errstate(all="ignore"):
+        try:
+            ys = called(call, library)(*[library.array(value) for value in values_of(call)])
+            return all(bool(np.all(np.isfinite(library.numpy(y)))) for y in ys)
+        except Exception:  # noqa: BLE001 - a function that draws random numbers may raise the second time
+            return False
+
+
+def _count(result: Result, judgement: Judgement) -> None:
+    result.judged += 1
+    for one in judgement.verdicts:
+        name = " ".join(one.modes)
+        result.asked[name] = result.asked.get(name, 0) + 1
+        verdict = one.case.verdict.value
+        result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
+        if one.case.reason is not None:
+            reason = one.case.reason.value
+            result.inconclusive[reason] = result.inconclusive.get(reason, 0) + 1
+    for modes, words in judgement.lacks.items():
+        result.lacks.setdefault(" ".join(modes), words)

@@ -1,0 +1,136 @@
+"""What became of the functions of a library in a sweep that calls them: the same figures in every report."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gradfuzz.fuzzer.results.functions import (
+    ASKED,
+    LEFT_OUT,
+    NOT_DIFFERENTIABLE,
+    NOT_REACHED,
+    OUTCOMES,
+    REFUSED,
+    FunctionSummary,
+)
+from gradfuzz.reports.common.numbers import count
+
+FAMILY = "functions"
+"""The family of a sweep that calls functions: it draws calls, and no programs."""
+
+MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
+"""The derivatives that each function is asked for, innermost mode first."""
+
+MEANINGS: Mapping[str, str] = {
+    ASKED: "its derivatives were asked for",
+    REFUSED: "no call that was drawn was valid, or none has a derivative",
+    NOT_DIFFERENTIABLE: "by the library's own documents",
+    LEFT_OUT: "for a reason that a person wrote",
+    NOT_REACHED: "the sweep ended before",
+}
+
+_LONGEST = 70
+"""The most characters of the library's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeRow:
+    """How many functions were asked for a derivative, with how many calls, and how many have none."""
+
+    mode: str
+    functions: int
+    share: str
+    """Of all functions that may have a derivative."""
+    calls: int
+    lacking: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was asked of the functions of a library."""
+
+    total: int
+    outcomes: Mapping[str, int]
+    """By outcome, all of them; they add up to `total`."""
+    modes: tuple[ModeRow, ...]
+    calls: str
+    """A sentence on the calls that were drawn ..."""
+    answers: str
+    """... and one on the answers."""
+    inconclusive: tuple[tuple[int, str, str], ...]
+    """(answers, their share of all answers, reason), the most frequent first."""
+    refused: tuple[tuple[str, str], ...]
+    """(function, the library's words) of those that were refused."""
+
+
+def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
+    """The figures of a sweep."""
+    outcomes = Counter(one.outcome for one in functions)
+    verdicts = _sums(one.verdicts for one in functions)
+    reasons = _sums(one.inconclusive for one in functions)
+    answers = sum(verdicts.values())
+    return Coverage(
+        total=len(functions),
+        outcomes={name: outcomes[name] for name in OUTCOMES},
+        modes=tuple(_mode(mode, functions) for mode in modes(functions)),
+        calls=_calls(functions),
+        answers=_answers(verdicts, answers),
+        inconclusive=tuple((n, share(n, answers), reason) for reason, n in reasons.most_common()),
+        refused=tuple((one.name, short(one.why)) for one in functions if one.outcome == REFUSED),
+    )
+
+
+def modes(functions: Iterable[FunctionSummary]) -> tuple[str, ...]:
+    """`MODES`, and any others that were asked for."""
+    return tuple(dict.fromkeys((*MODES, *(mode for one in functions for mode in one.asked))))
+
+
+def asked_for(function: FunctionSummary) -> Collection[str]:
+    """The modes in which calls of the function were asked."""
+    return [mode for mode, n in function.asked.items() if n]
+
+
+def noun(families: Iterable[str]) -> str:
+    """What a sweep of these families draws: "call" or "program", which it is of no families, too."""
+    return "call" if set(families) == {FAMILY} else "program"
+
+
+def share(part: int, whole: int) -> str:
+    """Per cent with one decimal: "2.9 %"."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def short(words: str, longest: int = _LONGEST) -> str:
+    """The start of what a library says, whole words."""
+    cut = textwrap.shorten(words, longest, placeholder=" ...")
+    return cut if len(cut) > 4 or len(words) <= longest else f"{words[: longest - 3]}..."
+
+
+# Pieces -----------------------------------------------------------------------------------------------------
+
+
+def _mode(mode: str, functions: Sequence[FunctionSummary]) -> ModeRow:
+    calls = [n for one in functions if (n := one.asked.get(mode, 0))]
+    differentiable = sum(one.outcome in (ASKED, REFUSED, NOT_REACHED) for one in functions)
+    lacking = sum(mode in one.lacks for one in functions)
+    return ModeRow(mode, len(calls), share(len(calls), differentiable), sum(calls), lacking)
+
+
+def _calls(functions: Sequence[FunctionSummary]) -> str:
+    drawn, valid, judged = (sum(getattr(f, name) for f in functions) for name in ("drawn", "valid", "judged"))
+    return f"{count(drawn, 'call')} drawn, {valid:,} valid ({share(valid, drawn)}), {judged:,} judged."
+
+
+def _answers(verdicts: Mapping[str, int], total: int) -> str:
+    told = ", ".join(f"{n:,} {verdict} ({share(n, total)})" for verdict, n in verdicts.items() if n)
+    return f"{count(total, 'answer')}{f': {told}' if told else ''}."
+
+
+def _sums(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return total

@@ -1,0 +1,208 @@
+"""The map of a library's functions: a cell for each, grouped by namespace, and the same as tables.
+
+A cell has a colour, a sign and a text, so that no colour is needed to read it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gradfuzz.fuzzer.results.functions import (
+    ASKED,
+    LEFT_OUT,
+    NOT_DIFFERENTIABLE,
+    NOT_REACHED,
+    REFUSED,
+    FunctionSummary,
+)
+from gradfuzz.reports.common.functions import MODES, Coverage, asked_for, coverage, modes, short
+from gradfuzz.reports.common.numbers import count
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What became of a function: the name of a style, a sign, and words."""
+
+    style: str
+    sign: str
+    words: str
+
+
+_FOUND = Kind("found", "✕", "with a finding")
+_ALL = Kind("all", "✓", f"asked for all {len(MODES)} derivatives")
+_SOME = Kind("some", "◐", "asked for some of them")
+_OTHERS = {
+    REFUSED: Kind("refused", "!", "refused by the library"),
+    NOT_REACHED: Kind("later", "?", NOT_REACHED),
+    NOT_DIFFERENTIABLE: Kind("constant", "–", NOT_DIFFERENTIABLE),
+    LEFT_OUT: Kind("out", "·", LEFT_OUT),
+}
+_KINDS = (_FOUND, _ALL, _SOME, *_OTHERS.values())
+"""In the order of the cells of a group."""
+
+_OWN = "only the library itself calls them"
+"""The group of functions without a public name."""
+
+_SIGNATURE, _WORDS = 240, 160
+"""The most characters of these in the text of a cell."""
+
+_MARKUP = 160
+"""The bytes of a cell besides its texts, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A function on the map."""
+
+    name: str
+    kind: Kind
+    text: str
+    """Lines: name, signature, what became of it, counts, the library's words."""
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The functions of a namespace."""
+
+    name: str
+    told: str
+    """How many of each kind."""
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A function that may have a derivative, in the table."""
+
+    name: str
+    kind: Kind
+    findings: tuple[str, ...]
+    counts: tuple[str, ...]
+    """Calls drawn, valid and judged, by mode, and answers that agree, disagree and are inconclusive."""
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The functions that were not to be asked for one reason."""
+
+    outcome: str
+    why: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """All that the page says of the functions."""
+
+    coverage: Coverage
+    kinds: tuple[tuple[Kind, int], ...]
+    groups: tuple[Group, ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    others: tuple[Reason, ...]
+
+    @property
+    def size(self) -> int:
+        """About the bytes of it on the page."""
+        cells = (cell for group in self.groups for cell in group.cells)
+        told = sum(_MARKUP + len(cell.name.encode()) + len(cell.text.encode()) for cell in cells)
+        return told + sum(_MARKUP + len(str(row.counts)) + len(row.words.encode()) for row in self.rows)
+
+
+_ANSWERS = ("agree", "disagree", "inconclusive")
+
+
+def function_map(functions: Sequence[FunctionSummary]) -> Map:
+    """The view of the functions of a sweep, whose texts are inert."""
+    all_modes = modes(functions)
+    groups: dict[str, list[Cell]] = {}
+    for one in functions:
+        groups.setdefault(_namespace(one.name), []).append(_cell(one))
+    own = groups.pop(_OWN, [])
+    named = sorted(groups.items(), key=lambda item: item[0])
+    kinds = Counter(_kind(one) for one in functions)
+    asked = sorted((one for one in functions if one.outcome in (ASKED, REFUSED, NOT_REACHED)), key=_order)
+    return Map(
+        coverage=coverage(functions),
+        kinds=tuple((kind, kinds[kind]) for kind in _KINDS),
+        groups=tuple(_group(name, cells) for name, cells in [*named, (_OWN, own)] if cells),
+        columns=("drawn", "valid", "judged", *all_modes, *_ANSWERS),
+        rows=tuple(_row(one, all_modes) for one in asked),
+        others=tuple(_others(functions)),
+    )
+
+
+# Pieces -----------------------------------------------------------------------------------------------------
+
+
+def _kind(of: FunctionSummary) -> Kind:
+    if of.findings:
+        return _FOUND
+    if of.outcome == ASKED:
+        return _ALL if set(MODES) <= set(asked_for(of)) else _SOME
+    return _OTHERS[of.outcome]
+
+
+def _order(of: FunctionSummary) -> tuple[int, str]:
+    return _KINDS.index(_kind(of)), of.name
+
+
+def _namespace(name: str) -> str:
+    """As in "torch.nn", of "torch.nn.relu"; of a schema, which is no public name, `_OWN`."""
+    return _OWN if "(" in name else name.rpartition(".")[0] or _OWN
+
+
+def _group(name: str, cells: Sequence[Cell]) -> Group:
+    kinds = Counter(cell.kind for cell in cells)
+    told = ", ".join(f"{kinds[kind]:,} {kind.words}" for kind in _KINDS if kinds[kind])
+    ordered = sorted(cells, key=lambda cell: (_KINDS.index(cell.kind), cell.name))
+    return Group(name, f"{len(cells):,}: {told}", tuple(ordered))
+
+
+def _cell(of: FunctionSummary) -> Cell:
+    kind = _kind(of)
+    signature = [short(of.signature, _SIGNATURE)] if of.signature != of.name else []
+    why = f": {short(of.why, _WORDS)}" if of.why else ""
+    found = f" ({', '.join(of.findings)})" if of.findings else ""
+    lines = [short(of.name, _SIGNATURE), *signature, f"{kind.words}{found}{why}", *_counted(of)]
+    return Cell(short(of.name, _SIGNATURE), kind, "\n".join(lines), of.findings)
+
+
+def _counted(of: FunctionSummary) -> Iterator[str]:
+    """Lines of counts; none of a function of which no call was drawn."""
+    if of.drawn:
+        yield f"{count(of.drawn, 'call')} drawn, {of.valid:,} valid, {of.judged:,} judged"
+    if asked := _told(of.asked):
+        yield f"asked: {asked}"
+    if verdicts := _told(of.verdicts):
+        yield f"answers: {verdicts}"
+    for mode, words in of.lacks.items():
+        yield f"no {mode}: {short(words, _WORDS)}"
+
+
+def _told(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in counts.items() if n)
+
+
+def _row(of: FunctionSummary, all_modes: Sequence[str]) -> Row:
+    asked = (f"{of.asked.get(mode, 0):,}" if mode not in of.lacks else "none" for mode in all_modes)
+    answers = (f"{of.verdicts.get(name, 0):,}" for name in _ANSWERS)
+    calls = (f"{n:,}" for n in (of.drawn, of.valid, of.judged))
+    lacks = (f"no {mode}: {short(words, _WORDS)}" for mode, words in of.lacks.items())
+    words = "; ".join(filter(None, (short(of.why, _WORDS), *lacks)))
+    return Row(short(of.name, _SIGNATURE), _kind(of), of.findings, (*calls, *asked, *answers), words)
+
+
+def _others(functions: Sequence[FunctionSummary]) -> Iterator[Reason]:
+    """The functions that were not to be asked, by their reasons, the most frequent first."""
+    for outcome in (NOT_DIFFERENTIABLE, LEFT_OUT):
+        names: dict[str, list[str]] = {}
+        for one in functions:
+            if one.outcome == outcome:
+                names.setdefault(one.why, []).append(short(one.name, _SIGNATURE))
+        for why, of in sorted(names.items(), key=lambda item: -len(item[1])):
+            yield Reason(outcome, why, tuple(of))

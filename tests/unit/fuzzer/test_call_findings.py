@@ -1,0 +1,107 @@
+"""A finding of a call is told by the function that is called, and never by the program that stands for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.findings.clusters import clusters
+from gradfuzz.fuzzer.results import records
+from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.identity import signature
+from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.ranking import rank
+from gradfuzz.fuzzer.results.shown import functions
+from gradfuzz.fuzzer.results.trigger import Trigger
+from gradfuzz.programs.text.parse import parse
+from tests.report_data import CODE, SOFTPLUS, call_finding
+
+DET = parse('def f(x: "float[2, 2]"):\n    return det(x)\n')
+
+
+def of_call(*arguments: Argument) -> Finding:
+    return call_finding(call=Call("torch", SOFTPLUS, arguments))
+
+
+def test_the_trigger_is_the_function() -> None:
+    assert Trigger.of_finding(call_finding()).ops == {SOFTPLUS}
+    assert Trigger.of_finding(call_finding(culprits=())).ops == {SOFTPLUS}
+    assert functions(call_finding(call=None)) == ()
+    assert Trigger.of_finding(call_finding(call=None, culprits=())).ops == {"cos"}, "that of a program"
+
+
+def test_the_signature_does_not_depend_on_the_stand_in() -> None:
+    assert signature(call_finding()) == signature(call_finding(program=DET, original=DET))
+    other = "torch.nn.functional.softmin"
+    assert signature(call_finding()) != signature(call_finding(culprits=(other,)))
+
+
+def test_known_reports_of_programs_claim_no_call() -> None:
+    """pytorch#104675 is about det, and the call is of softplus."""
+    missing = call_finding(program=DET, kind=Class.MISSING)
+    assert reports_of(missing) == ()
+    assert "pytorch#104675" in {row.name for row in reports_of(replace(missing, call=None))}
+
+
+def test_calls_are_clustered_by_function_and_question() -> None:
+    other = call_finding(id="GF-aaaa", program=DET, check="jvp")
+    same = call_finding(id="GF-bbbb", program=DET)
+    found = clusters([call_finding(), other, same])
+    assert [c.label for c in found] == [f"torch: {SOFTPLUS}, vjp", f"torch: {SOFTPLUS}, jvp"]
+    assert found[0].findings == (call_finding().id, "GF-bbbb")
+
+
+@pytest.mark.parametrize(
+    ("argument", "absurdity"),
+    [
+        (Argument(literal="2.0"), 0),
+        (Argument(literal="(0, -3)"), 0),
+        (Argument(literal="'mean'"), 0),
+        (Argument(literal="dtype:float64"), 0),
+        (Argument(literal="True"), 0),
+        (Argument(literal="(1e30, ... (9 more characters)"), 0),
+        (Argument(literal="1e4"), 1),
+        (Argument(literal="-1e30"), 2),
+        (Argument(array=np.array([0, 3])), 0),
+        (Argument(array=np.array([0, 10**9])), 2),
+        (Argument(items=(Argument(array=np.array([10**9])),)), 2),
+        (Argument(array=np.array([1e300])), 0),
+    ],
+    ids=repr,
+)
+def test_absurd_numbers_of_a_call_come_last(argument: Argument, absurdity: int) -> None:
+    """The arrays that are differentiated are those of the three points, which are ordinary here."""
+    assert rank(of_call(argument))[0] == absurdity
+
+
+def test_a_complex_point_has_a_rank() -> None:
+    point = replace(call_finding().smallest, inputs={"z": np.array([3.0 + 4.0j])})
+    assert rank(call_finding(smallest=point, clearest=point, worst=point))[0] == 0
+
+
+def test_a_record_keeps_the_call_bit_for_bit() -> None:
+    arguments = (
+        Argument(array=np.array([[1.0, -0.0]], np.float32), layout="transposed"),
+        Argument("others", items=(Argument(array=np.array([True])), Argument(array=np.array(1.5 - 2j)))),
+        Argument("dtype", literal="dtype:float64"),
+    )
+    call = Call("torch", SOFTPLUS, arguments, "between", seeded=True)
+    written = json.dumps(records.to_document(call_finding(call=call)), allow_nan=False)
+    back = records.from_document(json.loads(written), Finding, "it")
+    assert back.call is not None
+    first, others, dtype = back.call.arguments
+    assert (back.call.form, back.call.seeded, back.call.function) == ("between", True, SOFTPLUS)
+    assert first.array is not None
+    assert (first.layout, first.array.dtype, first.array.tobytes()) == (
+        *("transposed", np.float32),
+        np.array([[1.0, -0.0]], np.float32).tobytes(),
+    )
+    assert others.items is not None
+    assert [item.array.tolist() for item in others.items if item.array is not None] == [[True], 1.5 - 2j]
+    assert (dtype.keyword, dtype.literal) == ("dtype", "dtype:float64")
+    assert (back.code, back.drawn_code) == (call_finding().code, call_finding().drawn_code)
+    assert json.loads(written)["text"] == CODE

@@ -1,0 +1,259 @@
+"""Reports of a sweep that calls functions: findings by their code, the functions in figures and as a map."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gradfuzz.fuzzer.results import codec
+from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.reports.common import functions as figures
+from gradfuzz.reports.common import words
+from gradfuzz.reports.formats import FORMATS
+from gradfuzz.reports.html.functions import function_map
+from gradfuzz.reports.machine import json as documents
+from gradfuzz.reports.markdown.issue import issue
+from gradfuzz.reports.terminal import live
+from gradfuzz.reports.terminal import report as terminal
+from gradfuzz.reports.terminal.block import finding as block
+from tests.report_data import CODE, DRAWN_CODE, SOFTPLUS, call_finding, called, finished, functions
+from tests.unit.reports.test_html_report import Page
+
+SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
+SHORT = ("concise", "github")
+"""Formats with a line for each finding."""
+
+WITH_RECORDS = ("json", "sarif", "ndjson")
+"""Formats that also hold the finding's record."""
+
+
+def printed(what: object, width: int) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False).print(what)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("call_60", lambda: printed(block(call_finding()), 60)),
+        ("functions_100", lambda: printed(terminal.sweep(called(), {}), 100)),
+        ("functions_60", lambda: printed(terminal.sweep(called(), {}), 60)),
+    ],
+)
+def test_what_people_see(name: str, text: object) -> None:
+    """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
+    assert callable(text)
+    shown = "".join(f"{line.rstrip()}\n" for line in text().splitlines())
+    path = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
+        path.write_text(shown, encoding="utf-8")
+    assert shown == path.read_text(encoding="utf-8")
+
+
+# Findings ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_call_is_shown_by_its_code_and_its_function(name: str) -> None:
+    text = html.unescape(FORMATS[name].render(called(), None))
+    assert f"in {SOFTPLUS}" in text or name in ("junit", "json", "ndjson")
+    if name not in SHORT:
+        assert all(line in text for line in CODE.splitlines())
+    if name not in WITH_RECORDS:
+        assert "stand_in" not in text
+
+
+def test_the_html_has_the_drawn_call_beside_the_shrunk_one() -> None:
+    text = html.unescape(FORMATS["html"].render(called(), None))
+    assert "<h4>Call</h4>" in text
+    assert all(line in text for line in DRAWN_CODE.splitlines())
+    same = called(findings=(call_finding(drawn_code=None),))
+    assert "As it was drawn" not in FORMATS["html"].render(same, None)
+    assert "<h4>Program</h4>" in FORMATS["html"].render(finished(1), None)
+
+
+def test_a_document_has_the_code_where_it_would_have_the_program() -> None:
+    (document,) = documents.sweep_document(called())["findings"]
+    assert (document["program"], document["original"]) == (CODE, DRAWN_CODE)
+    assert document["functions"] == [SOFTPLUS]
+    (of_program,) = documents.sweep_document(finished(1))["findings"]
+    assert of_program["program"].startswith("def f(x)")
+    assert of_program["functions"] == []
+
+
+def test_an_issue_is_about_the_function() -> None:
+    text = issue(call_finding())
+    assert f"2\\.13\\.0 in {SOFTPLUS}".replace("\\", "") in text.splitlines()[0].replace("\\", "")
+    assert CODE.strip() in text
+    assert "stand_in" not in text
+
+
+def test_planted_bugs_of_programs_say_nothing_of_a_call() -> None:
+    assert words.cause(call_finding()) == "What is known: right with the default of threshold."
+    assert words.cause(call_finding(facts=())) == "Nothing is known of the cause."
+
+
+def test_while_it_runs() -> None:
+    file = io.StringIO()
+    with live.Heartbeat(Console(file=file, width=200, highlight=False)) as heartbeat:
+        heartbeat.handle(
+            SweepStarted(7, (("torch:functions", "2.13.0"),), ("functions",), 500, 60.0, "again")
+        )
+        heartbeat.handle(Progress(1.0, 40, 30, "calling", CODE))
+        heartbeat.handle(FindingFound(call_finding()))
+    told = file.getvalue()
+    assert "up to 500 calls, at most 60 s" in told
+    assert "a call it drew:\n    x = torch.tensor([1.25], dtype=torch.float64)\n" in told
+    assert "40 calls, 30 checks" in told
+    assert f"wrong_value in {SOFTPLUS}" in told
+    assert "program" not in told
+
+
+# Figures ----------------------------------------------------------------------------------------------------
+
+
+def test_the_figures_are_those_of_the_functions() -> None:
+    """By hand from `report_data.functions`: of nine functions five may have a derivative."""
+    found = figures.coverage(functions())
+    assert found.total == sum(found.outcomes.values()) == 9
+    assert list(found.outcomes.values()) == [3, 1, 1, 3, 1]
+    rows = {row.mode: (row.functions, row.share, row.calls, row.lacking) for row in found.modes}
+    assert rows["rev"] == (3, "60.0 %", 25, 0)
+    assert rows["fwd"] == (2, "40.0 %", 15, 0)
+    assert rows["fwd fwd"] == (2, "40.0 %", 15, 1)
+    assert found.calls == "200 calls drawn, 120 valid (60.0 %), 100 judged."
+    assert found.answers == ("100 answers: 92 agree (92.0 %), 5 disagree (5.0 %), 3 inconclusive (3.0 %).")
+    ((n, share, reason),) = found.inconclusive
+    assert (n, share, reason.split(",")[0]) == (3, "3.0 %", "the point lies on a kink or tie")
+    assert [name for name, _ in found.refused] == ["torch.nn.functional.grid_sample"]
+
+
+def test_nothing_is_divided_by_nothing() -> None:
+    (one,) = (f for f in functions() if f.outcome == "not reached")
+    found = figures.coverage([one])
+    assert (found.calls, found.answers) == ("0 calls drawn, 0 valid (-), 0 judged.", "0 answers.")
+
+
+def test_what_is_refused_is_listed_shortly_and_the_rest_is_counted() -> None:
+    why = "ValueError: " + "very long words " * 40
+    refused = tuple(FunctionSummary(f"torch.f{k}", f"f{k}()", "refused", why, 9) for k in range(33))
+    text = printed(terminal.sweep(called(functions=refused), {}), 120)
+    lines = [line for line in text.splitlines() if "ValueError" in line]
+    assert len(lines) == 20
+    assert all(line.endswith(" ...") and len(line) < 100 for line in lines)
+    assert "  and 13 more\n" in text
+
+
+def test_the_short_tables_of_markdown() -> None:
+    text = FORMATS["markdown"].render(called(), None)
+    assert "| asked | 3 | its derivatives were asked for |" in text
+    assert "| rev | 3 | 60.0 % | 25 | 0 |" in text
+    assert "Functions of the library" not in FORMATS["markdown"].render(finished(1), None)
+
+
+def test_the_document_has_the_records() -> None:
+    document = json.loads(FORMATS["json"].render(called(), None))
+    assert codec.decode(tuple[FunctionSummary, ...], document["functions"]) == functions()
+    assert json.loads(FORMATS["json"].render(finished(1), None))["functions"] == []
+
+
+def test_a_sweep_of_calls_speaks_of_calls() -> None:
+    text = FORMATS["html"].render(called(), None)
+    assert "<dt>calls</dt><dd>200</dd>" in text
+    assert "no proof for calls that were not drawn" in text
+    assert "<dt>programs</dt>" in FORMATS["html"].render(finished(1), None)
+
+
+# The map ----------------------------------------------------------------------------------------------------
+
+
+def test_every_function_has_a_cell_with_a_sign_and_a_text() -> None:
+    page = Page(FORMATS["html"].render(called(), None))
+    cells = {known["aria-label"].split(":")[0]: known for _, known in page.elements if "data-tip" in known}
+    assert len(cells) == len(functions())
+    styles = {name: known["class"].removeprefix("cell ") for name, known in cells.items()}
+    assert styles == {
+        SOFTPLUS: "found",
+        "torch.linalg.det": "all",
+        "torch.linalg.ldl_solve": "some",
+        "torch.nn.functional.grid_sample": "refused",
+        "torch.sign": "constant",
+        "torch.save": "out",
+        "torch.sinc": "later",
+        "_copy_from(Tensor self) -> Tensor": "out",
+        "_cdist(Tensor x1) -> Tensor": "out",
+    }
+    assert cells[SOFTPLUS]["href"] == f"#{call_finding().id}"
+    assert all("href" not in known for name, known in cells.items() if name != SOFTPLUS)
+    assert cells["torch.linalg.ldl_solve"]["data-tip"].splitlines() == [
+        "torch.linalg.ldl_solve",
+        "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B) -> Tensor",
+        "asked for some of them",
+        "20 calls drawn, 10 valid, 10 judged",
+        "asked: rev 10",
+        "answers: agree 10",
+        "no fwd fwd: NotImplementedError: forward AD of it is not there",
+    ]
+
+
+def test_each_outcome_has_a_sign_of_its_own() -> None:
+    kinds = [kind for kind, _ in function_map(functions()).kinds]
+    assert len({kind.sign for kind in kinds}) == len({kind.style for kind in kinds}) == len(kinds) == 7
+    assert [n for _, n in function_map(functions()).kinds] == [1, 1, 1, 1, 1, 1, 3]
+
+
+def test_the_cells_are_grouped_by_namespace_and_findings_come_first() -> None:
+    found = function_map(functions())
+    assert {group.name: len(group.cells) for group in found.groups} == {
+        "torch": 3,
+        "torch.linalg": 2,
+        "torch.nn.functional": 2,
+        "only the library itself calls them": 2,
+    }
+    assert found.groups[2].cells[0].name == SOFTPLUS
+    assert found.rows[0].name == SOFTPLUS
+    assert {(o.outcome, len(o.names)) for o in found.others} == {
+        ("not differentiable", 1),
+        ("left out", 2),
+        ("left out", 1),
+    }
+
+
+def test_a_cell_leads_only_to_an_article_that_is_there() -> None:
+    gone = called(findings=())
+    page = Page(FORMATS["html"].render(gone, None))
+    assert all("href" not in known for _, known in page.elements if "data-tip" in known)
+
+
+def test_a_sweep_of_programs_has_no_map() -> None:
+    page = Page(FORMATS["html"].render(finished(2), None))
+    assert not any(known.get("id") == "functions" for _, known in page.elements)
+
+
+@pytest.mark.parametrize("sweep", [called(), called(hostile=True)], ids=["plain", "hostile"])
+def test_the_page_is_whole(sweep: SweepFinished) -> None:
+    text = FORMATS["html"].render(sweep, None)
+    page = Page(text)
+    ids = [known["id"] for _, known in page.elements if "id" in known]
+    assert len(ids) == len(set(ids))
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert not page.all("img", "iframe")
+    assert len(page.all("script")) == 1
+
+
+def test_a_large_library_leaves_room_for_findings_and_the_file_small() -> None:
+    many = tuple(
+        dataclasses.replace(functions()[k % 3], name=f"torch.f{k}", findings=()) for k in range(3_000)
+    )
+    text = FORMATS["html"].render(dataclasses.replace(finished(600), functions=many), None)
+    assert len(text.encode()) < 5_000_000
+    assert text.count("<article") > 20
