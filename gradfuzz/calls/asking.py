@@ -27,14 +27,14 @@ def called(call: Call, library: Library) -> Function:
     def function(*xs: Any) -> tuple[Any, ...]:
         if call.seeded:
             library.seed()
-        given = iter(xs)
+        given = iter([library.fresh(x) for x in xs])
         built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
         positional = [value for keyword, value in built if not keyword]
         result = of(*positional, **{keyword: value for keyword, value in built if keyword})
         found = tuple(library.leaves(result))
         if not found:
             raise UsageError(f"{call.function} returns no array of floats here")
-        return found
+        return tuple(found[k] for k in call.results) if call.results else found
 
     return function
 

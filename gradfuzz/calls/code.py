@@ -58,7 +58,10 @@ def arrays(call: Call) -> list[str]:
 def function(call: Call, name: str) -> list[str]:
     """The lines that define the call as a function of its differentiated arrays."""
     seed = [f"    {library_named(call.library).seed_code}"] if call.seeded else []
-    return [f"def {name}({', '.join(names(call))}):", *seed, f"    return {expression(call)}"]
+    result = expression(call)
+    if call.results:  # the others are not differentiated
+        result = f"[leaves({result})[k] for k in {list(call.results)}]"
+    return [f"def {name}({', '.join(names(call))}):", *seed, f"    return {result}"]
 
 
 def around(call: Call) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradfuzz.calls.asking import asked, called, values_of
+from gradfuzz.calls.conventions import excused
 from gradfuzz.calls.library import Library, library_named
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Call
@@ -73,6 +74,12 @@ def _judged(
     """The same, or None where the call returns other values each time."""
     arrays = [library.array(value) for value in values_of(call)]
     try:
+        followed = library.followed(called(replace(call, results=()), library), arrays)
+        if followed == ():
+            return Judgement(
+                call, refused=f"{call.library} differentiates nothing that {call.function} returns"
+            )
+        call = replace(call, results=followed or ())
         subject = subject_of(asked(call, library), arrays, None, None, library.name)
         exact = None
         if call.form == "compiled":  # the truth is that of the call itself
@@ -93,7 +100,7 @@ def _judged(
                 if one.case.verdict is Verdict.UNSUPPORTED:
                     lacks[steps] = one.case.message
                 else:
-                    verdicts.append(Judged(steps, one.case, one.method))
+                    verdicts.append(Judged(steps, excused(call, one.case), one.method))
     finally:
         subject.framework.tidy()
     return Judgement(call, tuple(verdicts), lacks)

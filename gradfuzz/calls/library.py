@@ -47,6 +47,16 @@ class Library(abc.ABC):
     def leaves(self, result: Any) -> list[Any]:
         """The arrays of floats, real or complex, in what a function returns."""
 
+    def fresh(self, x: Any) -> Any:
+        """An argument that a function may write into; it is differentiated as `x`."""
+        return x
+
+    def followed(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[int, ...] | None:
+        """Which of the arrays that `f` returns the library differentiates; None where it differentiates all,
+        or does not say.
+        """
+        return None
+
     @abc.abstractmethod
     def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
         """Raises what the library raises where `f` does not take these arrays; cheap."""

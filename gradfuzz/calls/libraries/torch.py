@@ -44,6 +44,14 @@ class TorchLibrary(Library):
         found = pytree.tree_leaves(result)
         return [y for y in found if isinstance(y, torch.Tensor) and (y.is_floating_point() or y.is_complex())]
 
+    def fresh(self, x: Any) -> Any:
+        return x.clone()
+
+    def followed(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[int, ...] | None:
+        results = f(*[x.detach().requires_grad_() for x in arrays])
+        found = tuple(k for k, y in enumerate(results) if y.requires_grad)
+        return found if len(found) < len(results) else None
+
     def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
         with torch.no_grad():
             f(*arrays)

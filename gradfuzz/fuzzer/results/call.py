@@ -64,6 +64,10 @@ class Call:
     form: Form = "alone"
     seeded: bool = field(default=False, metadata={OPTIONAL: True})
     """Whether the library's random numbers begin with the same seed at every call."""
+    results: tuple[int, ...] = field(default=(), metadata={OPTIONAL: True})
+    """Which of the arrays of floats that it returns count: those that the library differentiates; none where
+    all do.
+    """
 
     def arrays(self) -> Iterator[Argument]:
         """The arguments that are arrays, and those in lists, in order."""
