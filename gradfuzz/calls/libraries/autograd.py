@@ -7,7 +7,7 @@ from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
-from autograd.tracer import Node, new_box, trace_stack
+from autograd.tracer import Node, isbox, new_box, trace_stack
 
 from gradfuzz.calls.library import Library
 from gradfuzz.calls.numbers import nested
@@ -38,6 +38,16 @@ class AutogradLibrary(Library):
         found = [y for _, y in framework_named("autograd").tree(result, "")[0]]
         return [y for y in found if getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")]
 
+    def followed(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[int, ...] | None:
+        results: Sequence[Any] = ()
+        found = set()
+        for k, x in enumerate(arrays):
+            with trace_stack.new_trace() as depth:
+                box = new_box(x, depth, _Noted.new_root(set()))
+                results = f(*arrays[:k], box, *arrays[k + 1 :])
+                found |= {place for place, y in enumerate(results) if isbox(y)}
+        return tuple(sorted(found)) if len(found) < len(results) else None
+
     def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
         with np.errstate(all="ignore"):
             f(*arrays)
@@ -65,14 +75,12 @@ class AutogradLibrary(Library):
                 f(*arrays[:k], new_box(x, depth, _Noted.new_root(found)), *arrays[k + 1 :])
         return tuple(sorted(found))
 
-    header = (
-        "import autograd\nimport autograd.numpy\nimport autograd.scipy.linalg\nimport numpy as np\n"
-        "from autograd.builtins import isinstance, list, tuple"
-    )
+    header = "import autograd\nimport autograd.numpy\nimport autograd.scipy.linalg\nimport numpy as np"
     sin_code, map_code = "autograd.numpy.sin", ""
     compile_code = ""
     seed_code = "np.random.seed(0)"
-    helpers_code = """
+    helpers_code = """from autograd.builtins import isinstance, list, tuple
+
 
 def leaves(result):
     if isinstance(result, (list, tuple)):
@@ -94,7 +102,7 @@ def doubled(x):
 """
     slope_code = """
 def slope_rev(g, xs, v):
-    slopes = autograd.grad(g, range(len(xs)))(*xs)
+    slopes = autograd.grad(g, list(range(len(xs))))(*xs)
     return sum((s * w).sum() for s, w in zip(slopes, v))
 
 

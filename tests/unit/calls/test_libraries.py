@@ -33,16 +33,17 @@ def library(request: pytest.FixtureRequest) -> Library:
 
 @pytest.fixture
 def script(library: Library) -> Iterator[dict[str, Any]]:
-    """The names of a script of the library after its header; 64-bit types of JAX are as before at the end."""
+    """The names of a script of the library after its helpers; JAX has the types of before at the end."""
     names: dict[str, Any] = {}
+    code = f"{library.header}\n{library.helpers_code}\n{library.slope_code}"
     if library.name != "jax":
-        exec(library.header, names)
+        exec(code, names)
         yield names
         return
     import jax
 
     before = jax.config.read("jax_enable_x64")
-    exec(library.header, names)
+    exec(code, names)
     yield names
     jax.config.update("jax_enable_x64", before)
 
@@ -210,29 +211,102 @@ def test_jax_compiles_and_autograd_does_not() -> None:
 # Scripts ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("forward", [False, True])
-def test_the_derivative_of_a_script_is_that_of_cubes(
-    library: Library, script: dict[str, Any], forward: bool
-) -> None:
-    exec(library.gradient_code(forward), script)
-    x, v = (eval(library.array_code(np.array(one)), script) for one in ([0.5, -2.0, 1.5], [1.0, 0.25, -2.0]))
-    found = script["derivative"](lambda x: (x * x * x).sum(), x, v)
-    assert isinstance(found, float)
-    assert found == -9.75  # 3 (0.25 * 1 + 4 * 0.25 - 2.25 * 2)
+def arrays(library: Library, script: dict[str, Any], *values: Any) -> list[Any]:
+    return [eval(library.array_code(np.array(value)), script) for value in values]
 
 
-@pytest.mark.parametrize("forward", [False, True])
-def test_the_derivative_of_a_script_at_complex_numbers(
-    library: Library, script: dict[str, Any], forward: bool
-) -> None:
-    """|z|^2 along v grows by 2 Re(conj(z) v)."""
-    exec(library.gradient_code(forward), script)
-    home: Any = {"torch": "torch", "jax": "jnp", "autograd": "autograd.numpy"}[library.name]
-    home = eval(home, script)
-    z, v = (eval(library.array_code(np.array(one)), script) for one in ([1.0 + 2.0j], [3.0 - 1.0j]))
-    found = script["derivative"](lambda z: home.real(z * home.conj(z)).sum(), z, v)
-    assert isinstance(found, float)
-    assert found == 2.0
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_the_slope_of_a_script(library: Library, script: dict[str, Any], mode: str) -> None:
+    """Of sum x^3 y: 3 x^2 y v + x^3 w."""
+    xs = arrays(library, script, [0.5, -2.0], 3.0)
+    v = arrays(library, script, [1.0, 0.25], -2.0)
+    assert float(script[f"slope_{mode}"](lambda x, y: (x * x * x * y).sum(), xs, v)) == 27.0
+
+
+@pytest.mark.parametrize("outer", ["rev", "fwd"])
+@pytest.mark.parametrize("inner", ["rev", "fwd"])
+def test_a_slope_of_a_slope(library: Library, script: dict[str, Any], inner: str, outer: str) -> None:
+    """Of sum x^3 along v and then w: 6 x v w."""
+    xs, v, w = ([x] for x in arrays(library, script, [0.5, -2.0], [1.0, 0.25], [2.0, 4.0]))
+
+    def first(*xs: Any) -> Any:
+        return script[f"slope_{inner}"](lambda x: (x * x * x).sum(), xs, v)
+
+    assert float(script[f"slope_{outer}"](first, xs, w)) == 6.0 * (0.5 * 2.0 - 2.0 * 0.25 * 4.0)
+
+
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_the_slope_through_complex_numbers(library: Library, script: dict[str, Any], mode: str) -> None:
+    """Of the real parts of z^2, z = x + i y, with the weights 1 and 3: 2 x v - 2 y w + 3 (2 x w + 2 y v)."""
+    xs = arrays(library, script, 1.5, -0.5)
+    v = arrays(library, script, 2.0, 4.0)
+    pair = eval(f"lambda x, y: {library.complex_code('x', 'y')}", script)
+
+    def g(x: Any, y: Any) -> Any:
+        z = pair(x, y)
+        parts = script["real_parts"](script["leaves"]([z * z]))
+        return parts[0].sum() + 3.0 * parts[1].sum()
+
+    assert float(script[f"slope_{mode}"](g, xs, v)) == 40.0
+
+
+def test_the_helpers_of_a_script_are_those_of_the_library(library: Library, script: dict[str, Any]) -> None:
+    real, complex_, whole = arrays(library, script, [0.5, -1.25], [0.5 + 2.0j], [1, 2])
+    assert [id(y) for y in script["leaves"]((real, [whole], [complex_]))] == [id(real), id(complex_)]
+    assert float(script["total"](real)) == -0.75
+    assert float(script["total"](complex_)) == 0.5
+    parts = [numpy(library, y).tolist() for y in script["real_parts"]([real, complex_])]
+    assert parts == [[0.5, -1.25], [0.5], [2.0]]
+    assert numpy(library, script["doubled"](real)).tolist() == [[0.5, -1.25], [0.625, -1.5625]]
+
+
+def test_the_words_of_a_script_are_functions_of_the_library(library: Library, script: dict[str, Any]) -> None:
+    for word in (library.sin_code, library.map_code, library.compile_code):
+        assert not word or callable(eval(word, script))
+    exec(library.seed_code, script)
+
+
+# Rules ------------------------------------------------------------------------------------------------------
+
+
+RULES = {"torch": ("AddBackward0", "MulBackward0", "SinBackward0"), "jax": ("add", "mul", "sin")}
+
+
+def test_the_rules_of_a_function(library: Library) -> None:
+    xs = [library.array(np.ones((2, 2))), library.array(np.ones((2, 2)))]
+    own = library.rules(lambda x, y: [library.sin(library.view(x, "transposed")) * y + x], xs)
+    if library.name == "autograd":
+        assert own == ("add", "multiply", "sin", "swapaxes")
+    else:
+        assert own == RULES[library.name]
+
+
+def test_functions_of_jax_with_a_rule_of_their_own() -> None:
+    jax = pytest.importorskip("jax")
+    library = library_named("jax")
+    x = library.array(np.ones(3, np.float32))
+    assert library.rules(lambda x: [jax.nn.relu(x) * x], [x]) == ("custom_jvp relu", "mul")
+    assert library.rules(lambda x: [jax.jit(jax.numpy.exp)(x)], [x]) == ("exp",)
+
+
+@pytest.mark.parametrize("name", ["torch", "autograd"])
+def test_results_that_the_library_does_not_differentiate(name: str) -> None:
+    pytest.importorskip(name)
+    library = library_named(name)
+    x, y = library.array(np.array([0.5])), library.array(np.array([1.5]))
+
+    def hidden(x: Any) -> Any:
+        if name == "torch":
+            return x.detach()
+        from autograd.tracer import getval
+
+        return np.array(getval(x))
+
+    assert library.followed(lambda x, y: (library.sin(x), hidden(y), y * y), [x, y]) == (0, 2)
+    assert library.followed(lambda x, y: (library.sin(x), y * y), [x, y]) is None
+
+
+# Headers ----------------------------------------------------------------------------------------------------
 
 
 NAMES = {
