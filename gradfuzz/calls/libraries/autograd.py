@@ -131,7 +131,7 @@ def slope_fwd(g, xs, v):
         return f"({re} + 1j * {im})"
 
 
-class _Noted(Node):
+class _Noted(Node):  # type: ignore[misc] # autograd has no types
     """A node of autograd's graph that notes the name of its primitive."""
 
     def __init__(
