@@ -1,11 +1,14 @@
 """Whole libraries: the functions of a library are called, and their derivatives judged.
 
-library     the interface of a library whose functions are called; `libraries` has one module for each
-numbers     numbers of arrays as text
-values      the values of arrays of floats, in styles
-learned     what is learned about a function by calling it
-drawing     calls of a function, drawn
-asking      a call as a function of its differentiated arrays, with what stands around it
+    libraries   how arguments are made, run, and written down, library by library
+    asking      a call as a function of its differentiated arrays, with what stands around it
+    drawing     calls of a function, drawn, tried, and learned from
+    judging     the verdicts on a call
+    findings    what is wrong, shrunk, confirmed, and told
+    sweep       the turns of all functions, in worker processes
+
+A call is a record of `fuzzer.results.call`. The catalogue of a library (`oracles.catalogues`) says which
+functions there are, and what they take.
 """
 
 from __future__ import annotations

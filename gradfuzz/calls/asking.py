@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.calls.library import Library, function_of
+from gradfuzz.calls.libraries.library import Library, function_of
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
 from gradfuzz.oracles.base import Array
@@ -22,21 +24,25 @@ def called(call: Call, library: Library) -> Function:
 
     It raises what the library raises, and `UsageError` where the library returns no array of floats.
     """
-    of = function_of(call.function)
 
     def function(*xs: Any) -> tuple[Any, ...]:
-        if call.seeded:
-            library.seed()
-        given = iter([library.fresh(x) for x in xs])
-        built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
-        positional = [value for keyword, value in built if not keyword]
-        result = of(*positional, **{keyword: value for keyword, value in built if keyword})
-        found = tuple(library.leaves(result))
+        found = tuple(library.leaves(returned(call, library, xs)))
         if not found:
             raise UsageError(f"{call.function} returns no array of floats here")
         return tuple(found[k] for k in call.results) if call.results else found
 
     return function
+
+
+def returned(call: Call, library: Library, xs: Sequence[Any]) -> Any:
+    """What the function itself returns."""
+    if call.seeded:
+        library.seed()
+    given = iter([library.fresh(x) for x in xs])
+    built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
+    positional = [value for keyword, value in built if not keyword]
+    keywords = {keyword: value for keyword, value in built if keyword}
+    return function_of(call.function)(*positional, **keywords)
 
 
 def asked(call: Call, library: Library) -> Function:
@@ -60,6 +66,14 @@ def _built(argument: Argument, library: Library, given: Any) -> Any:
     return library.view(next(given) if is_given else library.array(argument.array), argument.layout)
 
 
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Warnings of libraries about what is asked of them are no finding."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 # Around -----------------------------------------------------------------------------------------------------
 
 
@@ -77,8 +91,8 @@ def _between(f: Function, library: Library) -> Function:
 
 def _loop(f: Function, library: Library) -> Function:
     def around(*xs: Any) -> tuple[Any, ...]:
-        carry, ys = 1.0, ()
-        for _ in range(3):
+        carry = 1 + library.sin(_sum(f(*xs), library)) / 16
+        for _ in range(2):
             ys = f(*[x * carry for x in xs])
             carry = carry * (1 + library.sin(_sum(ys, library)) / 16)
         return (*ys, carry)

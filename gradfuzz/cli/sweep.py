@@ -130,7 +130,7 @@ def sweep(
 def _kind_of_sweep(families: Sequence[str]) -> tuple[Callable[..., Iterator[Event]], int]:
     """The sweep of programs, or of the functions of libraries; and its usual number of examples."""
     if "functions" in families:
-        from gradfuzz.calls import sweep as of_functions
+        from gradfuzz.calls.sweep import run as of_functions
 
         return of_functions.sweep, of_functions.CALLS_EACH
     from gradfuzz.fuzzer.sweep import run as of_programs

@@ -1,5 +1,7 @@
-"""The libraries whose functions are called, a module each.
+"""The libraries whose functions are called.
 
+library     the interface of a library
+numbers     numbers of arrays as text
 autograd    HIPS autograd
 jax         JAX
 torch       Torch

@@ -9,8 +9,8 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.tracer import Node, isbox, new_box, trace_stack
 
-from gradfuzz.calls.library import Library
-from gradfuzz.calls.numbers import nested
+from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gradfuzz.calls.library import Library
-from gradfuzz.calls.numbers import nested
+from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.framework import FrameworkName

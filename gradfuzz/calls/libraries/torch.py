@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from gradfuzz.calls.library import Library
-from gradfuzz.calls.numbers import nested
+from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.detect import framework_named
@@ -26,6 +26,10 @@ _VIEWS = (
 
 class TorchLibrary(Library):
     name: FrameworkName = "torch"
+    refusals = (
+        *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
+        *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),
+    )
 
     def array(self, value: Array) -> Any:
         return framework_named("torch").array(value)

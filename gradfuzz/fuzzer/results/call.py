@@ -28,7 +28,7 @@ Form = Literal["alone", "between", "loop", "twice", "vectorized", "compiled"]
 
 alone        nothing
 between      smooth functions: it is called with x * (1 + sin(x)/16), and y becomes y * (1 + sin(y)/4)
-loop         three turns of a loop whose carry scales the arguments and takes up the result
+loop         two turns of a loop whose carry scales the arguments and takes up the result
 twice        the result of a first call scales the arguments of a second one
 vectorized   the library's own map over a new leading axis, of length 2, of every differentiated argument
 compiled     nothing, and the library compiles it

@@ -74,6 +74,8 @@ class TorchFunctions(Framework):
     def numpy(self, value: Any) -> Array:
         if not isinstance(value, torch.Tensor):
             return np.asarray(value)
+        if value.layout is not torch.strided:  # the gradient of an embedding may be sparse
+            value = value.to_dense()
         value = value.detach().cpu().resolve_conj().resolve_neg().clone()  # a known zero has no memory yet
         if value.dtype == torch.bfloat16:
             return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))

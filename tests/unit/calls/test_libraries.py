@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.calls.asking import asked, called, values_of
-from gradfuzz.calls.library import Library, library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Form, Layout
 from gradfuzz.oracles.base import Array

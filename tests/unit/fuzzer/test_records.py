@@ -304,7 +304,7 @@ FIELDS = {
     "Finding": (
         "id target version check kind family precision modes wrt program original weights directions smallest"
         " clearest worst seen references reproduced note cause script ports evidence signature others place"
-        " facts culprits call drawn code drawn_code"
+        " facts culprits call drawn code drawn_code rules"
     ),
     "FindingPoint": (
         "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed"
@@ -313,7 +313,7 @@ FIELDS = {
         "seed seconds programs checks summaries findings complete interrupted rerun coverage clusters tested"
         " conventions environment functions"
     ),
-    "Call": "library function arguments form seeded",
+    "Call": "library function arguments form seeded results",
     "Argument": "keyword array layout items literal",
     "FunctionSummary": (
         "name signature outcome why drawn valid judged asked lacks verdicts inconclusive findings"

@@ -25,6 +25,7 @@ LAW: dict[str, tuple[str, ...]] = {
     "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters"),
     "reports": ("errors", "version", "programs", "oracles.base", "oracles.target_name", "fuzzer.results"),
     "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports.common"),
+    "calls": ("errors", "programs", "strategies", "oracles", "adapters", "fuzzer", "testing"),
     "cli": (
         "errors",
         "version",
@@ -35,6 +36,7 @@ LAW: dict[str, tuple[str, ...]] = {
         "adapters",
         "fuzzer",
         "testing",
+        "calls",
         "reports",
     ),
     "pytest_plugin": (
@@ -96,6 +98,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         ),
         *("leading", "check", "starter"),
     ),
+    "calls": ("libraries", "asking", "drawing", "judging", "findings", "sweep"),
 }
 """Package -> its layers, the lowest first: a layer imports itself and those before it, and never the
 package's face.
@@ -105,21 +108,30 @@ EXCEPTIONS = {"adapters/own.py": ("oracles.server",)}
 """Module -> what else it may import: the former name of the server forwards to it."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "jax": ("oracles/jax/", "testing/frameworks/jax", "testing/tracing/jax/"),
+    "jax": (
+        *("oracles/jax/", "testing/frameworks/jax", "testing/tracing/jax/"),
+        "calls/libraries/jax",
+    ),
     "jaxlib": ("oracles/jax/",),
-    "torch": ("oracles/torch/", "testing/frameworks/torch", "testing/tracing/torch/"),
+    "torch": (
+        *("oracles/torch/", "testing/frameworks/torch", "testing/tracing/torch/"),
+        "calls/libraries/torch",
+    ),
     "torchgen": ("oracles/torch/",),
     "flint": ("oracles/references/",),
     "ml_dtypes": ("programs/language/precision",),
     "mpmath": ("oracles/references/", "oracles/emit/"),
-    "hypothesis": ("strategies/", "hypothesis_plugin", "fuzzer/", "pytest_plugin/options", "testing/leading"),
+    "hypothesis": (
+        *("strategies/", "hypothesis_plugin", "fuzzer/", "pytest_plugin/options", "testing/leading"),
+        "calls/drawing/",
+    ),
     "jinja2": ("reports/html/",),
     "markupsafe": ("reports/html/",),
     "msgspec": ("fuzzer/", "oracles/foreign/", "reports/machine/"),
     "rich": ("reports/", "cli"),
     "click": ("cli",),
     "rich_click": ("cli",),
-    "autograd": ("adapters/autograd", "testing/frameworks/autograd"),
+    "autograd": ("adapters/autograd", "testing/frameworks/autograd", "calls/libraries/autograd"),
     "pytest": ("pytest_plugin/",),
 }
 """Library: where its import may stand (a prefix of the path inside the package)."""

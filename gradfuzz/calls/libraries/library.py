@@ -85,6 +85,11 @@ class Library(abc.ABC):
     def seed(self) -> None:  # noqa: B027 - most libraries have no random numbers of their own
         """The library's random numbers begin anew."""
 
+    refusals: tuple[str, ...] = ()
+    """What a message contains by which the library says that there is no such derivative, or that it does not
+    do this: no crash, but its own word.
+    """
+
     def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
         """The names of the library's own rules that differentiate `f` at these arrays, sorted; none where it
         does not say.

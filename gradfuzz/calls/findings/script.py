@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.calls.code import around, function
-from gradfuzz.calls.library import Library, library_named
+from gradfuzz.calls.findings.code import around, function
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Array

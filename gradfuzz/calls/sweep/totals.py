@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 
 from gradfuzz.adapters import catalogue as of
-from gradfuzz.calls.proving import FAMILY
-from gradfuzz.calls.turn import Result, Turn
+from gradfuzz.calls.findings.prove import FAMILY
+from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.fuzzer.results import functions as outcomes
 from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding, Reason

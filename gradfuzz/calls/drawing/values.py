@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import ml_dtypes
 import numpy as np
 
 from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.strategies.drawing.dice import Dice
 
 DTYPES = (
@@ -65,7 +65,7 @@ def _rounded(x: float) -> float:
 
 def dtype_named(name: str) -> np.dtype[np.generic]:
     """The dtype of NumPy, bfloat16 included."""
-    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+    return FORMATS["bfloat16"].dtype if name == "bfloat16" else np.dtype(name)
 
 
 def filled(dice: Dice, shape: tuple[int, ...], dtype: str, style: Style) -> Array:

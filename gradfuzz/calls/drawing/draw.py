@@ -6,8 +6,6 @@ draws them by its seed.
 
 from __future__ import annotations
 
-import ast
-import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,12 +15,11 @@ from hypothesis import strategies as st
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.adapters.catalogue import Function, Parameter
-from gradfuzz.calls.learned import Choice, Learned
-from gradfuzz.calls.values import DTYPES, STYLES, Style, filled
+from gradfuzz.calls.drawing.learned import Choice, Learned
+from gradfuzz.calls.drawing.values import DTYPES, STYLES, Style, filled
+from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
-
-Shape = tuple[int, ...]
 
 _SIZES = Odds((40, 2), (34, 3), (14, 1), (9, 4), (3, 0))
 _RANKS = Odds((30, 1), (34, 2), (16, 3), (8, 0), (8, 4), (4, 5))
@@ -226,10 +223,10 @@ def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) 
     shared.choices.append(choice)
     shape = _own_shape(dice, name, shared, learned)
     choice, layout = learned.pick(
-        dice, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if _has(shape, one)]
+        dice, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
     )
     shared.choices.append(choice)
-    return Argument(array=_entries(dice, role, _stored(shape, layout), shared), layout=layout)
+    return Argument(array=_entries(dice, role, stored(shape, layout), shared), layout=layout)
 
 
 def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shape:
@@ -253,24 +250,6 @@ def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shap
     choice, rank = learned.pick(dice, f"{name} rank", [(w, str(k), k) for w, k in _RANKS.rows])
     shared.choices.append(choice)
     return _shape(dice, "own", rank, shared.sizes)
-
-
-def _has(shape: Shape, layout: Layout) -> bool:
-    """Whether an array of this shape can be such a view."""
-    if layout == "transposed":
-        return len(shape) > 1
-    if layout == "stepped":
-        return len(shape) > 0
-    return layout == "contiguous" or shape[:1] == (2,)
-
-
-def _stored(shape: Shape, layout: Layout) -> Shape:
-    """The shape of the array of which a view of this shape is taken."""
-    if layout == "transposed":
-        return (*shape[:-2], shape[-1], shape[-2])
-    if layout == "stepped":
-        return (*shape[:-1], 2 * shape[-1])
-    return (1, *shape[1:]) if layout == "expanded" else shape
 
 
 def _entries(dice: Dice, role: str, shape: Shape, shared: _Shared) -> np.ndarray:
@@ -365,21 +344,8 @@ def _relaid(dice: Dice, call: Call) -> Call:
     k = dice.pick(places)
     argument = call.arguments[k]
     assert argument.array is not None, "chosen for it"
-    shape = _seen(argument.array.shape, argument.layout)
-    layout = dice.pick([one for one in LAYOUTS if _has(shape, one)])
-    entries = filled(dice, _stored(shape, layout), argument.array.dtype.name, STYLES["ordinary"])
+    shape = shape_of(argument.array.shape, argument.layout)
+    layout = dice.pick([one for one in LAYOUTS if can_be(shape, one)])
+    entries = filled(dice, stored(shape, layout), argument.array.dtype.name, STYLES["ordinary"])
     other = replace(argument, array=entries, layout=layout)
     return replace(call, arguments=(*call.arguments[:k], other, *call.arguments[k + 1 :]))
-
-
-def _seen(stored: Shape, layout: Layout) -> Shape:
-    """The shape of the view of an array."""
-    if layout == "stepped":
-        return (*stored[:-1], (stored[-1] + 1) // 2)
-    return (2, *stored[1:]) if layout == "expanded" else _stored(stored, layout)
-
-
-@functools.cache
-def literal(text: str) -> object:
-    """The value of a literal of Python."""
-    return ast.literal_eval(text)

@@ -22,8 +22,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.calls.proving import deadly
-from gradfuzz.calls.turn import Result, Turn, run
+from gradfuzz.calls.findings.prove import deadly
+from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.sweep.workers import begin, single_threaded
@@ -34,7 +34,7 @@ _BOX = 1 << 20
 _HEAD = 24
 """The bytes of a box before the call: its length, and when it was noted."""
 
-_HANGS = 60.0
+HANGS = 30.0
 """A call that takes so many seconds hangs; shrinking notes no call in its course, and ends before."""
 
 
@@ -46,7 +46,7 @@ class Died:
     call: Call | None
     """The last call that it noted."""
     words: str
-    """What happened: "segmentation fault", "no answer within 60 s"."""
+    """What happened: "segmentation fault", "no answer within 30 s"."""
     draft: Finding | None = None
     """The finding of its only call."""
 
@@ -91,7 +91,7 @@ class Workers:
             if worker.pipe in ready:
                 found += self._received(worker, turn)
             elif worker.is_stuck():
-                words = f"no answer within {_HANGS:g} s"
+                words = f"no answer within {HANGS:g} s"
                 found.append(Died(turn, worker.noted(), words, worker.draft))
                 self._drop(worker)
         return found
@@ -168,7 +168,7 @@ class _Worker:
         with self._box.open("rb") as box:
             box.seek(8)
             noted = int.from_bytes(box.read(16), "little")
-        return bool(noted) and time.monotonic_ns() - noted > _HANGS * 1e9
+        return bool(noted) and time.monotonic_ns() - noted > HANGS * 1e9
 
     def end(self) -> None:
         self.pipe.close()

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function, texts
-from gradfuzz.calls.asking import called, values_of
-from gradfuzz.calls.drawing import Drawn, changed, drawn
-from gradfuzz.calls.judging import quiet
-from gradfuzz.calls.learned import Learned
-from gradfuzz.calls.library import library_named
+from gradfuzz.calls.asking import called, quiet, values_of
+from gradfuzz.calls.drawing.draw import Drawn, changed, drawn
+from gradfuzz.calls.drawing.learned import Learned
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.strategies.drawing.dice import Dice, Odds

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from gradfuzz.adapters import catalogue as of
-from gradfuzz.calls.clusters import clusters
-from gradfuzz.calls.proving import FAMILY, named
-from gradfuzz.calls.totals import Key, Totals
-from gradfuzz.calls.turn import Result, Turn, merged
-from gradfuzz.calls.workers import Died, Done, Workers
+from gradfuzz.calls.findings.clusters import clusters
+from gradfuzz.calls.findings.prove import FAMILY, named
+from gradfuzz.calls.sweep.totals import Key, Totals
+from gradfuzz.calls.sweep.turn import Result, Turn, merged
+from gradfuzz.calls.sweep.workers import Died, Done, Workers
 from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
@@ -84,7 +84,7 @@ def _functions(name: str) -> tuple[str, list[of.Function]]:
     return found.version, found.functions
 
 
-_AGAIN = 2
+_AGAIN = 1
 """So often a turn begins again after its process died."""
 
 

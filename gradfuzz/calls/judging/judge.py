@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gradfuzz.calls.asking import asked, called, values_of
-from gradfuzz.calls.conventions import excused
-from gradfuzz.calls.library import Library, library_named
+from gradfuzz.calls.asking import asked, called, quiet, values_of
+from gradfuzz.calls.judging.conventions import excused
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
@@ -76,9 +73,7 @@ def _judged(
     try:
         followed = library.followed(called(replace(call, results=()), library), arrays)
         if followed == ():
-            return Judgement(
-                call, refused=f"{call.library} differentiates nothing that {call.function} returns"
-            )
+            return Judgement(call, refused="the library differentiates nothing that it returns")
         call = replace(call, results=followed or ())
         subject = subject_of(asked(call, library), arrays, None, None, library.name)
         exact = None
@@ -97,7 +92,7 @@ def _judged(
         for steps in modes:
             for factor in factors:
                 one = _asked(inquiry, steps, factor)
-                if one.case.verdict is Verdict.UNSUPPORTED:
+                if _is_refused(one.case, library):
                     lacks[steps] = one.case.message
                 else:
                     verdicts.append(Judged(steps, excused(call, one.case), one.method))
@@ -106,30 +101,13 @@ def _judged(
     return Judgement(call, tuple(verdicts), lacks)
 
 
+def _is_refused(case: CheckResult, library: Library) -> bool:
+    """Whether the library says that it does not have the derivative."""
+    if case.verdict is Verdict.CRASHED:
+        return any(words in case.message for words in library.refusals)
+    return case.verdict is Verdict.UNSUPPORTED
+
+
 def _asked(inquiry: Inquiry, modes: Modes, factor: float) -> Asked:
     with np.errstate(all="ignore"):
         return inquiry.ask(modes, factor)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Warnings of libraries about what is asked of them are no finding."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextlib.contextmanager
-def silent() -> Iterator[None]:
-    """Nothing that a library writes itself is seen: neither on standard output nor on standard error."""
-    saved = [os.dup(place) for place in (1, 2)]
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    try:
-        for place in (1, 2):
-            os.dup2(nothing, place)
-        yield
-    finally:
-        for place, before in zip((1, 2), saved, strict=True):
-            os.dup2(before, place)
-            os.close(before)
-        os.close(nothing)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradfuzz.calls.library import Library, library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
 
 _AROUND: dict[Form, tuple[str, ...]] = {
@@ -16,8 +16,8 @@ _AROUND: dict[Form, tuple[str, ...]] = {
         "return [y * (1 + SIN(y) / 4) for y in ys]",
     ),
     "loop": (
-        "c = 1.0",
-        "for _ in range(3):",
+        "c = 1 + SIN(sum(total(y) for y in leaves(call(*xs)))) / 16",
+        "for _ in range(2):",
         "    ys = leaves(call(*[x * c for x in xs]))",
         "    c = c * (1 + SIN(sum(total(y) for y in ys)) / 16)",
         "return [*ys, c]",

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.asking import called, values_of
-from gradfuzz.calls.drawing import refused
-from gradfuzz.calls.judging import Judgement, judged, quiet
-from gradfuzz.calls.library import library_named
-from gradfuzz.calls.proving import proved
-from gradfuzz.calls.searching import Search
-from gradfuzz.calls.shrinking import Wrong
+from gradfuzz.calls.asking import called, quiet, values_of
+from gradfuzz.calls.drawing.draw import refused
+from gradfuzz.calls.drawing.search import Search
+from gradfuzz.calls.findings.prove import proved
+from gradfuzz.calls.findings.shrink import Wrong
+from gradfuzz.calls.judging.judge import Judgement, judged
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
@@ -127,9 +127,9 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
             bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
             if bucket not in buckets and len(buckets) < _PROVED:
                 note(judgement.call)
-                found = proved(judgement.call, wrong, function)
-                buckets[bucket] = found.finding
-                result.unproved += found.finding is None
+                found = proved(judgement.call, wrong, function, note)
+                buckets[bucket] = found
+                result.unproved += found is None
             if len(judgement.verdicts) > 1 and wrong.modes == ("rev",):
                 break  # what is wrong in first order is wrong in second order as well
         if result.judged >= turn.calls:

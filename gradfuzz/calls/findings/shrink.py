@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.judging import Judged, Modes, judged
+from gradfuzz.calls.drawing.views import seen
+from gradfuzz.calls.judging.judge import Judged, Modes, judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import FINITE, Class
 from gradfuzz.oracles.base import Array
@@ -34,8 +35,18 @@ class Wrong:
         return Wrong(found.modes, found.case.kind).group == self.group
 
 
-def shrunk(call: Call, wrong: Wrong, function: Function, *, seconds: float, trials: int) -> Call:
-    """The call made smaller, step by step, while it stays wrong in the same way."""
+def shrunk(
+    call: Call,
+    wrong: Wrong,
+    function: Function,
+    note: Callable[[Call], None],
+    *,
+    seconds: float,
+    trials: int,
+) -> Call:
+    """The call made smaller, step by step, while it stays wrong in the same way. `note` is told each call
+    before it is made.
+    """
     end = time.monotonic() + seconds
     left = trials
     progress = True
@@ -45,6 +56,7 @@ def shrunk(call: Call, wrong: Wrong, function: Function, *, seconds: float, tria
             if left == 0 or time.monotonic() > end:
                 return call
             left -= 1
+            note(candidate)
             if wrong.fits(judged(candidate, [wrong.modes]).of(wrong.modes)):
                 call, progress = candidate, True
                 break
@@ -97,16 +109,6 @@ def _with_plain_layout(call: Call) -> Iterator[Call]:
     for k, argument in enumerate(call.arguments):
         if argument.array is not None and argument.layout != "contiguous":
             yield _replaced(call, k, replace(argument, array=seen(argument), layout="contiguous"))
-
-
-def seen(argument: Argument) -> Array:
-    """The entries of the view that an argument is."""
-    array = np.asarray(argument.array)
-    if argument.layout == "transposed":
-        return array.swapaxes(-1, -2)
-    if argument.layout == "stepped":
-        return array[..., ::2]
-    return np.repeat(array, 2, axis=0) if argument.layout == "expanded" else array
 
 
 def _of_double(call: Call) -> Iterator[Call]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.asking import called, values_of
-from gradfuzz.calls.code import code
-from gradfuzz.calls.judging import COMBINATIONS, Judged, Judgement, Modes, judged, quiet
-from gradfuzz.calls.library import library_named
-from gradfuzz.calls.script import script
-from gradfuzz.calls.shrinking import Wrong, shrunk
+from gradfuzz.calls.asking import called, quiet, values_of
+from gradfuzz.calls.findings.code import code
+from gradfuzz.calls.findings.script import script
+from gradfuzz.calls.findings.shrink import Wrong, shrunk
+from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
 from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
@@ -48,22 +48,16 @@ _FORMS: dict[Form, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Proved:
-    """What became of a disagreement: a finding, or None where it did not come again."""
-
-    finding: Finding | None
-
-
-def proved(call: Call, wrong: Judged, function: Function) -> Proved:
-    """The finding of what is wrong about a call."""
+def proved(call: Call, wrong: Judged, function: Function, note: Callable[[Call], None]) -> Finding | None:
+    """The finding of what is wrong about a call, or None where it does not come again. `note` is told each call before it is made."""
     same = Wrong(wrong.modes, wrong.case.kind)
-    small = shrunk(call, same, function, seconds=_SECONDS, trials=_TRIALS)
+    small = shrunk(call, same, function, note, seconds=_SECONDS, trials=_TRIALS)
+    note(small)
     found = [judged(small, [wrong.modes], (1.0, *FACTORS)) for _ in range(_AGAIN)]
     first = found[0].of(wrong.modes)
     confirmed = sum(same.fits(one.of(wrong.modes)) for one in found)
     if first is None or not same.fits(first) or confirmed < _AGAIN:
-        return Proved(None)
+        return None
     cases = [one.case for one in found[0].verdicts if same.fits(one)]
     case = cases[0]
     assert case.kind is not None, "a disagreement has a class"
@@ -99,7 +93,7 @@ def proved(call: Call, wrong: Judged, function: Function) -> Proved:
         drawn_code=code(call),
         rules=_rules(small),
     )
-    return Proved(named(finding))
+    return named(finding)
 
 
 def _rules(call: Call) -> tuple[str, ...]:

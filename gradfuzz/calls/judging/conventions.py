@@ -1,0 +1,142 @@
+"""Calls that a library's own documents leave undefined, and answers that are a matter of convention.
+
+A row says which calls it is about, why nothing is wrong with them, and where that is written.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from gradfuzz.calls.asking import returned
+from gradfuzz.calls.drawing.views import seen
+from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A convention."""
+
+    name: str
+    why: str
+    functions: tuple[str, ...]
+    """Patterns of the public names that it is about."""
+    fits: Callable[[Call, CheckResult], bool]
+    source: str
+    """Where it is documented."""
+
+
+def excused(call: Call, case: CheckResult) -> CheckResult:
+    """The case, or a convention where a row explains that its numbers are off."""
+    if case.verdict is not Verdict.DISAGREE:
+        return case
+    for row in CONVENTIONS:
+        about = any(fnmatchcase(call.function, pattern) for pattern in row.functions)
+        if about and row.fits(call, case):
+            message = f"{row.why}: {row.source}"
+            return replace(case, verdict=Verdict.CONVENTION, kind=None, message=message, conventions=())
+    return case
+
+
+def _has_repeated_index(call: Call, case: CheckResult) -> bool:
+    """Whether an array of integers has an entry twice."""
+    indices = [seen(one) for one in call.arrays() if one.array is not None and one.array.dtype.kind in "iu"]
+    return any(np.unique(entries).size < entries.size for entries in indices)
+
+
+def _draws_without_slope(call: Call, case: CheckResult) -> bool:
+    """Whether the call draws random numbers that have no slope by the library's word."""
+    return call.seeded and case.kind is Class.MISSING
+
+
+def _is_off_the_triangle(call: Call, case: CheckResult) -> bool:
+    """Whether the entry stands in a triangle that the function does not read."""
+    return case.kind in (Class.SPURIOUS, Class.MISSING) and case.worst is not None and len(case.worst[1]) > 1
+
+
+def _is_full(call: Call, case: CheckResult) -> bool:
+    """Whether all singular vectors of a matrix that is not square are asked for, as they are by default."""
+    shapes = [np.shape(seen(one)) for one in call.differentiated()]
+    stated = [a.literal for a in call.arguments if a.literal in ("True", "False")]
+    return "False" not in stated[:1] and any(len(s) > 1 and s[-1] != s[-2] for s in shapes)
+
+
+def _failed(call: Call, case: CheckResult) -> bool:
+    """Whether the library says that its factorization failed."""
+    library = library_named(call.library)
+    arrays = [library.array(np.asarray(one.array)) for one in call.differentiated()]
+    info = getattr(returned(call, library, arrays), "info", None)
+    return info is not None and bool(np.any(library.numpy(info) != 0))
+
+
+def _overlaps(call: Call, case: CheckResult) -> bool:
+    """Whether two entries of a strided view are one number in memory."""
+    lists = [ast.literal_eval(text) for a in call.arguments if (text := a.literal or "").startswith("(")]
+    if len(lists) < 2:
+        return False
+    size, stride = lists[:2]
+    places = [sum(k * s for k, s in zip(index, stride, strict=False)) for index in np.ndindex(*size)]
+    return len(set(places)) < len(places)
+
+
+CONVENTIONS = (
+    Row(
+        "failed factorization",
+        "the factorization failed, as `info` says, and what is returned is undefined",
+        ("torch.*_ex",),
+        _failed,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.cholesky_ex.html",
+    ),
+    Row(
+        "renormed in place",
+        "with max_norm the weights are renormalized in place, which is not differentiated",
+        ("torch.nn.functional.embedding*", "torch.embedding*"),
+        lambda call, case: any(a.keyword == "max_norm" for a in call.arguments),
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html",
+    ),
+    Row(
+        "overlapping memory",
+        "two entries of the view are one number in memory, and which of two values it gets is undefined",
+        ("torch.as_strided_scatter",),
+        _overlaps,
+        "https://docs.pytorch.org/docs/stable/generated/torch.as_strided.html",
+    ),
+    Row(
+        "all singular vectors",
+        "of a matrix that is not square the last singular vectors are any basis, without a gradient",
+        ("torch.linalg.svd", "torch.svd", "torch.Tensor.svd"),
+        _is_full,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.svd.html",
+    ),
+    Row(
+        "repeated index",
+        "which of two values is written at a repeated index is undefined",
+        (
+            *("torch.*index_put*", "torch.*index_copy*", "torch.*scatter*", "torch.*put*"),
+            *("torch.nn.functional.max_unpool*", "torch.Tensor.__setitem__", "jax.lax.scatter*"),
+        ),
+        _has_repeated_index,
+        "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html",
+    ),
+    Row(
+        "random draw",
+        "a random draw has no derivative by the parameters of its distribution, and the library says 0",
+        ("torch.*",),
+        _draws_without_slope,
+        "https://docs.pytorch.org/docs/stable/distributions.html",
+    ),
+    Row(
+        "triangle that is not read",
+        "the argument is a triangular matrix by the documents, and its other triangle is not read",
+        ("torch.*cholesky_inverse", "torch.*cholesky_solve"),
+        _is_off_the_triangle,
+        "https://docs.pytorch.org/docs/stable/generated/torch.cholesky_inverse.html",
+    ),
+)
+"""The rows, in order; the first that fits counts."""

@@ -1,0 +1,9 @@
+"""The sweep of a library's functions.
+
+turn        the turn of one function: calls are found, judged, and what is wrong is proved
+workers     the processes that have the turns; a call may end or block them
+totals      what the turns found out, added up
+run         the sweep: its turns in order, its events
+"""
+
+from __future__ import annotations

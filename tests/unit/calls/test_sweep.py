@@ -1,0 +1,116 @@
+"""The sweep of a library's functions, in processes of its own."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, LEFT_OUT, Function, Parameter
+from gradfuzz.calls.sweep import run as sweeps
+from gradfuzz.calls.sweep import workers
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.results.codec import encode
+from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.sweep.run import SweepConfig
+
+X = Parameter("x", (ARRAY,), required=True)
+
+
+def function(name: str, outcome: str = DIFFERENTIABLE) -> Function:
+    return Function((name,), f"{name}(x)", outcome, "a reason" if outcome == LEFT_OUT else "", (X,))
+
+
+SIN, EXP = function("autograd.numpy.sin"), function("autograd.numpy.exp")
+DIES, HANGS = function("faulthandler._sigsegv"), function("time.sleep")
+
+
+def swept(functions: list[Function], monkeypatch: pytest.MonkeyPatch, memo: Any = None, **more: Any) -> Any:
+    monkeypatch.setattr(sweeps, "_functions", lambda name: ("1.8.0", functions))
+    config = SweepConfig(("autograd",), ("functions",), max_examples=3, jobs=1, **more)
+    return list(sweeps.sweep(config, memo))
+
+
+class Memo:
+    """Keeps results in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+        self.asked = 0
+
+    def recall(self, work: Any) -> Any:
+        self.asked += 1
+        return self.kept.get(str(encode(type(work), work)))
+
+    def keep(self, work: Any, result: Any) -> None:
+        self.kept[str(encode(type(work), work))] = result
+
+
+def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that ends its process is a finding, and the others are judged all the same."""
+    memo = Memo()
+    functions = [SIN, DIES, EXP, function("autograd.numpy.load", LEFT_OUT)]
+    events = swept(functions, monkeypatch, memo)
+    assert isinstance(events[0], SweepStarted)
+    end = events[-1]
+    assert isinstance(end, SweepFinished)
+    assert end.complete
+    by_name = {one.name: one for one in end.functions}
+    assert by_name["autograd.numpy.sin"].asked == dict.fromkeys(
+        ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd"), 3
+    )
+    assert by_name["autograd.numpy.exp"].judged == 3
+    assert by_name["autograd.numpy.load"].outcome == "left out"
+    (finding,) = [event.finding for event in events if isinstance(event, FindingFound)]
+    assert finding.kind is Class.ERROR
+    assert finding.note == "the process ends: segmentation fault"
+    assert finding.culprits == ("faulthandler._sigsegv",)
+    assert by_name["faulthandler._sigsegv"].findings == (finding.id,)
+    assert "segmentation fault" in by_name["faulthandler._sigsegv"].why
+
+    again = swept(functions, monkeypatch, memo)[-1]  # as a sweep that is resumed
+    assert again.functions == end.functions
+    assert [f.signature for f in again.findings] == [f.signature for f in end.findings]
+
+
+def test_a_call_that_never_ends_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "HANGS", 2.0)
+    began = time.monotonic()
+    events = swept([HANGS], monkeypatch, seed=3)
+    (finding,) = events[-1].findings
+    assert finding.note == "the process ends: no answer within 2 s"
+    assert time.monotonic() - began < 60.0
+
+
+def test_a_time_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = [
+        function(f"autograd.numpy.{name}") for name in ("sin", "cos", "tan", "exp", "log", "sqrt") * 40
+    ]
+    end = swept(functions, monkeypatch, max_time=4.0)[-1]
+    assert not end.complete
+    assert end.seconds < 15.0
+    assert "not reached" in {one.outcome for one in end.functions}
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (SweepConfig(("mutant:x",), ("functions",)), "cannot be called yet"),
+        (SweepConfig(("torch:eager",), ("functions",)), "ask for 'torch'"),
+        (SweepConfig(("torch==2.6.0",), ("functions",)), "ask for 'torch'"),
+        (SweepConfig(("torch",), ("functions", "loops")), "sweep loops by another command"),
+        (SweepConfig((), ("functions",)), "needs a library"),
+    ],
+)
+def test_a_sweep_that_makes_no_sense_says_why(config: SweepConfig, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        list(sweeps.sweep(config))
+
+
+def test_a_function_without_a_name_is_left_to_those_that_call_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = Function((), "_inner(x)", LEFT_OUT, "internal", (X,))
+    end = swept([hidden], monkeypatch)[-1]
+    assert end.functions == (FunctionSummary("_inner(x)", "_inner(x)", "left out", "internal"),)

@@ -1,0 +1,165 @@
+"""The turn of a function: what is right is not blamed, what is wrong becomes a finding."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from autograd.core import primitive_vjps
+from autograd.extend import defvjp
+
+from gradfuzz.adapters.catalogue import ARRAY, INTEGER, NUMBER, Function, Parameter
+from gradfuzz.calls.asking import values_of
+from gradfuzz.calls.drawing.search import Search
+from gradfuzz.calls.findings.code import code
+from gradfuzz.calls.judging.judge import judged
+from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
+from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.results.codec import decode, encode
+from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.strategies.drawing.dice import Seeded
+
+X = Parameter("x", (ARRAY,), required=True)
+TANH = Function(("autograd.numpy.tanh",), "tanh(x)", "differentiable", "", (X,))
+SUM = Function(
+    ("autograd.numpy.sum",),
+    "sum(a, axis)",
+    "differentiable",
+    "",
+    (X, Parameter("axis", (INTEGER,), default="None")),
+)
+
+
+@pytest.fixture
+def doubled_tanh() -> Iterator[None]:
+    """The reverse rule of tanh has a factor of 2."""
+    before = primitive_vjps[anp.tanh]
+    defvjp(anp.tanh, lambda ans, x: lambda g: 2.0 * g * (1.0 - ans**2))
+    yield
+    primitive_vjps[anp.tanh] = before
+
+
+def ran(function: Function, **more: int) -> Result:
+    return run(Turn("autograd", function, seed=5, number=0, calls=more.get("calls", 3)), lambda call: None)
+
+
+def test_a_right_function_has_no_finding() -> None:
+    result = ran(TANH, calls=4)
+    assert result.judged == 4
+    assert result.asked["rev"] == 4
+    assert set(result.verdicts) == {"agree"}
+    assert not result.findings
+    assert result.words == ""
+
+
+def test_a_wrong_rule_is_a_finding(doubled_tanh: None) -> None:
+    (finding,) = ran(TANH).findings
+    assert finding.kind is Class.WRONG_VALUE
+    assert finding.modes == ("rev",)
+    assert finding.culprits == ("autograd.numpy.tanh",)
+    assert "right: jvp" in finding.facts
+    assert "the answer is 2 times the derivative, also at other values" in finding.facts
+    x = float(finding.smallest.inputs["x0"])
+    weight = finding.weights[0]
+    assert weight is not None
+    assert finding.smallest.entry_expected == pytest.approx(
+        float(weight) * (1.0 - np.tanh(x) ** 2), rel=1e-12
+    )
+    assert finding.code == f"x0 = np.array({x!r}, dtype=np.float64)\ny = autograd.numpy.tanh(x0)"
+
+
+def test_a_turn_is_the_same_again(doubled_tanh: None) -> None:
+    first, second = ran(TANH), ran(TANH)
+    assert encode(Result, first) == encode(Result, second)
+    assert encode(Result, decode(Result, encode(Result, first))) == encode(Result, first)
+
+
+def test_a_script_says_what_the_library_does(doubled_tanh: None, tmp_path: Path) -> None:
+    """Run by itself it has the library as it is, which is right."""
+    (finding,) = ran(TANH).findings
+    script = tmp_path / "script.py"
+    script.write_text(finding.script, encoding="utf-8")
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.splitlines()[-1] == "right"
+
+
+def test_a_function_that_takes_nothing_has_the_librarys_words() -> None:
+    missing = Function(("autograd.numpy.linalg.inv",), "inv(a, b)", "differentiable", "", (X, X))
+    result = ran(missing)
+    assert result.judged == 0
+    assert "positional argument" in result.words
+
+
+def test_a_parameter_that_is_not_drawn_is_a_reason() -> None:
+    closed = Function(
+        ("autograd.numpy.tanh",), "f(g)", "differentiable", "", (Parameter("g", (), required=True),)
+    )
+    assert ran(closed).words == "its parameter g takes what gradfuzz does not draw"
+
+
+def test_the_search_learns_which_axes_there_are() -> None:
+    search = Search("autograd", SUM, Seeded("a"), lambda call: None)
+    calls = search.calls()
+    found = [next(calls) for _ in range(40)]
+    assert search.valid == 40
+    assert search.valid / search.drawn > 0.6
+    assert any(a.keyword == "axis" and a.literal == "1" for call in found for a in call.arguments)
+    assert all(any(value.size for value in values_of(call)) for call in found)
+
+
+def test_results_of_turns_add_up() -> None:
+    one, other = Result(drawn=3, valid=2, judged=1, asked={"rev": 1}), Result(drawn=1, words="no")
+    whole = merged([other, one])
+    assert (whole.drawn, whole.valid, whole.judged, whole.words) == (4, 2, 1, "")
+
+
+# Calls ------------------------------------------------------------------------------------------------------
+
+
+def call(function: str, *arguments: Argument, **more: object) -> Call:
+    return Call("autograd", f"autograd.numpy.{function}", arguments, **more)  # type: ignore[arg-type]
+
+
+def array(*entries: float) -> Argument:
+    return Argument(array=np.array(entries))
+
+
+@pytest.mark.parametrize("form", ["alone", "between", "loop", "twice"])
+def test_whatever_stands_around_a_call_is_differentiated(form: str) -> None:
+    found = judged(call("sin", array(0.5, -1.25), form=form))
+    assert [one.case.verdict for one in found.verdicts] == [Verdict.AGREE] * 6
+
+
+def test_a_form_that_a_library_lacks_is_refused() -> None:
+    assert "autograd" in judged(call("sin", array(0.5), form="compiled")).refused
+
+
+def test_arguments_are_written_as_a_user_writes_them() -> None:
+    written = code(call("sum", array(1.0, 2.0), Argument("axis", literal="0")))
+    assert written == "x0 = np.array([1.0, 2.0], dtype=np.float64)\ny = autograd.numpy.sum(x0, axis=0)"
+
+
+def test_a_view_is_differentiated_by_the_array_it_is_taken_from() -> None:
+    stepped = Argument(array=np.array([0.5, 3.0, -1.25, 4.0]), layout="stepped")
+    found = judged(call("sin", stepped), [("rev",)])
+    (one,) = found.verdicts
+    assert one.case.verdict is Verdict.AGREE
+    assert one.case.answer.gradient["x0"].shape == (4,)
+    assert one.case.answer.gradient["x0"][[1, 3]].tolist() == [0.0, 0.0]
+
+
+def test_numbers_are_drawn_for_a_parameter_that_takes_them() -> None:
+    power = Function(
+        ("autograd.numpy.power",),
+        "power(x, p)",
+        "differentiable",
+        "",
+        (X, Parameter("p", (NUMBER,), required=True)),
+    )
+    assert ran(power).judged == 3
