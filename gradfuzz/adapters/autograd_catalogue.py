@@ -9,6 +9,7 @@ They are what can be called in the namespaces below. A primitive is differentiab
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import sys
 import warnings
@@ -88,16 +89,36 @@ def functions():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [
-            Function(thing.names, signature(thing.names[0], thing.value), *told, taken(thing.value, told[0]))
+            Function(thing.names, signature(thing.names[0], thing.value), *told, taken(thing, told[0]))
             for thing in public(namespaces())
             for told in [outcome(thing)]
         ]
 
 
-def taken(value, told):
+def taken(thing, told):
     """What a call takes: that of the function of NumPy or SciPy that autograd wraps."""
-    inner = getattr(value, "fun", getattr(value, "__wrapped__", value))
-    return parameters(inner) if told == DIFFERENTIABLE else ()
+    if told != DIFFERENTIABLE:
+        return ()
+    inner = getattr(thing.value, "fun", getattr(thing.value, "__wrapped__", thing.value))
+    return parameters(passed_on(thing.names[0]) if is_passed_on(inner) else inner) or parameters(inner)
+
+
+def is_passed_on(function):
+    """Whether it takes whatever another function takes."""
+    try:
+        kinds = {one.kind for one in inspect.signature(function).parameters.values()}
+    except (TypeError, ValueError):
+        return False
+    return kinds >= {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+
+
+def passed_on(name):
+    """The function of NumPy or SciPy of the same name as one of autograd's; None where there is none."""
+    module, _, last = name.partition(".")[2].rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), last, None)
+    except ImportError:
+        return None
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -123,34 +123,63 @@ def signature(name: str, value: Any) -> str:
 
 # What a call takes ------------------------------------------------------------------------------------------
 
-_LISTS = r"(?:list|tuple|[Ll]ist|[Tt]uple|Sequence|Iterable)\["
-_READ = (
-    (ARRAYS, _LISTS + r"[^\]]*(?:Array|Tensor|ndarray)"),
-    (ARRAY, r"Array|Tensor|ndarray|^Any$"),
-    (INTEGERS, _LISTS + r"(?:int|Sym)|Shape|Axis|Axes"),
-    (INTEGER, r"\bint\b|\bAxis\b|\bDimSize\b"),
-    (NUMBER, r"\bfloat\b|\bScalar\b"),
-    (FLAG, r"\bbool\b"),
-    (TEXT, r"\bstr\b|Literal\[|Mode"),
-    (DTYPE, r"DType|dtype"),
+_WORDS = (
+    (r"Array|Tensor|ndarray", (ARRAY,)),
+    (r"Axis", (INTEGERS, INTEGER)),
+    (r"Shape$|Axes", (INTEGERS,)),
+    (r"(?:^|\.)int$|SymInt$|^DimSize$", (INTEGER,)),
+    (r"^float$|Scalar", (NUMBER,)),
+    (r"^bool$", (FLAG,)),
+    (r"^str$|Mode$|^'", (TEXT,)),
+    (r"DType|dtype", (DTYPE,)),
 )
-"""Kind -> what stands in the annotation of a parameter that takes it."""
+"""What a word of an annotation says; the first that fits."""
 
-_ANY_NUMBER = r"Union\[[\w.]*Array, numpy\.ndarray[^\]]*\]"
+_ORDER = (ARRAYS, ARRAY, INTEGERS, INTEGER, NUMBER, FLAG, TEXT, DTYPE)
+"""That in which the kinds of an annotation are written down."""
+
+_LISTS = ("list", "tuple", "Sequence", "Iterable", "Collection")
+_OPAQUE = ("Callable", "type", "dict", "Mapping")
+"""The words before a bracket in which elements stand, and what gradfuzz does not draw."""
+
+_TOLD = (
+    (ARRAYS, r"(?:sequence|list|tuple)s? of (?:[\w-]+ )?(?:array|tensor)[\w-]*"),
+    (
+        INTEGERS,
+        r"(?:sequence|list|tuple|iterable|array)s? of (?:`?\w+`? )?int\w*|\(int\w*(?:, *int\w*)+\)|\btuple\b",
+    ),
+    (ARRAY, r"array[\w-]*|tensor|matrix"),
+    (INTEGER, r"\bint(?:eger)?\b"),
+    (NUMBER, r"\b(?:float|scalar|number)\b"),
+    (FLAG, r"\bbool(?:ean)?\b"),
+    (TEXT, r"\bstr(?:ing)?\b|\{ *['\"]"),
+    (DTYPE, r"d-?type|data-type"),
+)
+"""Kind -> what stands in the type that a docstring gives to a parameter."""
+
+_NESTED = r"(?:sequence|list|tuple)s? of (?:\w+ )?(?:sequence|list|tuple|pair|triple)s?.*"
+
+_ANY_NUMBER = r"(?:typing\.)?Union\[[\w.]*Array, numpy\.ndarray[^\]]*\]"
 """How Python writes an annotation of whatever becomes an array."""
+
+_NEVER = frozenset(["out", "casting", "subok", "device", "like", "sharding", "out_sharding"])
+"""Parameters that say where a result lies."""
+
+_COUNTS = (INTEGER, INTEGERS)
+_COUNTED = frozenset(["axis", "axes", "dim", "dims", "shape", "size", "newshape", "shift", "reps"])
+"""Parameters that take integers also where a docstring says that they are arrays."""
 
 _NAMED: dict[str, tuple[str, ...]] = {
     name: kinds
     for names, kinds in (
-        ("axis axes dim dims shape size newshape shift reps n k N M m s", (INTEGER, INTEGERS)),
+        (" ".join(_COUNTED) + " n k s", _COUNTS),
         ("norm mode method kind order uplo UPLO subscripts", (TEXT,)),
         ("dtype out_dtype preferred_element_type", (DTYPE,)),
         ("keepdims lower full_matrices overwrite_a overwrite_b", (FLAG,)),
-        ("out casting subok device like sharding out_sharding", ()),
     )
     for name in names.split()
 }
-"""Parameters without annotation, by the names that libraries give them."""
+"""Parameters without annotation and type in the docstring, by the names that libraries give them."""
 
 _OF_DEFAULT: tuple[tuple[type, tuple[str, ...]], ...] = (
     (bool, (FLAG,)),
@@ -159,53 +188,200 @@ _OF_DEFAULT: tuple[tuple[type, tuple[str, ...]], ...] = (
     (str, (TEXT,)),
     (tuple, (INTEGERS,)),
 )
-"""Type of a default -> what a parameter takes that has neither annotation nor a known name."""
+"""Type of a default -> what a parameter takes of which nothing else is known."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a docstring tells of a parameter."""
+
+    type: str
+    """"int or tuple of ints, optional"."""
+    text: str
+    """The type and what follows it."""
 
 
 def parameters(value: Any) -> tuple[Parameter, ...]:
-    """What a call of a Python function takes, by its signature: annotations, else names and defaults."""
+    """What a call of a Python function takes: by its annotations, else by its docstring, else by the names
+    and defaults of its parameters.
+    """
     arrays = getattr(value, "nin", None)
     if arrays is not None:
         return tuple(Parameter(f"x{k}", (ARRAY,), required=True) for k in range(arrays))
     try:
-        found = inspect.signature(value).parameters.values()
+        found = list(inspect.signature(value).parameters.values())
     except (TypeError, ValueError):
         return ()
-    quoted = texts(inspect.getdoc(value) or "")
-    return tuple(_read(one, quoted) for one in found if one.kind is not one.VAR_KEYWORD)
+    doc = inspect.getdoc(value) or ""
+    told, quoted = documented(doc), texts(doc)
+    names = getattr(inspect.unwrap(value), "__globals__", {})
+    read = [*_before(found[0], told)] if found else []
+    for k, one in enumerate(found):
+        if one.kind is one.VAR_KEYWORD:
+            continue
+        annotation = _resolved(one.annotation, names)
+        kinds = _kinds(one, annotation, told.get(one.name))
+        if one.kind is one.VAR_POSITIONAL:  # what stands before it has to be given by its place
+            kinds = () if any(before.default is not before.empty for before in found[:k]) else (VARIADIC,)
+        choices = _choices(annotation, told.get(one.name), quoted) if TEXT in kinds else ()
+        read.append(_parameter_of(one, kinds, choices))
+    return tuple(read)
 
 
-def _read(one: inspect.Parameter, quoted: tuple[str, ...]) -> Parameter:
-    kinds = (VARIADIC,) if one.kind is one.VAR_POSITIONAL else _kinds(one)
-    text = "" if one.annotation is one.empty else str(one.annotation)
-    literals = re.findall(r"'[^']*'", text) if "Literal[" in text else []
+def _before(first: inspect.Parameter, told: Mapping[str, Told]) -> Iterator[Parameter]:
+    """What a function takes before its list of arguments, where the docstring alone has names for it."""
+    names = list(told)
+    if first.kind is first.VAR_POSITIONAL and first.name in names:
+        for name in names[: names.index(first.name)]:
+            kinds = _in_words(told[name].type)
+            yield Parameter(name, kinds, True, choices=texts(told[name].text) if TEXT in kinds else ())
+
+
+def _parameter_of(one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple[str, ...]) -> Parameter:
     default = repr(one.default) if isinstance(one.default, (bool, int, float, str, tuple, type(None))) else ""
     return Parameter(
         one.name,
         kinds,
         required=one.default is one.empty and one.kind is not one.VAR_POSITIONAL,
         keyword=one.kind is one.KEYWORD_ONLY,
-        choices=tuple(literals) or (quoted if TEXT in kinds else ()),
+        choices=choices,
         default="" if one.default is one.empty else default,
     )
 
 
-def _kinds(one: inspect.Parameter) -> tuple[str, ...]:
-    annotated = one.annotation is not one.empty and one.annotation is not None
-    text = re.sub(_ANY_NUMBER, "ArrayLike", str(one.annotation)) if annotated else ""
-    known = tuple(kind for kind, pattern in _READ if re.search(pattern, text))
-    if "ArrayLike" in text:
-        known = tuple(kind for kind in known if kind not in (NUMBER, FLAG))
+def _kinds(one: inspect.Parameter, annotation: Any, told: Told | None) -> tuple[str, ...]:
+    if one.name in _NEVER:
+        return ()
+    text = "" if annotation is None else _text(annotation)
+    written_out = one.annotation if isinstance(one.annotation, str) else text
+    known = annotated(written_out) or annotated(text)
+    is_any = text.rpartition(".")[2] == "Any"
     if known:
         return known
+    if re.search(_UNDRAWN, text):
+        return ()
+    if told is not None:
+        known = _in_words(told.type)
+        if ARRAY in known and one.name in _COUNTED:
+            return tuple(kind for kind in known if kind in _COUNTS) or _COUNTS
+        if known or re.search("callable|function", told.type):
+            return known
     if one.name in _NAMED:
         return _NAMED[one.name]
+    if is_any:
+        return (ARRAY,)
     for of, kinds in _OF_DEFAULT:
         if isinstance(one.default, of):
             return kinds
     if one.default is one.empty:
-        return (ARRAY, INTEGER, INTEGERS, NUMBER, ARRAYS) if not annotated else (INTEGER, INTEGERS)
-    return (ARRAY, INTEGER, NUMBER)
+        return () if text else (ARRAY, INTEGER, INTEGERS, NUMBER, ARRAYS)
+    return () if text else (ARRAY, INTEGER, NUMBER)
+
+
+# Annotations
+
+
+def annotated(text: str) -> tuple[str, ...]:
+    """The kinds that an annotation names: "int | Sequence[int]"."""
+    tokens = re.findall(r"[\w.]+|'[^']*'|[\[\],|]", re.sub(_ANY_NUMBER, "ArrayLike", text))
+    known = _element(tokens)
+    if DTYPE in known:  # texts and types are its other names
+        known = {DTYPE}
+    if "ArrayLike" in tokens:  # of which numbers and flags are
+        known -= {NUMBER, FLAG}
+    return tuple(kind for kind in _ORDER if kind in known)
+
+
+def _element(tokens: list[str]) -> set[str]:
+    """The kinds up to the next comma or the end of the bracket; takes what it reads from `tokens`."""
+    known: set[str] = set()
+    while tokens and tokens[0] not in (",", "]"):
+        word = tokens.pop(0)
+        inner: list[set[str]] = []
+        if tokens[:1] == ["["]:
+            while tokens and tokens.pop(0) != "]":
+                inner.append(_element(tokens))
+        last = word.rpartition(".")[2] if not word.startswith("'") else word
+        if last.capitalize() in map(str.capitalize, _LISTS):
+            said = [kinds for kinds in inner if kinds]
+            known |= {many for one, many in _MANY if said and all(one in kinds for kinds in said)}
+        elif last not in _OPAQUE:
+            known |= set().union(*inner, next((kinds for of, kinds in _WORDS if re.search(of, word)), ()))
+    return known
+
+
+_UNDRAWN = r"Callable|(?:[Ll]ist|[Tt]uple|Sequence)\[(?:[^\[\]]*\W)?(?:[Ll]ist|[Tt]uple|Sequence)\["
+"""What gradfuzz does not draw, whatever a docstring says: functions, and lists in lists."""
+
+_MANY = ((ARRAY, ARRAYS), (INTEGER, INTEGERS))
+"""The kind of an element, and that of a list of such elements."""
+
+
+def _text(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
+    """What an annotation means where it is a text, or the text where that cannot be found; None for none."""
+    if annotation in (inspect.Parameter.empty, None, type(None)):
+        return None
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, dict(names))  # noqa: S307 - as Python does; it stands in the library
+    except Exception:  # names that only a type checker has, or the syntax of a later Python
+        return annotation
+
+
+# Docstrings
+
+
+def documented(doc: str) -> dict[str, Told]:
+    """What a docstring in the style of numpydoc or of Google tells of parameters, by their names."""
+    sections = re.findall(
+        r"^(?:Other )?Parameters\n-+\n(.*?)(?=^[^\n]+\n---|\Z)"
+        r"|^(?:Args|Arguments|Parameters|Keyword [Aa]rgs|Keyword [Aa]rguments):\n(.*?)(?=^\S|\Z)",
+        doc,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    found: dict[str, Told] = {}
+    for section in sections:
+        body = inspect.cleandoc("\n" + (section[0] or section[1]))
+        entries = re.findall(
+            r"^([*\w][*\w, ]*?)(?: \(([^\n]*?)\))? *:(.*(?:\n(?:[ \t].*|[ \t]*)$)*)", body, flags=re.MULTILINE
+        )
+        for names, type_, text in entries:
+            first = re.split(r"[.;\n]", text.strip() or "\n")[0]
+            for name in names.split(","):
+                found.setdefault(name.strip(" *"), Told(type_ or first, f"{type_}: {text}"))
+    return found
+
+
+def _in_words(type_: str) -> tuple[str, ...]:
+    """The kinds in the type that a docstring gives, in its order."""
+    text = re.sub(_NESTED, "", type_.lower())
+    found = []
+    for kind, pattern in _TOLD:
+        place = re.search(pattern, text)
+        if place:
+            found.append((place.start(), kind))
+            text = re.sub(pattern, lambda one: " " * len(one[0]), text)
+    known = tuple(kind for _, kind in sorted(found))
+    return (DTYPE,) if DTYPE in known else known
+
+
+def _choices(annotation: Any, told: Told | None, quoted: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts to choose from: of a Literal, an enumeration, what is told of the parameter, or anything."""
+    text = "" if annotation is None else _text(annotation)
+    literals = tuple(re.findall(r"'[^']*'", text)) if "Literal[" in text else ()
+    return literals or (() if told is None else texts(told.text)) or tuple(_members(annotation)) or quoted
+
+
+def _members(annotation: Any) -> list[str]:
+    """The names of an enumeration, in the small letters in which libraries take them as texts."""
+    parts = [annotation, *getattr(annotation, "__args__", ())]
+    members = [name.lower() for part in parts for name in getattr(part, "__members__", ())]
+    return [repr(name) for name in dict.fromkeys(members)]
 
 
 def texts(doc: str) -> tuple[str, ...]:

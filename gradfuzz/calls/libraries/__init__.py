@@ -2,6 +2,8 @@
 
 library     the interface of a library
 numbers     numbers of arrays as text
+autograd    HIPS autograd
+jax         JAX
 torch       Torch
 """
 

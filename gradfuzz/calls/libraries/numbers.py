@@ -22,4 +22,13 @@ def _written(value: Any) -> str:
         return f"[{', '.join(map(_written, value))}]"
     if isinstance(value, float) and not np.isfinite(value):
         return f'float("{value}")'
+    if isinstance(value, complex) and not _is_plain(value):
+        return f"complex({_written(value.real)}, {_written(value.imag)})"
     return repr(value)
+
+
+def _is_plain(value: complex) -> bool:
+    """Whether its sum of two parts, as Python writes it, is itself: not so with -0.0, which the sum loses."""
+    return all(
+        np.isfinite(part) and (part or np.copysign(1.0, part) > 0) for part in (value.real, value.imag)
+    )
