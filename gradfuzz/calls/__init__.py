@@ -2,6 +2,7 @@
 
     libraries   how arguments are made, run, and written down, library by library
     asking      a call as a function of its differentiated arrays, with what stands around it
+    recording   the calls that a program makes
     drawing     calls of a function, drawn, tried, and learned from
     judging     the verdicts on a call
     findings    what is wrong, shrunk, confirmed, and told

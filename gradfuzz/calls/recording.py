@@ -1,21 +1,20 @@
 """The calls of library functions that a program makes, noted while it runs.
 
-A call is noted where all its arguments are data: arrays of at most `MOST` entries, numbers, texts, dtypes, and
-lists of them. Arrays that the library is tracing have no entries, and their calls are not noted. Of the same
-function with arguments of the same kinds and shapes only the first call is kept.
+A call is noted where all its arguments are data: arrays of at most `MOST` entries, numbers, texts, dtypes,
+and lists of them. Arrays that the library is tracing have no entries, and their calls are not noted. Of the
+calls of a function with arguments of the same kinds and shapes only the first one is kept.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.calls.libraries.library import Library, function_of
+from gradfuzz.calls.libraries.library import Library
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
@@ -97,38 +96,6 @@ def recording(library: Library, names: Iterable[str]) -> Iterator[Recording]:
     found = Recording(library)
     with library.watched(found.note, frozenset(names)):
         yield found
-
-
-@contextlib.contextmanager
-def patched(note: Callable[[str, Any, Mapping[str, Any]], None], names: Iterable[str]) -> Iterator[None]:
-    """Every function of these public names tells `note` of its calls. One that is an object of a class of its
-    own, with methods, stays as it is.
-    """
-    before: list[tuple[Any, str, Any]] = []
-    try:
-        for name in names:
-            place, _, last = name.rpartition(".")
-            try:
-                owner, function = function_of(place, of_a_module=True), function_of(name)
-            except (ImportError, AttributeError):
-                continue
-            if isinstance(owner, type) or not hasattr(function, "__name__"):
-                continue
-            before.append((owner, last, getattr(owner, last)))
-            setattr(owner, last, _telling(function, name, note))
-        yield
-    finally:
-        for owner, last, value in reversed(before):
-            setattr(owner, last, value)
-
-
-def _telling(function: Any, name: str, note: Callable[[str, Any, Mapping[str, Any]], None]) -> Any:
-    @functools.wraps(function)
-    def telling(*args: Any, **kwargs: Any) -> Any:
-        note(name, args, kwargs)
-        return function(*args, **kwargs)
-
-    return telling
 
 
 # The file ---------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from gradfuzz.cli.bisect import bisect
 from gradfuzz.cli.check import check
 from gradfuzz.cli.diff import diff
 from gradfuzz.cli.probe import probe
+from gradfuzz.cli.record import record
 from gradfuzz.cli.replay import replay
 from gradfuzz.cli.report import report
 from gradfuzz.cli.selftest import selftest
@@ -30,7 +31,7 @@ from gradfuzz.version import __version__
 
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 
-COMMANDS = (baseline, bisect, check, diff, probe, replay, report, selftest, show, sweep, targets, write)
+COMMANDS = (baseline, bisect, check, diff, probe, record, replay, report, selftest, show, sweep, targets, write)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 @click.option(
     "--max-time", type=float, metavar="SECONDS", help="End, with a report, after this many seconds."
 )
+@click.option(
+    "--calls", default="", metavar="FILE", help="Calls that `gradfuzz record` wrote, to begin with."
+)
 @SEED
 @JOBS
 @ON_DEVICE
@@ -103,6 +106,7 @@ def sweep(
         orders=tuple(whole(part, "--orders") for part in names_in(flags["orders"])),
         checks=names_in(flags["checks"]),
         jobs=flags["jobs"],
+        calls=flags["calls"],
     )
     with ExitStack() as stack:
         recorder = None if no_store else _recorder(stack, store, config, resume=resume)

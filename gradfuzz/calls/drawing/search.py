@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -38,8 +38,15 @@ _NEW = Odds((60, False), (40, True))
 class Search:
     """The valid calls of one function, by one seed."""
 
-    def __init__(self, library: str, function: Function, dice: Dice, note: Callable[[Call], None]) -> None:
-        """`note` is told each call before it is tried."""
+    def __init__(
+        self,
+        library: str,
+        function: Function,
+        dice: Dice,
+        note: Callable[[Call], None],
+        recorded: Sequence[Call] = (),
+    ) -> None:
+        """`note` is told each call before it is tried; `recorded` calls are known to be valid."""
         self.drawn = 0
         self.valid = 0
         self.raised: Counter[str] = Counter()
@@ -49,7 +56,7 @@ class Search:
         self._dice = dice
         self._note = note
         self._learned = Learned()
-        self._valid: list[Call] = []
+        self._valid: list[Call] = list(recorded)
         self._further: list[Call] = []
 
     def calls(self) -> Iterator[Call]:

@@ -2,6 +2,7 @@
 
 library     the interface of a library
 numbers     numbers of arrays as text
+watching    functions that tell of their calls
 autograd    HIPS autograd
 jax         JAX
 torch       Torch

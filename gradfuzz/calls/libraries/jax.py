@@ -32,6 +32,9 @@ _WIDE = ("float64", "complex128")
 class JaxLibrary(Library):
     name: FrameworkName = "jax"
 
+    def begin(self) -> None:
+        jax.config.update("jax_enable_x64", True)  # so that no function rounds a constant to float32
+
     def array(self, value: Array) -> Any:
         with _types_of([value]):
             return jnp.asarray(value)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import functools
 import importlib
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from gradfuzz.calls.libraries.watching import Note, found_at, patched
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
@@ -38,6 +43,31 @@ class Library(abc.ABC):
     @abc.abstractmethod
     def dtype(self, name: str) -> Any:
         """The dtype of this name, "float32"."""
+
+    def dtype_name(self, value: Any) -> str | None:
+        """The name of a dtype, None for anything else."""
+        if not isinstance(value, (np.dtype, type)):
+            return None
+        try:
+            return str(np.dtype(value).name)
+        except TypeError:
+            return None
+
+    def concrete(self, value: Any) -> Array | None:
+        """The entries of an array, or of one of NumPy; None for anything else, and without entries yet."""
+        kit = framework_named(self.name)
+        is_array = isinstance(value, (np.ndarray, np.generic)) or kit.is_array(value)
+        try:
+            return kit.numpy(value) if is_array else None
+        except Exception:  # noqa: BLE001 - it is being traced
+            return None
+
+    def watched(self, note: Note, names: frozenset[str]) -> contextlib.AbstractContextManager[None]:
+        """As long as it is open, `note` is told of every call of the functions with these public names."""
+        return patched(note, names)
+
+    def begin(self) -> None:  # noqa: B027 - most libraries are ready
+        """Called once in a process that calls functions, before the first call."""
 
     @abc.abstractmethod
     def view(self, x: Any, layout: Layout) -> Any:
@@ -139,13 +169,9 @@ def library_named(name: str) -> Library:
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """The function of a dotted public name; AttributeError or ImportError where there is none."""
-    module, *rest = name.split(".")
-    found: Any = importlib.import_module(module)
-    path = module
-    for part in rest:
-        path = f"{path}.{part}"
-        if not hasattr(found, part):
-            importlib.import_module(path)
-        found = getattr(found, part)
-    return found if callable(found) else lambda x: getattr(x, rest[-1])
+    """The function of a dotted public name, or the property as a function.
+
+    AttributeError or ImportError where there is none.
+    """
+    found = found_at(name)
+    return found if callable(found) else operator.attrgetter(name.rpartition(".")[2])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils import _pytree as pytree
 
 from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
+from gradfuzz.calls.libraries.watching import Note
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.detect import framework_named
@@ -36,6 +39,12 @@ class TorchLibrary(Library):
 
     def dtype(self, name: str) -> Any:
         return getattr(torch, name)
+
+    def dtype_name(self, value: Any) -> str | None:
+        return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else None
+
+    def watched(self, note: Note, names: frozenset[str]) -> contextlib.AbstractContextManager[None]:
+        return _Watching(note, names)
 
     def view(self, x: Any, layout: Layout) -> Any:
         if layout == "transposed":
@@ -146,6 +155,22 @@ def slope_fwd(g, xs, v):
 
     def complex_code(self, re: str, im: str) -> str:
         return f"torch.complex({re}, {im})"
+
+
+class _Watching(TorchFunctionMode):  # type: ignore[misc]  # of a module without types
+    """Tells of every call of Torch that Python makes, methods and operators among them."""
+
+    def __init__(self, note: Note, names: frozenset[str]) -> None:
+        super().__init__()
+        self._note = note
+        self._names = names
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = resolve_name(func)
+        if name in self._names:
+            self._note(name, args, kwargs)
+        return func(*args, **kwargs)
 
 
 LIBRARY = TorchLibrary()

@@ -10,16 +10,19 @@ import datetime
 import random
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.findings.prove import FAMILY, named
+from gradfuzz.calls.recording import by_function, read
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
 from gradfuzz.calls.sweep.workers import Died, Done, Workers
 from gradfuzz.errors import MissingExtraError, UsageError
+from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.sweep import memo as memos
@@ -53,7 +56,8 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     started = time.monotonic()
     _check(config)
     libraries = {name: _functions(name) for name in config.targets}
-    return _Sweep(config, libraries, memo, started).events()
+    recorded = by_function(read(Path(config.calls))) if config.calls else {}
+    return _Sweep(config, libraries, recorded, memo, started).events()
 
 
 def _check(config: SweepConfig) -> None:
@@ -105,10 +109,12 @@ class _Sweep:
         self,
         config: SweepConfig,
         libraries: dict[str, tuple[str, list[of.Function]]],
+        recorded: Mapping[str, tuple[Call, ...]],
         memo: Memo | None,
         started: float,
     ) -> None:
         self._config = config
+        self._recorded = recorded
         self._libraries = libraries
         self._memo = memo
         self._totals = Totals(libraries)
@@ -148,18 +154,24 @@ class _Sweep:
     def _turns(self) -> Iterator[tuple[Key, Turn]]:
         """All turns: a first one of every function, then the second ones."""
         config = self._config
-        keys = [
+        keys = [  # those that a program calls come first
             (name, number)
             for name, (_, functions) in self._libraries.items()
             for number, function in enumerate(functions)
             if function.outcome == of.DIFFERENTIABLE and function.names
         ]
         random.Random(config.seed).shuffle(keys)  # noqa: S311 - repeatable on purpose
+        keys.sort(key=lambda key: not self._is_recorded(self._libraries[key[0]][1][key[1]]))
         for number in range(-(-config.max_examples // CALLS)):
             calls = min(CALLS, config.max_examples - number * CALLS)
             for name, place in keys:
                 function = self._libraries[name][1][place]
-                yield (name, place), Turn(name, function, config.seed, number, calls)
+                recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
+                yield (name, place), Turn(name, function, config.seed, number, calls, recorded)
+
+    def _is_recorded(self, function: of.Function) -> bool:
+        """Whether the program that was recorded calls it."""
+        return any(name in self._recorded for name in function.names)
 
     def _work(self) -> Iterator[Event]:
         turns = self._turns()

@@ -42,6 +42,8 @@ class Turn:
     """How many turns of the function came before."""
     calls: int
     """Calls to judge."""
+    recorded: tuple[Call, ...] = ()
+    """Calls of the function that a program made: the first turn begins with them, and all learn from them."""
     again: int = 0
     """How often the process died in this turn: it draws other calls then."""
     only: Call | None = None
@@ -101,11 +103,11 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
         return result
     seed = turn.seed, turn.library, function.names[0], function.signature, turn.number, turn.again
     dice = Seeded("/".join(map(str, seed)))
-    search = Search(turn.library, function, dice, note)
+    search = Search(turn.library, function, dice, note, turn.recorded)
     refusals: Counter[str] = Counter()
     buckets: dict[tuple[str, str], Finding | None] = {}
     outside = 0
-    calls = search.calls()
+    calls = itertools.chain(turn.recorded if turn.number == 0 else (), search.calls())
     for count in itertools.count():
         call = next(calls, None)
         if call is None or outside > _OUTSIDE or count > 20 * turn.calls:

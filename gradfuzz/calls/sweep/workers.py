@@ -16,13 +16,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from gradfuzz.calls.findings.prove import deadly
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
@@ -131,6 +132,22 @@ class Workers:
         worker.end()
 
 
+@contextlib.contextmanager
+def _quickly_compiled() -> Iterator[None]:
+    """JAX compiles each operation anew for each shape, and that is nearly all of its time: it takes half of
+    that without optimization.
+    """
+    before = os.environ["XLA_FLAGS"]
+    os.environ["XLA_FLAGS"] = f"{before} {_QUICK}"
+    try:
+        yield
+    finally:
+        os.environ["XLA_FLAGS"] = before
+
+
+_QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+
+
 def _ending(code: int | None) -> str:
     """How a process ended, in words."""
     if code is not None and code < 0:
@@ -150,7 +167,7 @@ class _Worker:
         work.mkdir()
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, str(self._box), str(work)), daemon=True)
-        with single_threaded():
+        with single_threaded(), _quickly_compiled():
             self.process.start()
         theirs.close()
 
@@ -190,12 +207,15 @@ def _work(pipe: Connection, box: str, folder: str) -> None:
     os.dup2(nothing, 1)  # libraries write there as they like
     os.dup2(nothing, 2)
     with Path(box).open("r+b") as file, mmap.mmap(file.fileno(), _BOX) as memory:
-        note = _Note(memory)
+        note, begun = _Note(memory), set[str]()
         while True:
             try:
                 turn = pipe.recv()
             except EOFError:
                 return
+            if turn.library not in begun:
+                begun.add(turn.library)
+                library_named(turn.library).begin()
             if turn.only is not None:
                 pipe.send(deadly(turn.only))
             result = run(turn, note)

@@ -90,6 +90,8 @@ class SweepConfig:
     checks: tuple[str, ...] = CHECKS
     jobs: int | None = None
     """Worker processes; None: one per core, at most four, and none where every target is cheap."""
+    calls: str = ""
+    """A file of recorded calls, with which a sweep of functions begins."""
     device: str = field(default_factory=device)
     """Where JAX and Torch compute: the device of this process, from `GRADFUZZ_DEVICE`."""
 
@@ -129,6 +131,8 @@ def _check(config: SweepConfig) -> None:
         for value in values:
             if value not in known:
                 raise UsageError(f"unknown {name} {value!r}; there is {listed}")
+    if config.calls:
+        raise UsageError(f"calls is {config.calls!r}; recorded calls are for the family 'functions'")
     if config.max_examples < 1:
         raise UsageError(f"max_examples is {config.max_examples}; a sweep needs at least one program")
     if config.max_time is not None and not config.max_time > 0:
@@ -517,6 +521,8 @@ def rerun_command(config: SweepConfig) -> str:
     ):
         if value != usual:
             parts += [flag, ",".join(map(str, value))]
+    if config.calls:
+        parts += ["--calls", config.calls]
     if config.device != "cpu":
         parts += ["--device", config.device]
     if config.max_time is not None:
