@@ -7,6 +7,7 @@ Python 3.8 or newer and nothing else.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
@@ -213,6 +214,8 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
     except (TypeError, ValueError):
         return ()
     doc = inspect.getdoc(value) or ""
+    if all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in found):
+        found = _written(getattr(value, "__name__", ""), doc) or found
     told, quoted = documented(doc), texts(doc)
     names = getattr(inspect.unwrap(value), "__globals__", {})
     read = [*_before(found[0], told)] if found else []
@@ -226,6 +229,21 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
         choices = _choices(annotation, told.get(one.name), quoted) if TEXT in kinds else ()
         read.append(_parameter_of(one, kinds, choices))
     return tuple(read)
+
+
+def _written(name: str, doc: str) -> list[inspect.Parameter]:
+    """The parameters by a call that the docstring begins with: "max_pool1d(input, kernel_size)"."""
+    begun = re.match(rf"\s*{re.escape(name)}\((.*?)\)", doc, flags=re.DOTALL)
+    if not name or begun is None:
+        return []
+    try:
+        arguments = ast.parse(f"lambda {begun[1]}: 0", mode="eval").body.args  # type: ignore[attr-defined]
+    except SyntaxError:
+        return []
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    defaults: list[Any] = [inspect.Parameter.empty] * (len(arguments.args) - len(arguments.defaults))
+    defaults += [one.value if isinstance(one, ast.Constant) else None for one in arguments.defaults]
+    return [inspect.Parameter(one.arg, kind, default=defaults[k]) for k, one in enumerate(arguments.args)]
 
 
 def _before(first: inspect.Parameter, told: Mapping[str, Told]) -> Iterator[Parameter]:

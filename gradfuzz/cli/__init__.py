@@ -31,7 +31,23 @@ from gradfuzz.version import __version__
 
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 
-COMMANDS = (baseline, bisect, check, diff, probe, record, replay, report, selftest, show, sweep, targets, write)
+COMMANDS = (
+    *(baseline, bisect, check, diff, probe, record, replay, report, selftest, show, sweep, targets, write),
+)
+    baseline,
+    bisect,
+    check,
+    diff,
+    probe,
+    record,
+    replay,
+    report,
+    selftest,
+    show,
+    sweep,
+    targets,
+    write,
+)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}

@@ -268,11 +268,15 @@ def _entries(dice: Dice, role: str, shape: Shape, shared: _Shared) -> np.ndarray
 
 def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arrays: bool = False) -> Drawn:
     """A call that differs from another in one thing: an argument that is no array and has another value, a
-    keyword more or less, the values of the arrays, a layout, the dtype; with `arrays` also one array as a
-    whole.
+    keyword more or less, the values of the arrays, a layout, the dtype; with `arrays` also the shape of an
+    array, its dtype, one array as a whole, or the count of a list.
     """
     choices: list[Choice] = []
-    what = dice.weighted(_CHANGES)
+    what = dice.weighted(_CHANGES_OF_ARRAYS if arrays else _CHANGES)
+    if what == "shape":
+        return Drawn(_reshaped(dice, call), ())
+    if what == "count":
+        return Drawn(_recounted(dice, call), ())
     if what == "values":
         choice, name = learned.pick(dice, "style", [(w, n, n) for n, w in _STYLE_WEIGHTS])
         return Drawn(revalued(dice, call, STYLES[name]), (choice,))
@@ -306,6 +310,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
 
 
 _CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
+_CHANGES_OF_ARRAYS = Odds((34, "argument"), (46, "shape"), (8, "values"), (6, "dtype"), (6, "count"))
 
 
 def _is_free(parameter: Parameter, place: int, positional: Sequence[Argument], arrays: bool) -> bool:
@@ -315,6 +320,65 @@ def _is_free(parameter: Parameter, place: int, positional: Sequence[Argument], a
     if not parameter.kinds or of.VARIADIC in parameter.kinds:
         return False
     return arrays or place >= len(positional) or positional[place].literal is not None
+
+
+def _reshaped(dice: Dice, call: Call) -> Call:
+    """The call with one array of another shape or dtype: an axis more or less, or of another length, one that
+    another array has.
+    """
+    arrays = [a for a in call.arrays() if a.array is not None]
+    if not arrays:
+        return call
+    chosen = dice.pick(arrays)
+    old = np.asarray(chosen.array)
+    lengths = [n for a in arrays if a.array is not None for n in a.array.shape] or [2]
+    shape = list(old.shape)
+    change = dice.weighted(_RESHAPES)
+    if change == "length" and shape:
+        shape[dice.below(len(shape))] = dice.pick([*lengths, 1, 2, 3])
+    elif change == "more" or not shape:
+        shape.insert(dice.below(len(shape) + 1), dice.pick([*lengths, 1, 2]))
+    elif change == "less":
+        del shape[dice.below(len(shape))]
+    elif change == "like":
+        shape = list(dice.pick(arrays).array.shape)  # type: ignore[union-attr]  # they all have one
+    dtype = old.dtype.name
+    if change == "dtype":
+        dtype = dice.pick(["float64", "int64", "int32", "bool"])
+    is_float = dtype not in ("int64", "int32", "bool")
+    shared = _Shared(dtype, "own", tuple(shape), (2, 2, 1), STYLES["ordinary"])
+    entries = _entries(dice, "float" if is_float else dtype, tuple(shape), shared)
+    return _with(call, chosen, replace(chosen, array=entries, layout="contiguous"))
+
+
+_RESHAPES = Odds((34, "length"), (22, "more"), (18, "less"), (16, "like"), (10, "dtype"))
+
+
+def _recounted(dice: Dice, call: Call) -> Call:
+    """The call with an array more or less in one of its lists."""
+    lists = [a for a in call.arguments if a.items is not None]
+    if not lists:
+        return call
+    chosen = dice.pick(lists)
+    items = list(chosen.items or ())
+    if items and dice.chance(40):
+        del items[dice.below(len(items))]
+    elif items:
+        items.append(dice.pick(items))
+    return _with(call, chosen, replace(chosen, items=tuple(items)))
+
+
+def _with(call: Call, old: Argument, new: Argument) -> Call:
+    """The call with one argument, or one item of a list, replaced."""
+
+    def replaced(argument: Argument) -> Argument:
+        if argument is old:
+            return new
+        if argument.items is None:
+            return argument
+        return replace(argument, items=tuple(map(replaced, argument.items)))
+
+    return replace(call, arguments=tuple(map(replaced, call.arguments)))
 
 
 def revalued(dice: Dice, call: Call, style: Style) -> Call:

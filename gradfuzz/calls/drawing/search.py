@@ -1,7 +1,7 @@
 """The search for valid calls of a function: draw, try, learn.
 
-A call that raises a message which no earlier call raised came further than they did. Until a call is valid,
-the next ones are changes of those; afterwards they are changes of valid calls, or new ones.
+A call that raises words which few calls raised came further than the others. Until a call is valid, the next
+ones are changes of those, or new ones; afterwards they are changes of valid calls, or new ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gradfuzz.testing.frameworks.framework import first_line
 _ENTRIES = 64
 """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
 
-_TRIES, _FIRST = 400, 1500
+_TRIES, _FIRST = 400, 6000
 """So many calls are tried in a row without a valid one; before the first."""
 
 _KEPT = 24
@@ -57,7 +57,7 @@ class Search:
         self._note = note
         self._learned = Learned()
         self._valid: list[Call] = list(recorded)
-        self._further: list[Call] = []
+        self._further: dict[str, list[Call]] = {}
 
     def calls(self) -> Iterator[Call]:
         """Valid calls, until none is found for a long time."""
@@ -71,13 +71,16 @@ class Search:
 
     def _candidate(self) -> Drawn:
         dice = self._dice
-        parents = self._valid or self._further
-        if not parents or dice.weighted(_NEW):
+        if not (self._valid or self._further) or dice.weighted(_NEW):
             names = self._function.names
             name = names[0] if len(names) == 1 or dice.chance(60) else dice.pick(names)
             return drawn(dice, self._library.name, self._function, name, self._learned)
-        recent = dice.pick(parents[-4:]) if dice.chance(60) else dice.pick(parents)
-        return changed(dice, recent, self._function, self._learned, arrays=not self._valid)
+        if self._valid:
+            parent = dice.pick(self._valid[-4:]) if dice.chance(60) else dice.pick(self._valid)
+        else:  # the rarest words come from the calls that came furthest
+            words = sorted(self._further, key=lambda words: self.raised[words])
+            parent = dice.pick(self._further[words[min(dice.below(len(words)) for _ in range(3))]])
+        return changed(dice, parent, self._function, self._learned, arrays=not self._valid)
 
     def _takes(self, candidate: Drawn) -> bool:
         """Whether the library takes a call; it is remembered either way."""
@@ -105,6 +108,5 @@ class Search:
         self._learned.heard(candidate.choices, valid=False)
         self._learned.texts.update(dict.fromkeys(texts(words)))
         words = re.sub(r"[-+]?\d+(\.\d+)?", "N", words)
-        if words not in self.raised:
-            self._further = [*self._further[1 - _KEPT :], candidate.call]
+        self._further[words] = [*self._further.get(words, [])[-1:], candidate.call]
         self.raised[words] += 1

@@ -27,8 +27,8 @@ from gradfuzz.testing.measuring.measured import Method
 FAMILY = "functions"
 """The family of the findings of calls."""
 
-_SECONDS, _TRIALS = 20.0, 120
-"""What shrinking may cost."""
+_SECONDS, _TRIALS = 120.0, 120
+"""What shrinking may cost: the count of trials decides, so that a turn is the same on a slow machine."""
 
 _AGAIN = 2
 """So many times the shrunk call is judged again, from new arrays."""

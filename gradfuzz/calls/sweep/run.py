@@ -74,9 +74,8 @@ def _check(config: SweepConfig) -> None:
     if not config.targets:
         raise UsageError(f"a sweep of {FAMILY!r} needs a library of {', '.join(LIBRARIES)}")
     if config.families != (FAMILY,):
-        raise UsageError(
-            f"the family {FAMILY!r} is a sweep of its own; sweep {', '.join(config.families)} one by one"
-        )
+        others = ", ".join(family for family in config.families if family != FAMILY)
+        raise UsageError(f"the family {FAMILY!r} is a sweep of its own; sweep {others} by another command")
 
 
 def _functions(name: str) -> tuple[str, list[of.Function]]:

@@ -263,6 +263,8 @@ def _defined_in_python(thing: Public) -> Function:
     if thing.value in torch.overrides.get_ignored_functions() and "Tensor" not in shown:
         return Function(thing.names, shown, LEFT_OUT, "takes no tensor: torch.overrides ignores it")
     taken = parameters(thing.value)
+    if not taken and thing.names[0].startswith("torch.Tensor."):  # a method without a signature
+        taken = (Parameter("self", (ARRAY,), required=True),)
     return Function(thing.names, shown, DIFFERENTIABLE, "defined in Python, composed of operators", taken)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,24 @@ def function(name: str, outcome: str = DIFFERENTIABLE) -> Function:
 
 
 SIN, EXP = function("autograd.numpy.sin"), function("autograd.numpy.exp")
-DIES, HANGS = function("faulthandler._sigsegv"), function("time.sleep")
+DIES, HANGS = function("deadly.dies"), function("deadly.hangs")
+
+DEADLY = """
+import os, signal, time
+
+def dies(x):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def hangs(x):
+    time.sleep(1000.0)
+"""
+
+
+@pytest.fixture
+def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of which one function ends the process, and one never returns."""
+    (tmp_path / "deadly.py").write_text(DEADLY, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 def swept(functions: list[Function], monkeypatch: pytest.MonkeyPatch, memo: Any = None, **more: Any) -> Any:
@@ -49,7 +67,7 @@ class Memo:
         self.kept[str(encode(type(work), work))] = result
 
 
-def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch, deadly: None) -> None:
     """A function that ends its process is a finding, and the others are judged all the same."""
     memo = Memo()
     functions = [SIN, DIES, EXP, function("autograd.numpy.load", LEFT_OUT)]
@@ -67,16 +85,16 @@ def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch
     (finding,) = [event.finding for event in events if isinstance(event, FindingFound)]
     assert finding.kind is Class.ERROR
     assert finding.note == "the process ends: segmentation fault"
-    assert finding.culprits == ("faulthandler._sigsegv",)
-    assert by_name["faulthandler._sigsegv"].findings == (finding.id,)
-    assert "segmentation fault" in by_name["faulthandler._sigsegv"].why
+    assert finding.culprits == ("deadly.dies",)
+    assert by_name["deadly.dies"].findings == (finding.id,)
+    assert "segmentation fault" in by_name["deadly.dies"].why
 
     again = swept(functions, monkeypatch, memo)[-1]  # as a sweep that is resumed
     assert again.functions == end.functions
     assert [f.signature for f in again.findings] == [f.signature for f in end.findings]
 
 
-def test_a_call_that_never_ends_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_never_ends_is_a_finding(monkeypatch: pytest.MonkeyPatch, deadly: None) -> None:
     monkeypatch.setattr(workers, "HANGS", 2.0)
     began = time.monotonic()
     events = swept([HANGS], monkeypatch, seed=3)

@@ -62,7 +62,7 @@ def test_a_wrong_rule_is_a_finding(doubled_tanh: None) -> None:
     assert finding.kind is Class.WRONG_VALUE
     assert finding.modes == ("rev",)
     assert finding.culprits == ("autograd.numpy.tanh",)
-    assert "right: jvp" in finding.facts
+    assert any(fact.startswith("right: jvp") for fact in finding.facts)
     assert "the answer is 2 times the derivative, also at other values" in finding.facts
     x = float(finding.smallest.inputs["x0"])
     weight = finding.weights[0]
@@ -70,7 +70,7 @@ def test_a_wrong_rule_is_a_finding(doubled_tanh: None) -> None:
     assert finding.smallest.entry_expected == pytest.approx(
         float(weight) * (1.0 - np.tanh(x) ** 2), rel=1e-12
     )
-    assert finding.code == f"x0 = np.array({x!r}, dtype=np.float64)\ny = autograd.numpy.tanh(x0)"
+    assert finding.code == f"x0 = np.array({x!r}, np.float64)\ny = autograd.numpy.tanh(x0)"
 
 
 def test_a_turn_is_the_same_again(doubled_tanh: None) -> None:
@@ -109,7 +109,7 @@ def test_the_search_learns_which_axes_there_are() -> None:
     found = [next(calls) for _ in range(40)]
     assert search.valid == 40
     assert search.valid / search.drawn > 0.6
-    assert any(a.keyword == "axis" and a.literal == "1" for call in found for a in call.arguments)
+    assert {"0", "-1"} <= {a.literal for call in found for a in call.arguments}
     assert all(any(value.size for value in values_of(call)) for call in found)
 
 
@@ -142,7 +142,7 @@ def test_a_form_that_a_library_lacks_is_refused() -> None:
 
 def test_arguments_are_written_as_a_user_writes_them() -> None:
     written = code(call("sum", array(1.0, 2.0), Argument("axis", literal="0")))
-    assert written == "x0 = np.array([1.0, 2.0], dtype=np.float64)\ny = autograd.numpy.sum(x0, axis=0)"
+    assert written == "x0 = np.array([1.0, 2.0], np.float64)\ny = autograd.numpy.sum(x0, axis=0)"
 
 
 def test_a_view_is_differentiated_by_the_array_it_is_taken_from() -> None:
