@@ -34,20 +34,6 @@ __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 COMMANDS = (
     *(baseline, bisect, check, diff, probe, record, replay, report, selftest, show, sweep, targets, write),
 )
-    baseline,
-    bisect,
-    check,
-    diff,
-    probe,
-    record,
-    replay,
-    report,
-    selftest,
-    show,
-    sweep,
-    targets,
-    write,
-)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
