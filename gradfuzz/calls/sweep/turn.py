@@ -17,6 +17,7 @@ from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
 from gradfuzz.calls.judging.judge import Judgement, judged
 from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
@@ -137,8 +138,9 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
         if result.judged >= turn.calls:
             break
     result.drawn, result.valid = search.drawn, search.valid
-    said = refusals or search.raised
-    result.words = "" if result.judged or not said else said.most_common(1)[0][0]
+    said = [words for words, _ in (refusals or search.raised).most_common()]
+    of_library = [words for words in said if not words.startswith(UsageError.__name__)]
+    result.words = "" if result.judged else next(iter([*of_library, *said]), "")
     result.findings = tuple(finding for finding in buckets.values() if finding is not None)
     return result
 
