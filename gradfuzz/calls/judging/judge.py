@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.oracles.base import Mode
+from gradfuzz.programs.language.precision import is_float
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measure import Asked, Inquiry, combinations
 from gradfuzz.testing.measuring.measured import Method
@@ -99,6 +101,20 @@ def _judged(
     finally:
         subject.framework.tidy()
     return Judgement(call, tuple(verdicts), lacks)
+
+
+def made(call: Call) -> None:
+    """Makes a call, and asks for its first derivatives; nothing is judged, and no exception is raised."""
+    library = library_named(call.library)
+    with quiet(), contextlib.suppress(Exception), np.errstate(all="ignore"):
+        arrays = [library.array(value) for value in values_of(call)]
+        subject = subject_of(asked(call, library), arrays, None, None, library.name)
+        values = [i.value for i in subject.inputs]
+        outputs = subject.values(values)
+        weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in outputs]
+        for mode in ("rev", "fwd"):
+            with contextlib.suppress(Exception):
+                subject.derivative(values, weights, [], (mode,))
 
 
 def _is_refused(case: CheckResult, library: Library) -> bool:

@@ -15,7 +15,7 @@ from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
-from gradfuzz.calls.judging.judge import Judgement, judged
+from gradfuzz.calls.judging.judge import Judgement, judged, made
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
@@ -94,7 +94,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
     """The result of a turn; `note` is told each call before it is made."""
     if turn.only is not None:
         note(turn.only)
-        judged(turn.only)
+        made(turn.only)
         return Result()
     result = Result()
     function = turn.function

@@ -35,8 +35,8 @@ _BOX = 1 << 20
 _HEAD = 24
 """The bytes of a box before the call: its length, and when it was noted."""
 
-HANGS = 30.0
-"""A call that takes so many seconds hangs; shrinking notes no call in its course, and ends before."""
+HANGS = 60.0
+"""Seconds until a call is given up. It hangs where the library alone takes as long, when it is made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Died:
     call: Call | None
     """The last call that it noted."""
     words: str
-    """What happened: "segmentation fault", "no answer within 30 s"."""
+    """What happened: "segmentation fault", "no answer within 60 s"."""
     draft: Finding | None = None
     """The finding of its only call."""
 
