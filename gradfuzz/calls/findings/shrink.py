@@ -126,15 +126,16 @@ def _with_smaller_shapes(call: Call) -> Iterator[Call]:
     arrays = [a.array for a in call.arrays() if a.array is not None]
     sizes = sorted({n for array in arrays for n in array.shape if n > 1}, reverse=True)
     ranks = {array.ndim for array in arrays}
-    if len(ranks) == 1 and max(ranks, default=0) > 0:  # the first axis of all arrays away
+    if 0 not in ranks and len(ranks) == 1 and all(array.shape[0] for array in arrays):  # the first axis away
         yield _cut(call, lambda array: array[0])
     for n in sizes:
         for less in (1, n - 1):
             if 0 < less < n:
                 yield _cut(call, functools.partial(_sliced, n=n, less=less))
     for k, argument in enumerate(call.arguments):
-        if argument.array is not None and argument.array.ndim and argument.layout == "contiguous":
-            yield _replaced(call, k, replace(argument, array=argument.array[0]))
+        array = argument.array
+        if array is not None and array.ndim and array.shape[0] and argument.layout == "contiguous":
+            yield _replaced(call, k, replace(argument, array=array[0]))
 
 
 def _sliced(array: Array, *, n: int, less: int) -> Array:

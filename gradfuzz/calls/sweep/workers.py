@@ -218,7 +218,10 @@ def _work(pipe: Connection, box: str, folder: str) -> None:
                 library_named(turn.library).begin()
             if turn.only is not None:
                 pipe.send(deadly(turn.only))
-            result = run(turn, note)
+            try:
+                result = run(turn, note)
+            except Exception as error:  # noqa: BLE001 - told with the function, and the sweep goes on
+                result = Result(words=f"an error of gradfuzz: {type(error).__name__}: {error}")
             note.nothing()
             pipe.send(result)
 
