@@ -117,7 +117,10 @@ def atan2(x: Number, y: Number) -> Number:
         raise UndecidedError(f"atan2 of {x0.str(5)} and {y0.str(5)} jumps or has no value", tie=True)
     if isinstance(x, arb) and isinstance(y, arb):
         return here
-    return here + ((x * y0 - y * x0) / (y * y0 + x * x0)).atan()
+    square = y * y0 + x * x0
+    if constant_term(square).contains(0):  # the square of a wide ball is wider than that
+        raise WideError(f"atan2 of {x0.str(5)} and {y0.str(5)}: the bounds are too wide to divide by")
+    return here + ((x * y0 - y * x0) / square).atan()
 
 
 def logaddexp(x: Number, y: Number) -> Number:

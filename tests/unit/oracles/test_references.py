@@ -12,9 +12,12 @@ import flint
 import mpmath
 import numpy as np
 import pytest
+from flint import arb, arb_series
 
 from gradfuzz.oracles.base import Point, Question, Reference, Truth
 from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.references.arb_functions import atan2
+from gradfuzz.oracles.references.arb_numbers import WideError
 from gradfuzz.oracles.references.directions import lines
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.text.parse import parse
@@ -447,3 +450,11 @@ def test_polarisation_is_exact(order: int) -> None:
             ]
             total += line.weight * (m[0] * d[0] + m[1] * d[1]) ** order
         assert total == m[i] * (m[0] * v[0] + m[1] * v[1]) ** (order - 1)
+
+
+def test_the_angle_of_wide_bounds_is_not_known() -> None:
+    """The square of a ball that excludes 0 may contain it."""
+    y = arb_series([arb("1 +/- 0.9"), 1])
+    assert arb(y[0]) > 0
+    with pytest.raises(WideError, match="too wide to divide by"):
+        atan2(arb_series([arb("0.5 +/- 0.4"), 1]), y)
