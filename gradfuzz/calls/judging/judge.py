@@ -90,14 +90,20 @@ def _judged(
         return None
     verdicts: list[Judged] = []
     lacks: dict[Modes, str] = {}
+    failed: set[Mode] = set()
     try:
         for steps in modes:
+            if len(steps) > 1 and not failed.isdisjoint({"rev", *steps}):
+                continue  # it is measured on the first derivative
             for factor in factors:
                 one = _asked(inquiry, steps, factor)
                 if _is_refused(one.case, library):
                     lacks[steps] = one.case.message
-                else:
-                    verdicts.append(Judged(steps, excused(call, one.case), one.method))
+                    failed.update(steps if len(steps) == 1 else ())
+                    continue
+                verdicts.append(Judged(steps, excused(call, one.case), one.method))
+                if len(steps) == 1 and verdicts[-1].case.verdict.is_wrong:
+                    failed.update(steps)
     finally:
         subject.framework.tidy()
     return Judgement(call, tuple(verdicts), lacks)

@@ -20,6 +20,10 @@ from gradfuzz.testing.frameworks.framework import FrameworkName
 
 class AutogradLibrary(Library):
     name: FrameworkName = "autograd"
+    refusals = (
+        *("VJP of", "JVP of", "not defined", "not implemented", "Can't handle", "positional argument"),
+        "unexpected keyword argument",
+    )
 
     def array(self, value: Array) -> Any:
         return np.array(value)

@@ -133,8 +133,6 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
                 found = proved(judgement.call, wrong, function, note)
                 buckets[bucket] = found
                 result.unproved += found is None
-            if len(judgement.verdicts) > 1 and wrong.modes == ("rev",):
-                break  # what is wrong in first order is wrong in second order as well
         if result.judged >= turn.calls:
             break
     result.drawn, result.valid = search.drawn, search.valid

@@ -22,9 +22,11 @@ from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.fuzzer.sweep.replaying import Status, replay
 from gradfuzz.strategies.drawing.dice import Seeded
 
 X = Parameter("x", (ARRAY,), required=True)
+RIGHT = primitive_vjps[anp.tanh]
 TANH = Function(("autograd.numpy.tanh",), "tanh(x)", "differentiable", "", (X,))
 SUM = Function(
     ("autograd.numpy.sum",),
@@ -163,3 +165,12 @@ def test_numbers_are_drawn_for_a_parameter_that_takes_them() -> None:
         (X, Parameter("p", (NUMBER,), required=True)),
     )
     assert ran(power).judged == 3
+
+
+def test_a_finding_is_asked_again(doubled_tanh: None) -> None:
+    (finding,) = ran(TANH).findings
+    again = replay(finding)
+    assert again.status is Status.FAILED
+    assert f"expected {finding.smallest.entry_expected:.9g}" in again.message
+    primitive_vjps[anp.tanh] = RIGHT
+    assert replay(finding).status is Status.FIXED
