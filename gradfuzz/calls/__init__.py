@@ -3,6 +3,7 @@
     libraries   how arguments are made, run, and written down, library by library
     asking      a call as a function of its differentiated arrays, with what stands around it
     recording   the calls that a program makes
+    package     the functions of a user's own module
     drawing     calls of a function, drawn, tried, and learned from
     judging     the verdicts on a call
     findings    what is wrong, shrunk, confirmed, and told

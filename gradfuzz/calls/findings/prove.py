@@ -68,7 +68,7 @@ def proved(call: Call, wrong: Judged, function: Function, note: Callable[[Call],
     shown = finding_point(case)
     finding = Finding(
         id="",
-        target=call.library,
+        target=_target(call),
         version=case_version(small),
         check=check_name(wrong.modes),
         kind=case.kind,
@@ -107,6 +107,12 @@ def _rules(call: Call) -> tuple[str, ...]:
             return library.rules(called(call, library), [library.array(v) for v in values_of(call)])
     except Exception:  # noqa: BLE001 - what the derivative raises is the finding, and said there
         return ()
+
+
+def _target(call: Call) -> str:
+    """The library, or the module of the function where it is a user's own."""
+    is_own = not call.function.startswith(f"{call.library}.")
+    return call.function.rpartition(".")[0] if is_own else call.library
 
 
 def case_version(call: Call) -> str:
@@ -179,7 +185,7 @@ def deadly(call: Call) -> Finding:
     point = FindingPoint(inputs, {}, {}, {}, ("", ()), np.nan, np.nan, None, np.inf)
     return Finding(
         id="",
-        target=call.library,
+        target=_target(call),
         version=case_version(call),
         check="value",
         kind=Class.ERROR,

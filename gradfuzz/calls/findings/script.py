@@ -40,7 +40,7 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     units[place][index] = 1.0
     along = [np.asarray(question.directions[name], np.float64) for name in question.wrt]
     inner = "objective"
-    lines = [f'"""{title}"""', "", library.header, library.helpers_code.rstrip("\n"), ""]
+    lines = [f'"""{title}"""', "", library.header, *_own(call), library.helpers_code.rstrip("\n"), ""]
     lines += _listed("xs", values, library)
     lines += _listed("exact", exact, library)
     lines += _listed(
@@ -49,7 +49,7 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     lines += _listed("unit", units, library)
     lines += _listed("along", along, library) if len(question.modes) > 1 else []
     lines += ["", "", *function(call, "call"), "", "", *around(call), "", "", *_objective(call, library)]
-    lines += ["", library.slope_code.rstrip("\n")]
+    lines += ["", library.slope_code_in(question.modes).rstrip("\n")]
     for mode in question.modes[:-1]:
         lines += ["", "", f"def first(*xs, g={inner}):", f"    return slope_{mode}(g, xs, along)"]
         inner = "first"
@@ -64,6 +64,12 @@ def script(call: Call, case: CheckResult, title: str) -> str:
         "raise SystemExit(int(wrong))",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _own(call: Call) -> list[str]:
+    """The import of a module of the user's own."""
+    module = call.function.rpartition(".")[0]
+    return [] if call.function.startswith(f"{call.library}.") else [f"import {module}"]
 
 
 def _listed(name: str, values: Sequence[Array], library: Library) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from gradfuzz.calls.libraries.watching import Note, found_at, patched
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
@@ -143,6 +143,10 @@ class Library(abc.ABC):
     map_code: str
     compile_code: str
     seed_code: str
+
+    def slope_code_in(self, modes: Sequence[Mode]) -> str:
+        """`slope_code` for these modes alone, where a simpler one does."""
+        return self.slope_code
 
     @abc.abstractmethod
     def array_code(self, value: Array) -> str:

@@ -15,9 +15,16 @@ from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.calls.libraries.watching import Note
 from gradfuzz.fuzzer.results.call import Layout
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
+
+_REVERSE = """
+def slope_rev(g, xs, v):
+    xs = [x if x.requires_grad else x.clone().requires_grad_() for x in xs]
+    slopes = torch.autograd.grad(g(*xs), xs, create_graph=True, materialize_grads=True)
+    return sum((s * w).sum() for s, w in zip(slopes, v))
+"""
 
 _VIEWS = (
     *("torch::autograd::AccumulateGrad", "ViewBackward", "UnsafeViewBackward", "TransposeBackward"),
@@ -136,6 +143,10 @@ def slope_rev(g, xs, v):
 def slope_fwd(g, xs, v):
     return torch.func.jvp(g, tuple(xs), tuple(w.to(x.dtype) for w, x in zip(v, xs)))[1]
 """
+
+    def slope_code_in(self, modes: Sequence[Mode]) -> str:
+        """torch.func takes no autograd.Function without setup_context; torch.autograd.grad takes any."""
+        return self.slope_code if "fwd" in modes else _REVERSE
 
     def array_code(self, value: Array) -> str:
         array = np.asarray(value)

@@ -7,7 +7,10 @@ each had its calls or the time is up. A turn depends on nothing but itself, so a
 from __future__ import annotations
 
 import datetime
+import importlib.metadata
+import importlib.util
 import random
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -17,6 +20,7 @@ from pathlib import Path
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.findings.prove import FAMILY, named
+from gradfuzz.calls.package import listed
 from gradfuzz.calls.recording import by_function, read
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
@@ -63,9 +67,9 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
 def _check(config: SweepConfig) -> None:
     for target in config.targets:
         name = TargetName.of(target)
-        if name.library not in LIBRARIES:
-            able = ", ".join(LIBRARIES)
-            raise UsageError(f"the functions of {target!r} cannot be called yet; those of {able} can")
+        if name.library not in LIBRARIES and (registry.is_known(name.library) or not _is_module(target)):
+            able = f"{', '.join(LIBRARIES)}, and of your own modules, as mypackage.module"
+            raise UsageError(f"the functions of {target!r} cannot be called; those of {able} can")
         if name.way or name.specifier:
             advice = f"ask for {name.library!r} as it is installed beside gradfuzz"
             raise UsageError(
@@ -78,7 +82,19 @@ def _check(config: SweepConfig) -> None:
         raise UsageError(f"the family {FAMILY!r} is a sweep of its own; sweep {others} by another command")
 
 
+def _is_module(name: str) -> bool:
+    """Whether Python finds a module of this name, in the current folder too."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 def _functions(name: str) -> tuple[str, list[of.Function]]:
+    if name not in LIBRARIES:
+        return _version(name), listed(name)
     if registry.beside(name) is None:
         raise MissingExtraError(
             f"{name} is not installed beside gradfuzz, whose processes call its functions"
@@ -101,6 +117,14 @@ class _Slot:
     open: int = 1
     """Pieces of work whose results are awaited."""
     result: Result | None = None
+
+
+def _version(module: str) -> str:
+    """The version of the distribution of a module; empty where it has none."""
+    try:
+        return importlib.metadata.version(module.partition(".")[0])
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 class _Sweep:
@@ -166,7 +190,8 @@ class _Sweep:
             for name, place in keys:
                 function = self._libraries[name][1][place]
                 recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
-                yield (name, place), Turn(name, function, config.seed, number, calls, recorded)
+                library = name if name in LIBRARIES else function.why
+                yield (name, place), Turn(library, function, config.seed, number, calls, recorded)
 
     def _is_recorded(self, function: of.Function) -> bool:
         """Whether the program that was recorded calls it."""

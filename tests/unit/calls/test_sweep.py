@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -116,7 +119,7 @@ def test_a_time_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (SweepConfig(("mutant:x",), ("functions",)), "cannot be called yet"),
+        (SweepConfig(("mutant:x",), ("functions",)), "those of torch, jax, autograd"),
         (SweepConfig(("torch:eager",), ("functions",)), "ask for 'torch'"),
         (SweepConfig(("torch==2.6.0",), ("functions",)), "ask for 'torch'"),
         (SweepConfig(("torch",), ("functions", "loops")), "sweep loops by another command"),
@@ -132,3 +135,61 @@ def test_a_function_without_a_name_is_left_to_those_that_call_it(monkeypatch: py
     hidden = Function((), "_inner(x)", LEFT_OUT, "internal", (X,))
     end = swept([hidden], monkeypatch)[-1]
     assert end.functions == (FunctionSummary("_inner(x)", "_inner(x)", "left out", "internal"),)
+
+
+OWN = """
+import torch
+from torch import Tensor
+
+
+class Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return torch.tanh(x) * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (1 - torch.tanh(x)), None
+
+
+def scaled_tanh(x: Tensor, scale: float = 2.0) -> Tensor:
+    return Tanh.apply(x, scale)
+
+
+def right(x: Tensor, y: Tensor) -> Tensor:
+    return torch.sin(x) * y
+
+
+def counted(n: int) -> int:
+    return n + 1
+"""
+
+
+def test_the_functions_of_a_module_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_ops.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    config = SweepConfig(("own_ops",), ("functions",), max_examples=3, jobs=1)
+    end = list(sweeps.sweep(config))[-1]
+    outcomes = {one.name: one.outcome for one in end.functions}
+    assert outcomes == {
+        "own_ops.scaled_tanh": "asked",
+        "own_ops.right": "asked",
+        "own_ops.counted": "left out",
+    }
+    (finding,) = end.findings
+    assert finding.target == "own_ops"
+    assert finding.culprits == ("own_ops.scaled_tanh",)
+    script = tmp_path / "script.py"
+    script.write_text(finding.script, encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stdout.splitlines()[-1] == "wrong"

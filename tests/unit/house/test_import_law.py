@@ -98,7 +98,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         ),
         *("leading", "check", "starter"),
     ),
-    "calls": ("libraries", "asking", "recording", "drawing", "judging", "findings", "sweep"),
+    "calls": ("libraries", "asking", "recording", "package", "drawing", "judging", "findings", "sweep"),
 }
 """Package -> its layers, the lowest first: a layer imports itself and those before it, and never the
 package's face.
