@@ -18,7 +18,7 @@ from gradfuzz.cli.storage import BASELINE, STORE, installed
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gradfuzz.fuzzer.results.events import Event, SweepFinished
     from gradfuzz.fuzzer.results.review import Baseline, Review
@@ -85,7 +85,6 @@ def sweep(
     from gradfuzz.fuzzer.store import baseline
     from gradfuzz.fuzzer.sweep.reviewing import counted
     from gradfuzz.fuzzer.sweep.run import SweepConfig
-    from gradfuzz.oracles import registry
     from gradfuzz.reports.formats import STREAM
     from gradfuzz.reports.terminal.live import listener
 
@@ -95,9 +94,9 @@ def sweep(
     installed(ctx, store, targets)
     known = baseline.read(accepted)
     families = names_in(flags["family"])
-    run, most = _kind_of_sweep(families)
+    run, most, usual = _kind_of_sweep(families)
     config = SweepConfig(
-        targets=targets or tuple(registry.installed()),
+        targets=targets or tuple(usual()),
         families=families,
         seed=flags["seed"],
         max_examples=most if flags["max_examples"] is None else flags["max_examples"],
@@ -131,15 +130,22 @@ def sweep(
     ctx.exit(_exit_code(event, len(counted(event, review))))
 
 
-def _kind_of_sweep(families: Sequence[str]) -> tuple[Callable[..., Iterator[Event]], int]:
-    """The sweep of programs, or of the functions of libraries; and its usual number of examples."""
+def _kind_of_sweep(
+    families: Sequence[str],
+) -> tuple[Callable[..., Iterator[Event]], int, Callable[[], Iterable[str]]]:
+    """The sweep of programs, or of the functions of libraries; its usual number of examples, and its usual
+    targets.
+    """
+    from gradfuzz.oracles import registry
+
     if "functions" in families:
         from gradfuzz.calls.sweep import run as of_functions
 
-        return of_functions.sweep, of_functions.CALLS_EACH
+        able = of_functions.LIBRARIES
+        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, able)
     from gradfuzz.fuzzer.sweep import run as of_programs
 
-    return of_programs.sweep, of_programs.SweepConfig(()).max_examples
+    return of_programs.sweep, of_programs.SweepConfig(()).max_examples, registry.installed
 
 
 def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:

@@ -21,8 +21,8 @@ from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 
-_SIZES = Odds((40, 2), (34, 3), (14, 1), (9, 4), (3, 0))
-_RANKS = Odds((30, 1), (34, 2), (16, 3), (8, 0), (8, 4), (4, 5))
+_SIZES = Odds((14, 1), (40, 2), (34, 3), (9, 4), (3, 0))
+_RANKS = Odds((8, 0), (30, 1), (34, 2), (16, 3), (8, 4), (4, 5))
 _RELATIONS = ((40, "same"), (16, "broadcast"), (26, "own"), (18, "square"))
 """How the shapes of the arrays of a call belong together: all the same; some axes of length 1 or missing;
 each with a rank of its own, from the same few sizes; square matrices, and vectors and stacks of their size.

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from autograd.core import primitive_vjps
 from autograd.extend import defvjp
+from hypothesis import find
 
 from gradfuzz.adapters.catalogue import ARRAY, INTEGER, NUMBER, Function, Parameter
 from gradfuzz.calls.asking import values_of
+from gradfuzz.calls.drawing.draw import calls_of
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.judging.judge import judged
@@ -174,3 +176,12 @@ def test_a_finding_is_asked_again(doubled_tanh: None) -> None:
     assert f"expected {finding.smallest.entry_expected:.9g}" in again.message
     primitive_vjps[anp.tanh] = RIGHT
     assert replay(finding).status is Status.FIXED
+
+
+def test_hypothesis_draws_and_shrinks_calls() -> None:
+    """The simplest call that still has a negative entry."""
+    found = find(calls_of("autograd", SUM), lambda call: any(np.any(x < 0.0) for x in values_of(call)))
+    (x,) = values_of(found)
+    assert x.shape == ()
+    assert x.dtype == np.float64
+    assert found.arguments[1:] == ()
