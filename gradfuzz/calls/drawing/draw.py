@@ -21,6 +21,7 @@ from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 
+# Tables of options, the simplest first.
 _SIZES = Odds((14, 1), (40, 2), (34, 3), (9, 4), (3, 0))
 _RANKS = Odds((8, 0), (30, 1), (34, 2), (16, 3), (8, 4), (4, 5))
 _RELATIONS = ((40, "same"), (16, "broadcast"), (26, "own"), (18, "square"))
@@ -41,7 +42,7 @@ _EQUATIONS = tuple(
     repr(text)
     for text in ("i->i", "ij->ji", "ii->i", "ij->", "i,i->", "i,j->ij", "ij,jk->ik", "ij,j->i", "...i->...")
 )
-_COUNTS = Odds((3, 2), (2, 3), (2, 1), (1, 4))
+_COUNTS = Odds((2, 1), (3, 2), (2, 3), (1, 4))
 """Arrays in a list."""
 _GIVEN = 30
 """Percent of optional parameters that are away from their default."""

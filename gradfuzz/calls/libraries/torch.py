@@ -39,6 +39,7 @@ class TorchLibrary(Library):
     refusals = (
         *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
         *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),
+        "non-zero size",
     )
 
     def array(self, value: Array) -> Any:
