@@ -30,7 +30,7 @@ def record(module: str | None, library: str, output: Path, arguments: tuple[str,
     """
     from gradfuzz.calls import recording
     from gradfuzz.calls.libraries.library import library_named
-    from gradfuzz.calls.sweep.run import LIBRARIES
+    from gradfuzz.calls.sweep.targets import LIBRARIES
     from gradfuzz.oracles import registry
     from gradfuzz.oracles.catalogues import catalogue
 

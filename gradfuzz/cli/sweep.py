@@ -140,9 +140,9 @@ def _kind_of_sweep(
 
     if "functions" in families:
         from gradfuzz.calls.sweep import run as of_functions
+        from gradfuzz.calls.sweep.targets import LIBRARIES
 
-        able = of_functions.LIBRARIES
-        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, able)
+        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, LIBRARIES)
     from gradfuzz.fuzzer.sweep import run as of_programs
 
     return of_programs.sweep, of_programs.SweepConfig(()).max_examples, registry.installed

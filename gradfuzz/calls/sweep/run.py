@@ -7,10 +7,7 @@ each had its calls or the time is up. A turn depends on nothing but itself, so a
 from __future__ import annotations
 
 import datetime
-import importlib.metadata
-import importlib.util
 import random
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -19,13 +16,12 @@ from pathlib import Path
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.findings.clusters import clusters
-from gradfuzz.calls.findings.prove import FAMILY, named
-from gradfuzz.calls.package import listed
+from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.recording import by_function, read
+from gradfuzz.calls.sweep.targets import LIBRARIES, check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
 from gradfuzz.calls.sweep.workers import Died, Done, Workers
-from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
@@ -33,12 +29,6 @@ from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.memo import Memo
 from gradfuzz.fuzzer.sweep.run import Interrupts, SweepConfig, rerun_command
 from gradfuzz.fuzzer.sweep.workers import usual_size
-from gradfuzz.oracles import registry
-from gradfuzz.oracles.catalogues import catalogue
-from gradfuzz.oracles.target_name import TargetName
-
-LIBRARIES = ("torch", "jax", "autograd")
-"""The libraries whose functions can be called."""
 
 CALLS, CALLS_EACH = 3, 6
 """Calls that a turn judges, and calls of each function where nobody says."""
@@ -58,49 +48,10 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     `config.max_examples` calls of each function are judged.
     """
     started = time.monotonic()
-    _check(config)
-    libraries = {name: _functions(name) for name in config.targets}
+    check(config)
+    libraries = {name: functions(name) for name in config.targets}
     recorded = by_function(read(Path(config.calls))) if config.calls else {}
     return _Sweep(config, libraries, recorded, memo, started).events()
-
-
-def _check(config: SweepConfig) -> None:
-    for target in config.targets:
-        name = TargetName.of(target)
-        if name.library not in LIBRARIES and (registry.is_known(name.library) or not _is_module(target)):
-            able = f"{', '.join(LIBRARIES)}, and of your own modules, as mypackage.module"
-            raise UsageError(f"the functions of {target!r} cannot be called; those of {able} can")
-        if name.way or name.specifier:
-            advice = f"ask for {name.library!r} as it is installed beside gradfuzz"
-            raise UsageError(
-                f"{target!r} is one way or release; the family {FAMILY!r} is about a whole library: {advice}"
-            )
-    if not config.targets:
-        raise UsageError(f"a sweep of {FAMILY!r} needs a library of {', '.join(LIBRARIES)}")
-    if config.families != (FAMILY,):
-        others = ", ".join(family for family in config.families if family != FAMILY)
-        raise UsageError(f"the family {FAMILY!r} is a sweep of its own; sweep {others} by another command")
-
-
-def _is_module(name: str) -> bool:
-    """Whether Python finds a module of this name, in the current folder too."""
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _functions(name: str) -> tuple[str, list[of.Function]]:
-    if name not in LIBRARIES:
-        return _version(name), listed(name)
-    if registry.beside(name) is None:
-        raise MissingExtraError(
-            f"{name} is not installed beside gradfuzz, whose processes call its functions"
-        )
-    found = catalogue(name)
-    return found.version, found.functions
 
 
 _AGAIN = 1
@@ -117,14 +68,6 @@ class _Slot:
     open: int = 1
     """Pieces of work whose results are awaited."""
     result: Result | None = None
-
-
-def _version(module: str) -> str:
-    """The version of the distribution of a module; empty where it has none."""
-    try:
-        return importlib.metadata.version(module.partition(".")[0])
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 class _Sweep:

@@ -50,7 +50,7 @@ def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def swept(functions: list[Function], monkeypatch: pytest.MonkeyPatch, memo: Any = None, **more: Any) -> Any:
-    monkeypatch.setattr(sweeps, "_functions", lambda name: ("1.8.0", functions))
+    monkeypatch.setattr(sweeps, "functions", lambda name: ("1.8.0", functions))
     config = SweepConfig(("autograd",), ("functions",), max_examples=3, jobs=1, **more)
     return list(sweeps.sweep(config, memo))
 
@@ -124,6 +124,8 @@ def test_a_time_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         (SweepConfig(("torch==2.6.0",), ("functions",)), "ask for 'torch'"),
         (SweepConfig(("torch",), ("functions", "loops")), "sweep loops by another command"),
         (SweepConfig((), ("functions",)), "needs a library"),
+        (SweepConfig(("torch",), ("functions",), orders=(1,)), "--orders is for programs"),
+        (SweepConfig(("torch",), ("functions",), max_examples=0), "at least one call"),
     ],
 )
 def test_a_sweep_that_makes_no_sense_says_why(config: SweepConfig, words: str) -> None:
