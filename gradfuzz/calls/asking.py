@@ -62,8 +62,8 @@ def _built(argument: Argument, library: Library, given: Any) -> Any:
         head, _, name = argument.literal.partition(":")
         return library.dtype(name) if head == "dtype" else ast.literal_eval(argument.literal)
     assert argument.array is not None, "an argument has an array, items or a literal"
-    is_given = argument.array.dtype.kind in "fcV"
-    return library.view(next(given) if is_given else library.array(argument.array), argument.layout)
+    built = next(given) if argument.is_differentiated else library.array(argument.array)
+    return library.view(built, argument.layout)
 
 
 @contextlib.contextmanager

@@ -394,7 +394,7 @@ def redrawn(dice: Dice, call: Call, style: Style, dtype: str | None) -> Call:
         if argument.items is not None:
             return replace(argument, items=tuple(map(again, argument.items)))
         array = argument.array
-        if array is None or array.dtype.kind not in "fcV":
+        if array is None or not argument.is_differentiated:
             return argument
         return replace(argument, array=filled(dice, array.shape, dtype or array.dtype.name, style))
 
@@ -403,7 +403,7 @@ def redrawn(dice: Dice, call: Call, style: Style, dtype: str | None) -> Call:
 
 def _relaid(dice: Dice, call: Call) -> Call:
     """The call with another layout of one array, whose entries stay where they can."""
-    places = [k for k, a in enumerate(call.arguments) if a.array is not None and a.array.dtype.kind in "fcV"]
+    places = [k for k, a in enumerate(call.arguments) if a.is_differentiated]
     if not places:
         return call
     k = dice.pick(places)

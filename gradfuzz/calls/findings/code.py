@@ -93,5 +93,5 @@ def _expression(argument: Argument, given: Iterator[str], library: Library) -> s
         kind, _, name = argument.literal.partition(":")
         return library.dtype_code(name) if kind == "dtype" else argument.literal
     array = np.asarray(argument.array)
-    text = next(given) if array.dtype.kind in "fcV" else library.array_code(array)
+    text = next(given) if argument.is_differentiated else library.array_code(array)
     return library.view_code(text, argument.layout, array.ndim)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +13,7 @@ from gradfuzz.calls.asking import asked, called, quiet, values_of
 from gradfuzz.calls.judging.conventions import excused
 from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.oracles.base import Mode
 from gradfuzz.programs.language.precision import is_float
@@ -107,6 +108,33 @@ def _judged(
     finally:
         subject.framework.tidy()
     return Judgement(call, tuple(verdicts), lacks)
+
+
+def judged_by_some(call: Call, first: int) -> Judgement:
+    """The verdicts on a call. Where it has no derivative by all its arrays, by one of them, the first from
+    number `first` on that has one.
+    """
+    whole = judged(call)
+    if whole.verdicts:
+        return whole
+    count = sum(1 for _ in call.differentiated())
+    for k in range(count if count > 1 else 0):
+        one = judged(by_one(call, (first + k) % count))
+        if one.verdicts:
+            return one
+    return whole
+
+
+def by_one(call: Call, number: int) -> Call:
+    """The call with all its differentiated arrays constant but the one of this number."""
+    chosen = next(itertools.islice(call.differentiated(), number, None))
+
+    def fixed(argument: Argument) -> Argument:
+        if argument.items is not None:
+            return replace(argument, items=tuple(map(fixed, argument.items)))
+        return replace(argument, constant=argument.is_differentiated and argument is not chosen)
+
+    return replace(call, arguments=tuple(map(fixed, call.arguments)))
 
 
 def made(call: Call) -> None:

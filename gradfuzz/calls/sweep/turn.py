@@ -15,7 +15,7 @@ from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
-from gradfuzz.calls.judging.judge import Judgement, judged, made
+from gradfuzz.calls.judging.judge import Judgement, judged_by_some, made
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
@@ -119,11 +119,14 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
             continue
         outside = 0
         form = "alone" if turn.number == 0 and result.judged == 0 else dice.weighted(_FORMS)
-        judgement = judged(replace(call, form=form))
+        first = dice.below(8)
+        judgement = judged_by_some(replace(call, form=form), first)
         if judgement.refused and form != "alone":
-            judgement = judged(call)
-        if judgement.refused:
-            refusals[judgement.refused] += 1
+            judgement = judged_by_some(call, first)
+        if not judgement.verdicts:
+            words = judgement.refused or next(iter(judgement.lacks.values()), "")
+            refusals[words] += 1
+            _lacks(result, judgement)
             continue
         _count(result, judgement)
         for wrong in judgement.wrong():
@@ -164,5 +167,9 @@ def _count(result: Result, judgement: Judgement) -> None:
         if one.case.reason is not None:
             reason = one.case.reason.value
             result.inconclusive[reason] = result.inconclusive.get(reason, 0) + 1
+    _lacks(result, judgement)
+
+
+def _lacks(result: Result, judgement: Judgement) -> None:
     for modes, words in judgement.lacks.items():
         result.lacks.setdefault(" ".join(modes), words)

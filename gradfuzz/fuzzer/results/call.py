@@ -50,6 +50,13 @@ class Argument:
     """The items of a list."""
     literal: str | None = None
     """A literal of Python as "2.0", "(0, 1)" or "'mean'"; of a dtype its name after "dtype:"."""
+    constant: bool = field(default=False, metadata={OPTIONAL: True})
+    """Whether an array of floats is not differentiated by."""
+
+    @property
+    def is_differentiated(self) -> bool:
+        """Whether it is an array of floats, real or complex, that is no constant."""
+        return self.array is not None and self.array.dtype.kind in "fcV" and not self.constant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +82,8 @@ class Call:
             yield from _arrays(argument)
 
     def differentiated(self) -> Iterator[Argument]:
-        """Those arrays of real or complex floats."""
-        return (one for one in self.arrays() if one.array is not None and one.array.dtype.kind in "fcV")
+        """Those that the call is differentiated by."""
+        return (one for one in self.arrays() if one.is_differentiated)
 
 
 def _arrays(argument: Argument) -> Iterator[Argument]:

@@ -19,7 +19,7 @@ from gradfuzz.calls.asking import values_of
 from gradfuzz.calls.drawing.draw import calls_of
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.findings.code import code
-from gradfuzz.calls.judging.judge import judged
+from gradfuzz.calls.judging.judge import judged, judged_by_some
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
@@ -185,3 +185,14 @@ def test_hypothesis_draws_and_shrinks_calls() -> None:
     assert x.shape == ()
     assert x.dtype == np.float64
     assert found.arguments[1:] == ()
+
+
+def test_an_operand_without_a_rule_is_held_fixed() -> None:
+    """autograd has no rule for the first operand of the incomplete gamma function; for the second it has."""
+    order = Argument(array=np.array(0.5))
+    both = Call("autograd", "autograd.scipy.special.gammainc", (order, array(0.5, 1.25)))
+    assert not judged(both).verdicts
+    one = judged_by_some(both, 0)
+    assert [argument.constant for argument in one.call.arguments] == [True, False]
+    assert one.verdicts[0].case.verdict is Verdict.AGREE
+    assert code(one.call).splitlines()[-1].endswith("gammainc(np.array(0.5, np.float64), x0)")

@@ -314,7 +314,7 @@ FIELDS = {
         " conventions environment functions"
     ),
     "Call": "library function arguments form seeded results",
-    "Argument": "keyword array layout items literal",
+    "Argument": "keyword array layout items literal constant",
     "FunctionSummary": (
         "name signature outcome why drawn valid judged asked lacks verdicts inconclusive findings"
     ),
