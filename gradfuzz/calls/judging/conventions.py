@@ -80,6 +80,14 @@ def _is_full(call: Call, case: CheckResult) -> bool:
     return "False" not in stated[:1] and any(len(s) > 1 and s[-1] != s[-2] for s in shapes)
 
 
+def _is_scaled(call: Call, case: CheckResult) -> bool:
+    """Whether the gradient is scaled on purpose: the flag is on, by name or by place."""
+    place = 4 if call.function.endswith("embedding_bag") else 3
+    by_place = call.arguments[place : place + 1] if not call.function.startswith("torch.nn") else ()
+    flags = [a for a in call.arguments if a.keyword == "scale_grad_by_freq"]
+    return any(a.literal == "True" for a in [*flags, *by_place])
+
+
 def _failed(call: Call, case: CheckResult) -> bool:
     """Whether the library says that its factorization failed."""
     library = library_named(call.library)
@@ -105,6 +113,13 @@ CONVENTIONS = (
         ("torch.*_ex",),
         _failed,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.cholesky_ex.html",
+    ),
+    Row(
+        "scaled by frequency",
+        "with scale_grad_by_freq the gradient is divided by the count of each index, as documented",
+        ("torch.nn.functional.embedding*", "torch.embedding*"),
+        _is_scaled,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html",
     ),
     Row(
         "renormed in place",
