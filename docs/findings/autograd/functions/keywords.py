@@ -24,6 +24,8 @@ cases = {
     "pad(x, 1)": (lambda x: anp.sum(anp.pad(x, 1)), x, [1.0, 1.0]),
     "trace(x, axis1=0, axis2=1)": (lambda x: anp.trace(x, axis1=0, axis2=1), np.eye(2), np.eye(2)),
     "cholesky(x, upper=False)": (lambda x: anp.sum(anp.linalg.cholesky(x, upper=False)), [[4.0]], [[0.25]]),
+    "pinv(x, 1e-12)": (lambda x: anp.sum(anp.linalg.pinv(x, 1e-12)), [[2.0]], [[-0.25]]),
+    "angle(x, True)": (lambda x: anp.sum(anp.angle(x, True)), x, [0.0, 0.0]),
     "linspace(0, x), 50 points": (lambda x: anp.sum(anp.linspace(0.0, x)), 1.0, 25.0),
     "linspace(0, x, 3, endpoint=False)": (lambda x: anp.sum(anp.linspace(0.0, x, 3, endpoint=False)), 1.0, 1.0),
     "diff(x, prepend=0)": (lambda x: anp.sum(anp.diff(x, prepend=0.0)), x, [0.0, 1.0]),
