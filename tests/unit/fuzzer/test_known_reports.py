@@ -44,10 +44,10 @@ OUTSIDE = {
         *(196699, 196700, 196705, 196707, 197867, 110009, 196698),
         *(90065, 160513, 60197, 95434, 194014, 169208, 85217, 173946),
     )
-}
+} | {"HIPS/autograd#384", "HIPS/autograd#252"}
 """Reports about functions, dtypes and arguments that no program has: layer_norm, batch_norm, logcumsumexp,
 the old triangular_solve, custom functions, pinv with a tolerance, householder_product, Python floats in
-forward mode, vander, addr, native_batch_norm and lstm.
+forward mode, vander, addr, native_batch_norm and lstm; broadcast_to and repeat by a list.
 """
 
 

@@ -76,7 +76,7 @@ def test_every_class_of_numbers_is_explained() -> None:
 
 def test_the_scripts_of_trophies_exist() -> None:
     lines = re.findall(r"^- Scripts?: (.*)$", TROPHIES.read_text(encoding="utf-8"), re.MULTILINE)
-    script = re.compile(r"`([a-z]+/[a-z0-9_]+\.(?:py|js|exs|cpp|swift))`")
+    script = re.compile(r"`([a-z]+/(?:functions/)?[a-z0-9_]+\.(?:py|js|exs|cpp|swift))`")
     named = {name for line in lines for name in script.findall(line)}
     assert named
     assert {name for name in named if not (TROPHIES.parent / "findings" / name).is_file()} == set()
