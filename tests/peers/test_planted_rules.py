@@ -1,6 +1,7 @@
 """Rules of autograd, broken one after the other: a sweep of its functions that does not know them finds them.
 
-A sweep gives every function its turn, so that of the function with the broken rule decides.
+A sweep gives every function its turn, so that of the function with the broken rule decides. A function that
+is wrong in the same mode as it is shipped cannot show another bug there, and is left out.
 """
 
 from __future__ import annotations
@@ -61,11 +62,12 @@ def functions() -> Iterator[tuple[Function, Any]]:
 
 
 def asked(function: Function) -> Result:
-    return run(Turn("autograd", function, seed=77, number=0, calls=3), lambda call: None)
+    return run(Turn("autograd", function, seed=77, number=0, calls=6), lambda call: None)
 
 
-def signatures(findings: tuple[Finding, ...]) -> set[str]:
-    return {finding.signature for finding in findings}
+def wrong(findings: tuple[Finding, ...], mode: str) -> bool:
+    """Whether one of them is about the first derivative in this mode."""
+    return any(finding.modes == (mode,) for finding in findings)
 
 
 def test_broken_rules_are_found() -> None:
@@ -78,8 +80,9 @@ def test_broken_rules_are_found() -> None:
             break
         table = rng.choice([t for t in (primitive_vjps, primitive_jvps) if primitive in t])
         name = rng.choice(list(CHANGES))
+        mode = "rev" if table is primitive_vjps else "fwd"
         clean = asked(function)
-        if not clean.judged:
+        if not clean.asked.get(mode) or wrong(clean.findings, mode):
             continue
         tried += 1
         before = broken(table, primitive, CHANGES[name])
@@ -87,9 +90,8 @@ def test_broken_rules_are_found() -> None:
             found = asked(function)
         finally:
             table[primitive] = before
-        kinds = {f.kind.of_numbers for f in found.findings if f.signature not in signatures(clean.findings)}
-        if True not in kinds:
-            missed.append((function.names[0], "reverse" if table is primitive_vjps else "forward", name))
+        if not wrong(found.findings, mode):
+            missed.append((function.names[0], mode, name, found.verdicts))
     assert tried == RULES
     assert len(missed) <= (1 - FOUND) * RULES, missed
     print(f"{tried - len(missed)} of {tried} found; missed: {missed}")
