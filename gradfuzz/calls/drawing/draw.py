@@ -311,7 +311,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
 
 
 _CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
-_CHANGES_OF_ARRAYS = Odds((34, "argument"), (46, "shape"), (8, "values"), (6, "dtype"), (6, "count"))
+_CHANGES_OF_ARRAYS = Odds((30, "argument"), (44, "shape"), (6, "values"), (6, "dtype"), (14, "count"))
 
 
 def _is_free(parameter: Parameter, place: int, positional: Sequence[Argument], arrays: bool) -> bool:
