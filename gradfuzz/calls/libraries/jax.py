@@ -34,6 +34,8 @@ class JaxLibrary(Library):
 
     def begin(self) -> None:
         jax.config.update("jax_enable_x64", True)  # so that no function rounds a constant to float32
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # operations are small and many
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
     def array(self, value: Array) -> Any:
         with _types_of([value]):
