@@ -31,6 +31,7 @@ _WIDE = ("float64", "complex128")
 
 class JaxLibrary(Library):
     name: FrameworkName = "jax"
+    refusals = ("not supported", "not implemented", "does not accept dtype")
 
     def begin(self) -> None:
         jax.config.update("jax_enable_x64", True)  # so that no function rounds a constant to float32
