@@ -39,7 +39,7 @@ class TorchLibrary(Library):
     refusals = (
         *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
         *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),
-        *("non-zero size", "ill-defined", "does not currently support"),
+        *("non-zero size", "ill-defined", "does not currently support", "donated buffers"),
     )
 
     def array(self, value: Array) -> Any:
