@@ -26,7 +26,7 @@ from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQuestion, Question, Truth
-from gradfuzz.programs.language.precision import Precision, is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.testing.measuring.differences import Slope, slope
@@ -370,7 +370,8 @@ def judged_by_numbers(
 
 
 def _normwise(noise: Mapping[str, Array], question: Question, answer: Answer) -> dict[str, Array]:
-    """The noise, at least two roundings of the largest entry of the gradient.
+    """The noise, at least two roundings of the largest entry of the gradient, and the smallest normal number,
+    below which a float has fewer digits or none.
 
     Of a function that is no program it is not known how an entry is summed up. A linear one, as a Fourier
     transform, has the same gradient at inputs that differ in their last bits, and its rounding errors are
@@ -381,7 +382,7 @@ def _normwise(noise: Mapping[str, Array], question: Question, answer: Answer) ->
     for name, own in noise.items():
         entries = np.abs(np.asarray(answer.gradient[name], np.float64))
         largest = float(np.max(entries[np.isfinite(entries)], initial=0.0))
-        found[name] = np.maximum(own, 2.0 * unit * largest)
+        found[name] = np.maximum(own, max(2.0 * unit * largest, FORMATS[question.precision].normal))
     return found
 
 

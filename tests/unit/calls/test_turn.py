@@ -196,3 +196,11 @@ def test_an_operand_without_a_rule_is_held_fixed() -> None:
     assert [argument.constant for argument in one.call.arguments] == [True, False]
     assert one.verdicts[0].case.verdict is Verdict.AGREE
     assert code(one.call).splitlines()[-1].endswith("gammainc(np.array(0.5, np.float64), x0)")
+
+
+def test_what_is_too_small_for_a_dtype_is_no_missing_derivative() -> None:
+    """exp(-641) is 4e-279: single precision has no such number."""
+    x = Argument(array=np.array([-641.0, -1.0], np.float32))
+    exponential = Call("torch", "torch.special.ndtr", (x,))
+    found = judged(exponential, [("rev",), ("fwd",)]).verdicts
+    assert not any(one.case.verdict.is_wrong for one in found)
