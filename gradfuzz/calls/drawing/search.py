@@ -15,7 +15,7 @@ import numpy as np
 from gradfuzz.adapters.catalogue import Function, texts
 from gradfuzz.calls.asking import called, quiet, values_of
 from gradfuzz.calls.drawing.draw import Drawn, changed, drawn
-from gradfuzz.calls.drawing.learned import Learned
+from gradfuzz.calls.drawing.learned import Choice, Learned
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
@@ -57,6 +57,7 @@ class Search:
         self._note = note
         self._learned = Learned()
         self._valid: list[Call] = list(recorded)
+        self._latest: tuple[Choice, ...] = ()
         self._further: dict[str, list[Call]] = {}
 
     def calls(self) -> Iterator[Call]:
@@ -68,6 +69,14 @@ class Search:
             if self._takes(candidate):
                 tries = 0
                 yield candidate.call
+
+    def outside(self) -> None:
+        """The last valid call has values that are no finite numbers, or could not be made after all.
+
+        Its choices become rarer, and it is not changed on.
+        """
+        self._valid = self._valid[:-1]
+        self._learned.heard(self._latest, valid=False)
 
     def _candidate(self) -> Drawn:
         dice = self._dice
@@ -101,6 +110,7 @@ class Search:
             return False
         self.valid += 1
         self._learned.heard(candidate.choices, valid=True)
+        self._latest = candidate.choices
         self._valid = [*self._valid[1 - _KEPT :], call]
         return True
 

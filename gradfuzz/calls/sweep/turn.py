@@ -28,6 +28,9 @@ _FORMS: Odds[Form] = Odds(*zip((44, 22, 8, 8, 12, 6), FORMS, strict=True))
 _OUTSIDE = 40
 """So many valid calls in a row with values that are no finite numbers end a turn."""
 
+_MADE = 40
+"""So many valid calls are made at most, and twenty for each that is to be judged."""
+
 _PROVED = 3
 """Disagreements of one turn that are shrunk: one of a kind."""
 
@@ -111,10 +114,11 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
     calls = itertools.chain(turn.recorded if turn.number == 0 else (), search.calls())
     for count in itertools.count():
         call = next(calls, None)
-        if call is None or outside > _OUTSIDE or count > 20 * turn.calls:
+        if call is None or outside > _OUTSIDE or count > _MADE + 20 * turn.calls:
             break
         note(call)
         if not _is_inside(call):
+            search.outside()
             outside += 1
             continue
         outside = 0
