@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.adapters.catalogue import Function, Parameter
-from gradfuzz.calls.drawing.learned import Choice, Learned
+from gradfuzz.calls.drawing.learned import Choice, Learned, T
 from gradfuzz.calls.drawing.values import DTYPES, STYLES, Style, filled
 from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
@@ -66,6 +66,12 @@ class _Shared:
     sizes: tuple[int, ...]
     style: Style
     choices: list[Choice] = field(default_factory=list)
+
+    def pick(self, dice: Dice, learned: Learned, place: str, rows: Sequence[tuple[int, str, T]]) -> T:
+        """One of the rows, as `Learned.pick` draws it; the choice is kept."""
+        choice, option = learned.pick(dice, place, rows)
+        self.choices.append(choice)
+        return option
 
 
 def refused(function: Function) -> str | None:
@@ -119,8 +125,7 @@ def _arguments(dice: Dice, function: Function, shared: _Shared, learned: Learned
         given = dice.chance(percent) if percent < 100 else True
         if given and not parameter.required:
             rows = ((3, "given", True), (1, "left away", False))
-            choice, given = learned.pick(dice, f"{parameter.name}?", rows)
-            shared.choices.append(choice)
+            given = shared.pick(dice, learned, f"{parameter.name}?", rows)
         if not given:
             positional = False
             continue
@@ -134,31 +139,26 @@ def _is_spread(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learn
     if parameter.kinds != (of.ARRAYS,) or not parameter.required:
         return False
     rows = ((3, "list", False), (1, "spread", True))
-    choice, spread = learned.pick(dice, f"{parameter.name} as", rows)
-    shared.choices.append(choice)
-    return spread
+    return shared.pick(dice, learned, f"{parameter.name} as", rows)
 
 
 def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
     rows = [(8 - k if k < 7 else 1, kind, kind) for k, kind in enumerate(parameter.kinds)]
     if len(rows) > 1:
-        choice, kind = learned.pick(dice, f"{parameter.name}:", rows)
-        shared.choices.append(choice)
+        kind = shared.pick(dice, learned, f"{parameter.name}:", rows)
     else:
         kind = parameter.kinds[0]
     if kind == of.ARRAY:
         return _array(dice, parameter, shared, learned)
     if kind == of.ARRAYS:
         counts = [(weight, str(count), count) for weight, count in _COUNTS.rows]
-        choice, count = learned.pick(dice, f"{parameter.name} count", counts)
-        shared.choices.append(choice)
+        count = shared.pick(dice, learned, f"{parameter.name} count", counts)
         return Argument(items=tuple(_array(dice, parameter, shared, learned) for _ in range(count)))
     options = dict.fromkeys(_literals(kind, parameter, shared))
     if kind == of.TEXT:
         options |= learned.texts
     rows = [(1, text, text) for text in options]
-    choice, text = learned.pick(dice, parameter.name, rows)
-    shared.choices.append(choice)
+    text = shared.pick(dice, learned, parameter.name, rows)
     return Argument(literal=text)
 
 
@@ -220,21 +220,18 @@ def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) 
     """An array as the view of a drawn one."""
     name = parameter.name
     roles = _INDEX_ROLES if any(word in name.lower() for word in _INDEX_WORDS) else _ROLES
-    choice, role = learned.pick(dice, f"{name} of", [(weight, one, one) for weight, one in roles])
-    shared.choices.append(choice)
+    role = shared.pick(dice, learned, f"{name} of", [(weight, one, one) for weight, one in roles])
     shape = _own_shape(dice, name, shared, learned)
-    choice, layout = learned.pick(
-        dice, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
+    layout = shared.pick(
+        dice, learned, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
     )
-    shared.choices.append(choice)
     return Argument(array=_entries(dice, role, stored(shape, layout), shared), layout=layout)
 
 
 def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shape:
     shape = shared.shape
     if shared.relation == "same":
-        choice, other = learned.pick(dice, f"{name} same", ((12, "same", False), (1, "own", True)))
-        shared.choices.append(choice)
+        other = shared.pick(dice, learned, f"{name} same", ((12, "same", False), (1, "own", True)))
         if not other:
             return shape
     elif shared.relation == "broadcast":
@@ -243,13 +240,11 @@ def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shap
     elif shared.relation == "square":
         n = shape[-1:]
         options = (shape, n, (*shape[:-1], max(1, shared.sizes[1])), shape[-2:], (*shape[:-2], *n))
-        choice, k = learned.pick(
-            dice, f"{name} square", [(w, str(k), k) for k, w in enumerate((6, 2, 2, 1, 1))]
+        k = shared.pick(
+            dice, learned, f"{name} square", [(w, str(k), k) for k, w in enumerate((6, 2, 2, 1, 1))]
         )
-        shared.choices.append(choice)
         return options[k]
-    choice, rank = learned.pick(dice, f"{name} rank", [(w, str(k), k) for w, k in _RANKS.rows])
-    shared.choices.append(choice)
+    rank = shared.pick(dice, learned, f"{name} rank", [(w, str(k), k) for w, k in _RANKS.rows])
     return _shape(dice, "own", rank, shared.sizes)
 
 
@@ -349,7 +344,7 @@ def _reshaped(dice: Dice, call: Call) -> Call:
     is_float = dtype not in ("int64", "int32", "bool")
     shared = _Shared(dtype, "own", tuple(shape), (2, 2, 1), STYLES["ordinary"])
     entries = _entries(dice, "float" if is_float else dtype, tuple(shape), shared)
-    return _with(call, chosen, replace(chosen, array=entries, layout="contiguous"))
+    return call.with_argument(chosen, replace(chosen, array=entries, layout="contiguous"))
 
 
 _RESHAPES = Odds((34, "length"), (22, "more"), (18, "less"), (16, "like"), (10, "dtype"))
@@ -366,20 +361,8 @@ def _recounted(dice: Dice, call: Call) -> Call:
         del items[dice.below(len(items))]
     elif items:
         items.append(dice.pick(items))
-    return _with(call, chosen, replace(chosen, items=tuple(items)))
-
-
-def _with(call: Call, old: Argument, new: Argument) -> Call:
-    """The call with one argument, or one item of a list, replaced."""
-
-    def replaced(argument: Argument) -> Argument:
-        if argument is old:
-            return new
-        if argument.items is None:
-            return argument
-        return replace(argument, items=tuple(map(replaced, argument.items)))
-
-    return replace(call, arguments=tuple(map(replaced, call.arguments)))
+    other = replace(chosen, items=tuple(items))
+    return replace(call, arguments=tuple(other if a is chosen else a for a in call.arguments))
 
 
 def revalued(dice: Dice, call: Call, style: Style) -> Call:
@@ -391,26 +374,22 @@ def redrawn(dice: Dice, call: Call, style: Style, dtype: str | None) -> Call:
     """The call with other values of its float arrays, in another dtype if one is given."""
 
     def again(argument: Argument) -> Argument:
-        if argument.items is not None:
-            return replace(argument, items=tuple(map(again, argument.items)))
         array = argument.array
         if array is None or not argument.is_differentiated:
             return argument
         return replace(argument, array=filled(dice, array.shape, dtype or array.dtype.name, style))
 
-    return replace(call, arguments=tuple(map(again, call.arguments)))
+    return call.changed(again)
 
 
 def _relaid(dice: Dice, call: Call) -> Call:
     """The call with another layout of one array, whose entries stay where they can."""
-    places = [k for k, a in enumerate(call.arguments) if a.is_differentiated]
-    if not places:
+    free = [a for a in call.arguments if a.is_differentiated]
+    if not free:
         return call
-    k = dice.pick(places)
-    argument = call.arguments[k]
+    argument = dice.pick(free)
     assert argument.array is not None, "chosen for it"
     shape = shape_of(argument.array.shape, argument.layout)
     layout = dice.pick([one for one in LAYOUTS if can_be(shape, one)])
     entries = filled(dice, stored(shape, layout), argument.array.dtype.name, STYLES["ordinary"])
-    other = replace(argument, array=entries, layout=layout)
-    return replace(call, arguments=(*call.arguments[:k], other, *call.arguments[k + 1 :]))
+    return call.with_argument(argument, replace(argument, array=entries, layout=layout))

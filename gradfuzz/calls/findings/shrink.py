@@ -85,7 +85,7 @@ def _with_less(call: Call, function: Function) -> Iterator[Call]:
         simpler = [defaults.get(name, ""), *_SIMPLER.get(argument.literal or "", ())]
         for text in simpler:
             if argument.literal is not None and text and text != argument.literal:
-                yield _replaced(call, k, replace(argument, literal=text))
+                yield call.with_argument(argument, replace(argument, literal=text))
 
 
 _SIMPLER = {
@@ -106,9 +106,9 @@ _SIMPLER = {
 
 def _with_plain_layout(call: Call) -> Iterator[Call]:
     """One array contiguous, with the entries that its view had."""
-    for k, argument in enumerate(call.arguments):
+    for argument in call.arguments:
         if argument.array is not None and argument.layout != "contiguous":
-            yield _replaced(call, k, replace(argument, array=seen(argument), layout="contiguous"))
+            yield call.with_argument(argument, replace(argument, array=seen(argument), layout="contiguous"))
 
 
 def _of_double(call: Call) -> Iterator[Call]:
@@ -132,10 +132,10 @@ def _with_smaller_shapes(call: Call) -> Iterator[Call]:
         for less in (1, n - 1):
             if 0 < less < n:
                 yield _cut(call, functools.partial(_sliced, n=n, less=less))
-    for k, argument in enumerate(call.arguments):
+    for argument in call.arguments:
         array = argument.array
         if array is not None and array.ndim and array.shape[0] and argument.layout == "contiguous":
-            yield _replaced(call, k, replace(argument, array=array[0]))
+            yield call.with_argument(argument, replace(argument, array=array[0]))
 
 
 def _sliced(array: Array, *, n: int, less: int) -> Array:
@@ -147,12 +147,14 @@ def _with_simpler_values(call: Call) -> Iterator[Call]:
     """Rounder numbers."""
     for step in (1.0, 0.5, 0.125):
         yield _mapped(call, functools.partial(_rounded, step=step))
-    arrays = [a.array for a in call.differentiated() if a.array is not None]
-    for k, array in enumerate(arrays):
+    for argument in call.differentiated():
+        array = np.asarray(argument.array)
         for place in np.ndindex(array.shape):
             if complex(array[place]) not in _PLAIN:
                 for value in _PLAIN:
-                    yield _with_entry(call, k, place, value)
+                    yield call.with_argument(
+                        argument, replace(argument, array=_with_entry(array, place, value))
+                    )
 
 
 _PLAIN = (1.0, 0.5, 2.0)
@@ -166,38 +168,24 @@ def _rounded(array: Array, *, step: float) -> Array:
         return np.where(np.abs(found) > 0.0, found, wide).astype(array.dtype)
 
 
-def _with_entry(call: Call, number: int, place: tuple[int, ...], value: float) -> Call:
-    """One entry of the differentiated array of this number replaced."""
-    count = iter(range(10**6))
-
-    def change(array: Array) -> Array:
-        if next(count) != number:
-            return array
-        other = np.array(array)
-        other[place] = value
-        return other
-
-    return _mapped(call, change)
+def _with_entry(array: Array, place: tuple[int, ...], value: float) -> Array:
+    """The array with one entry replaced."""
+    other = np.array(array)
+    other[place] = value
+    return other
 
 
 def _mapped(call: Call, change: Callable[[Array], Array]) -> Call:
-    """The call with its differentiated arrays changed."""
-    return replace(call, arguments=tuple(_changed(a, change, "fcV") for a in call.arguments))
+    """The call with its arrays of floats changed."""
+    return call.changed(functools.partial(_changed, change=change, kinds="fcV"))
 
 
 def _cut(call: Call, change: Callable[[Array], Array]) -> Call:
     """The call with all its arrays changed."""
-    return replace(call, arguments=tuple(_changed(a, change, "fcVbiu") for a in call.arguments))
+    return call.changed(functools.partial(_changed, change=change, kinds="fcVbiu"))
 
 
-def _changed(argument: Argument, change: Callable[[Array], Array], kinds: str) -> Argument:
-    if argument.items is not None:
-        return replace(argument, items=tuple(_changed(item, change, kinds) for item in argument.items))
+def _changed(argument: Argument, *, change: Callable[[Array], Array], kinds: str) -> Argument:
     if argument.array is None or argument.array.dtype.kind not in kinds:
         return argument
-    array = np.asarray(change(argument.array))
-    return replace(argument, array=array)
-
-
-def _replaced(call: Call, k: int, argument: Argument) -> Call:
-    return replace(call, arguments=(*call.arguments[:k], argument, *call.arguments[k + 1 :]))
+    return replace(argument, array=np.asarray(change(argument.array)))

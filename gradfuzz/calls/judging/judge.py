@@ -130,11 +130,9 @@ def by_one(call: Call, number: int) -> Call:
     chosen = next(itertools.islice(call.differentiated(), number, None))
 
     def fixed(argument: Argument) -> Argument:
-        if argument.items is not None:
-            return replace(argument, items=tuple(map(fixed, argument.items)))
         return replace(argument, constant=argument.is_differentiated and argument is not chosen)
 
-    return replace(call, arguments=tuple(map(fixed, call.arguments)))
+    return call.changed(fixed)
 
 
 def made(call: Call) -> None:

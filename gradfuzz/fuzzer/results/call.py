@@ -6,8 +6,8 @@ Argument    one argument: an array, a list of arguments, a literal of Python, or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gradfuzz.fuzzer.results.codec import OPTIONAL
@@ -81,9 +81,23 @@ class Call:
         for argument in self.arguments:
             yield from _arrays(argument)
 
+    def changed(self, change: Callable[[Argument], Argument]) -> Call:
+        """The call with `change` of every argument, and of every item of a list in place of the list."""
+        return replace(self, arguments=tuple(_changed(a, change) for a in self.arguments))
+
+    def with_argument(self, old: Argument, new: Argument) -> Call:
+        """The call with `new` in place of `old`, one of its arguments or of the items of its lists."""
+        return self.changed(lambda argument: new if argument is old else argument)
+
     def differentiated(self) -> Iterator[Argument]:
         """Those that the call is differentiated by."""
         return (one for one in self.arrays() if one.is_differentiated)
+
+
+def _changed(argument: Argument, change: Callable[[Argument], Argument]) -> Argument:
+    if argument.items is None:
+        return change(argument)
+    return replace(argument, items=tuple(_changed(item, change) for item in argument.items))
 
 
 def _arrays(argument: Argument) -> Iterator[Argument]:

@@ -19,6 +19,7 @@ from gradfuzz.calls.asking import values_of
 from gradfuzz.calls.drawing.draw import calls_of
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.findings.code import code
+from gradfuzz.calls.findings.shrink import _with_simpler_values
 from gradfuzz.calls.judging.judge import judged, judged_by_some
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
@@ -204,3 +205,12 @@ def test_what_is_too_small_for_a_dtype_is_no_missing_derivative() -> None:
     exponential = Call("torch", "torch.special.ndtr", (x,))
     found = judged(exponential, [("rev",), ("fwd",)]).verdicts
     assert not any(one.case.verdict.is_wrong for one in found)
+
+
+def test_a_call_with_an_array_held_fixed_is_shrunk() -> None:
+    """The fixed array stands before the other, and has another shape: its entries stay out of it."""
+    fixed = Argument(array=np.array(3.25), constant=True)
+    wrong = Call("autograd", "autograd.numpy.multiply", (fixed, array(0.3, 0.7)))
+    entries = [[np.asarray(a.array).tolist() for a in call.arguments] for call in _with_simpler_values(wrong)]
+    assert [3.25, [1.0, 0.7]] in entries
+    assert [3.25, [0.3, 2.0]] in entries
