@@ -22,13 +22,12 @@ from gradfuzz.adapters.catalogue import (
     read,
     signature,
 )
+from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.testing.frameworks.detect import framework_of
 
 _SECONDS = 300.0
 """Until the import of a module is given up."""
-
-_MADE_OF = ("jax", "torch", "autograd")
 
 
 def functions(module: str) -> list[Function]:
@@ -61,7 +60,7 @@ def _made_of(value: object) -> str | None:
         if any(word in annotations for word in words):
             return name
     found = framework_of(value, ()).name
-    return found if found in _MADE_OF else None
+    return found if found in LIBRARIES else None
 
 
 def listed(module: str) -> list[Function]:

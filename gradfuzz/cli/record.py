@@ -29,8 +29,7 @@ def record(module: str | None, library: str, output: Path, arguments: tuple[str,
     its exit code is that of this command.
     """
     from gradfuzz.calls import recording
-    from gradfuzz.calls.libraries.library import library_named
-    from gradfuzz.calls.sweep.targets import LIBRARIES
+    from gradfuzz.calls.libraries.library import LIBRARIES, library_named
     from gradfuzz.oracles import registry
     from gradfuzz.oracles.catalogues import catalogue
 

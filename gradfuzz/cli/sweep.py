@@ -139,8 +139,8 @@ def _kind_of_sweep(
     from gradfuzz.oracles import registry
 
     if "functions" in families:
+        from gradfuzz.calls.libraries.library import LIBRARIES
         from gradfuzz.calls.sweep import run as of_functions
-        from gradfuzz.calls.sweep.targets import LIBRARIES
 
         return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, LIBRARIES)
     from gradfuzz.fuzzer.sweep import run as of_programs

@@ -17,15 +17,13 @@ from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
 from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.programs.language.syntax import Const, Param, Program, Return
 from gradfuzz.programs.language.types import Type
 from gradfuzz.testing.measuring.measure import FACTORS
 from gradfuzz.testing.measuring.measured import Method
-
-FAMILY = "functions"
-"""The family of the findings of calls."""
 
 _SECONDS, _TRIALS = 120.0, 120
 """What shrinking may cost: the count of trials decides, so that a turn is the same on a slow machine."""

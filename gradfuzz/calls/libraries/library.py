@@ -19,6 +19,9 @@ from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
+LIBRARIES = ("torch", "jax", "autograd")
+"""The libraries whose functions can be called."""
+
 
 class Library(abc.ABC):
     """Arrays are the library's own, except where the type is `Array`."""

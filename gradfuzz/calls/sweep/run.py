@@ -17,8 +17,9 @@ from pathlib import Path
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.findings.prove import named
+from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
-from gradfuzz.calls.sweep.targets import LIBRARIES, check, functions
+from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
 from gradfuzz.calls.sweep.workers import Died, Done, Workers

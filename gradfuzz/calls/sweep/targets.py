@@ -8,16 +8,14 @@ import sys
 from pathlib import Path
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.findings.prove import FAMILY
+from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.package import listed
 from gradfuzz.errors import MissingExtraError, UsageError
+from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.sweep.run import SweepConfig
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.catalogues import catalogue
 from gradfuzz.oracles.target_name import TargetName
-
-LIBRARIES = ("torch", "jax", "autograd")
-"""The libraries whose functions can be called."""
 
 
 def check(config: SweepConfig) -> None:

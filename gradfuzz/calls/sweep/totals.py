@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 from gradfuzz.adapters import catalogue as of
-from gradfuzz.calls.findings.prove import FAMILY
-from gradfuzz.calls.sweep.turn import Result, Turn
+from gradfuzz.calls.sweep.turn import Result, merged
 from gradfuzz.fuzzer.results import functions as outcomes
 from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding, Reason
-from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
 from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.ranking import rank
 
@@ -65,23 +63,20 @@ class Totals:
 
     def _summary(self, library: str) -> TargetSummary:
         results = [r for (name, _), rs in self._results.items() if name == library for r in rs]
-        verdicts: Counter[str] = Counter()
-        reasons: Counter[str] = Counter()
-        for result in results:
-            verdicts.update(result.verdicts)
-            reasons.update(result.inconclusive)
+        whole = merged(results)
+        told, reasons = whole.verdicts, whole.inconclusive
         return TargetSummary(
             library,
             self._libraries[library][0],
             FAMILY,
-            checks=sum(verdicts.values()),
-            agree=verdicts["agree"],
-            disagree=verdicts["disagree"],
-            convention=verdicts["convention"],
-            inconclusive={reason: reasons[reason.value] for reason in Reason if reasons[reason.value]},
+            checks=sum(told.values()),
+            agree=told.get("agree", 0),
+            disagree=told.get("disagree", 0),
+            convention=told.get("convention", 0),
+            inconclusive={reason: reasons[reason.value] for reason in Reason if reason.value in reasons},
             unsupported=sum(len(r.lacks) for r in results),
-            crashed=verdicts["crashed"],
-            programs=sum(r.judged for r in results),
+            crashed=told.get("crashed", 0),
+            programs=whole.judged,
         )
 
     def functions(self) -> tuple[FunctionSummary, ...]:
@@ -99,32 +94,19 @@ class Totals:
         results = self._results.get(key, [])
         if not results:
             return FunctionSummary(name, function.signature, outcomes.NOT_REACHED, "")
-        asked: Counter[str] = Counter()
-        verdicts: Counter[str] = Counter()
-        reasons: Counter[str] = Counter()
-        lacks: dict[str, str] = {}
-        for result in results:
-            asked.update(result.asked)
-            verdicts.update(result.verdicts)
-            reasons.update(result.inconclusive)
-            lacks |= {modes: words for modes, words in result.lacks.items() if modes not in lacks}
-        words = next((result.words for result in results if result.words), "")
+        whole = merged(results)
+        asked, lacks = whole.asked, whole.lacks
         return FunctionSummary(
             name,
             function.signature,
             outcomes.ASKED if asked else outcomes.REFUSED,
-            "" if asked else words or next(iter(lacks.values()), ""),
-            drawn=sum(r.drawn for r in results),
-            valid=sum(r.valid for r in results),
-            judged=sum(r.judged for r in results),
-            asked=dict(asked),
+            "" if asked else whole.words or next(iter(lacks.values()), ""),
+            drawn=whole.drawn,
+            valid=whole.valid,
+            judged=whole.judged,
+            asked=asked,
             lacks={modes: text for modes, text in lacks.items() if modes not in asked},
-            verdicts=dict(verdicts),
-            inconclusive=dict(reasons),
+            verdicts=whole.verdicts,
+            inconclusive=whole.inconclusive,
             findings=tuple(self._about.get(key, {})),
         )
-
-
-def key_of(turn: Turn, functions: list[of.Function]) -> Key:
-    """The key of the function of a turn."""
-    return turn.library, functions.index(turn.function)

@@ -86,7 +86,8 @@ def merged(results: Sequence[Result]) -> Result:
         ):
             for name, count in other.items():
                 mine[name] = mine.get(name, 0) + count
-        whole.lacks = one.lacks | whole.lacks
+        for modes, words in one.lacks.items():
+            whole.lacks.setdefault(modes, words)
         whole.words = whole.words or one.words
         whole.findings += one.findings
     whole.words = "" if whole.judged else whole.words

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+FAMILY = "functions"
+"""The family of a sweep that calls functions: it draws calls, and no programs."""
+
 ASKED = "asked"
 REFUSED = "refused"
 NOT_DIFFERENTIABLE = "not differentiable"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.functions import (
     ASKED,
+    FAMILY,
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
     NOT_REACHED,
@@ -17,9 +18,6 @@ from gradfuzz.fuzzer.results.functions import (
     FunctionSummary,
 )
 from gradfuzz.reports.common.numbers import count
-
-FAMILY = "functions"
-"""The family of a sweep that calls functions: it draws calls, and no programs."""
 
 MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
 """The derivatives that each function is asked for, innermost mode first."""
