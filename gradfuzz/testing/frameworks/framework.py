@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.tracing.leaves import leaves_of, with_leaves
@@ -117,6 +119,12 @@ class Framework(abc.ABC):
     @abc.abstractmethod
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
         """The function as a program; `UntraceableError` if there is none."""
+
+    def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
+        """A function of the framework's arrays as a graph; `derivative` says that it is one, in which a value
+        may be hidden from differentiation. `UntraceableError` if there is none.
+        """
+        raise UntraceableError(f"the derivatives of {self.name} are not traced; those of JAX and Torch are")
 
 
 def first_line(error: BaseException) -> str:

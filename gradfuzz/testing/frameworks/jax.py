@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import own
 from gradfuzz.oracles.jax.derivatives import derivative
 from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree, first_line
 
@@ -159,3 +160,8 @@ class JaxFunctions(Framework):
         from gradfuzz.testing.tracing.jax.trace import traced
 
         return traced(call, arrays)
+
+    def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
+        from gradfuzz.testing.tracing.jax.trace import traced_graph
+
+        return traced_graph(call, arrays, derivative=derivative)

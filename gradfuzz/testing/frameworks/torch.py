@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
@@ -150,6 +151,11 @@ class TorchFunctions(Framework):
         from gradfuzz.testing.tracing.torch.trace import traced
 
         return traced(call, arrays)
+
+    def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
+        from gradfuzz.testing.tracing.torch.trace import traced_graph
+
+        return traced_graph(call, arrays, derivative=derivative)
 
 
 def _one_by_one(

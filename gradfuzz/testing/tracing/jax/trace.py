@@ -23,6 +23,7 @@ from gradfuzz.engine.api.tracing import trace_function, type_of
 from gradfuzz.engine.modes.prune import prune
 from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import GradfuzzError, UntraceableError
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Program
@@ -69,10 +70,15 @@ _MEANT = {
 
 
 class Walker:
-    """Walks jaxprs of one working dtype; another float dtype cannot be said beside it."""
+    """Walks jaxprs of one working dtype; another float dtype cannot be said beside it.
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    Of a `derivative` the numbers count alone: it may stop gradients, read one triangle of a matrix, and
+    convert between float dtypes, which is not rounded here.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], *, derivative: bool = False) -> None:
         self.dtype = dtype
+        self.derivative = derivative
         self.pair = np.dtype(f"complex{16 * dtype.itemsize}") if dtype.itemsize >= 4 else None
 
     def run(
@@ -120,7 +126,11 @@ class Walker:
             return [cell_of(np.int32(_platform(equation.params["platforms"])))]
         if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; what is none has no truth
             return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
-        if name in ("cholesky", "eigh") and not self.symmetric(equation.invars[0], scope):
+        if (
+            name in ("cholesky", "eigh")
+            and not self.derivative
+            and not self.symmetric(equation.invars[0], scope)
+        ):
             raise UntraceableError(
                 f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient"
                 " stands is a convention",
@@ -186,7 +196,7 @@ class Walker:
         name, file = source_of(closed)
         if name in _MEANT:
             raise UntraceableError(_MEANT[name], detached=True)
-        whole = LIBRARY.get((name, file))
+        whole = None if self.derivative else LIBRARY.get((name, file))  # its jaxpr may be the derivative's
         if whole is not None and not all(c.is_constant for c in inputs):
             for v in equation.outvars:
                 self.type(v.aval, name)
@@ -199,7 +209,8 @@ class Walker:
     def stopped(self, equation: Any, cell: JaxprCell, scope: _JaxprScope) -> JaxprCell:
         """What `stop_gradient` gives where it changes no derivative."""
         (variable,) = equation.invars
-        if cell.is_constant or not np.issubdtype(np.dtype(variable.aval.dtype), np.inexact):
+        moves = np.issubdtype(np.dtype(variable.aval.dtype), np.inexact)
+        if self.derivative or cell.is_constant or not moves:
             return cell
         name, file = caller_of(equation)
         if not any(file == f and n in name for f, n in _NEUTRAL):
@@ -253,6 +264,8 @@ class Walker:
             kind = "float"
         elif self.pair is not None and dtype == self.pair:
             kind = "complex"
+        elif self.derivative and jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact):
+            kind = "complex" if dtype.kind == "c" else "float"
         elif dtype.kind in "fcV":
             raise UntraceableError(
                 f"JAX's {name} gives {dtype} in a function of {self.dtype}: a program has one precision"
@@ -351,9 +364,20 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
     Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
     say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
     """
+    graph = traced_graph(f, args)
+    try:
+        return to_program(graph)
+    except GradfuzzError as error:
+        raise UntraceableError(f"the function makes no program: {error}") from error
+
+
+def traced_graph(
+    f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool = False
+) -> Graph:
+    """The same as a graph. `derivative`: `f` is one, and what stops gradients in it means nothing."""
     arrays = [np.asarray(a) for a in args]
     dtype = _working(arrays)
-    walker = Walker(dtype)
+    walker = Walker(dtype, derivative=derivative)
     with _wide(dtype):
         closed = _jaxpr(f, arrays)
         types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]
@@ -367,7 +391,4 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
         graph = prune(trace_function(run, types, positional(f)[: len(arrays)]).graph)
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
-    try:
-        return to_program(graph)
-    except GradfuzzError as error:
-        raise UntraceableError(f"the function makes no program: {error}") from error
+    return graph

@@ -16,6 +16,7 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import as_kind, at_positions, by_name, replaced_at, spread
 from gradfuzz.testing.tracing.torch import masks
 from gradfuzz.testing.tracing.torch.values import Handler, Masked, Out, operand
@@ -26,14 +27,23 @@ def positions(shape: Sequence[int]) -> torch.Tensor:
 
 
 def moved(out: Out, x: Any, *args: Any, **options: Any) -> Any:
-    """The op on the positions of the entries of `x` says where each entry of the result comes from."""
+    """The op on the positions of the entries of `x`, counted from 1, says where each entry of the result comes
+    from; 0 is a zero that the op has put in.
+    """
     if any(isinstance(leaf, Value) for leaf in (*args, *options.values())):
         raise UntraceableError("its indices depend on the arguments in a form that gradfuzz does not have")
     x = operand(x)
-    places = out.op(positions(np.shape(x)).double(), *args, **options)  # some ops have no kernel for ints
+    numbers = (positions(np.shape(x)) + 1).double()  # some ops have no kernel for ints
+    places = out.op(numbers, *args, **options)
     if isinstance(places, (tuple, list)):
-        return tuple(at_positions(x, p.long().numpy()) for p in places)
-    return at_positions(x, places.long().numpy())
+        return tuple(_taken(x, p, out.kind) for p in places)
+    return _taken(x, places, out.kind)
+
+
+def _taken(x: Any, places: torch.Tensor, kind: DType) -> Any:
+    from_x = places.long().numpy() - 1
+    found = at_positions(x, np.maximum(from_x, 0))
+    return found if np.all(from_x >= 0) else engine.where(from_x >= 0, found, as_kind(0, kind))
 
 
 def _same(out: Out, x: Any, *args: Any, **options: Any) -> Any:

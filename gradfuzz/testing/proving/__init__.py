@@ -1,0 +1,2 @@
+"""Proofs of derivative rules.
+"""

@@ -1,0 +1,50 @@
+"""A proof: the true derivative, the rule of the library and its answer, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gradfuzz.oracles.base import Mode
+from gradfuzz.testing.proving.balls import Enclosure
+
+Outcome = Literal["right", "wrong rule", "wrong computation", "open"]
+"""right              the rule encloses the true derivative, and the answer is what rounding makes of it
+wrong rule         the enclosures of the rule and of the true derivative are disjoint: that is a proof
+wrong computation  the rule is right, and the answer is not
+open               one of the two is not known, for a `reason`"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is known of one derivative at one point: its number along fixed lines (see `rule`)."""
+
+    modes: tuple[Mode, ...]
+    outcome: Outcome
+    truth: Enclosure | None = None
+    rule: Enclosure | None = None
+    answer: float | None = None
+    """What the library computes; None where it was not asked."""
+    allowed: float | None = None
+    """How far rounding may carry the answer from the rule; None where that is not known."""
+    reason: str = ""
+    cause: str = ""
+    """What makes the difference, as far as it was found."""
+
+    @property
+    def apart(self) -> float:
+        """How far the rule is from the truth, as a share of it; 0 where they meet or are not known."""
+        if self.truth is None or self.rule is None or self.rule.meets(self.truth):
+            return 0.0
+        return self.rule.apart(self.truth)
+
+    @property
+    def digits(self) -> float | None:
+        """How many decimal digits of the answer are right; None where that is not known."""
+        from math import log10
+
+        if self.truth is None or self.answer is None:
+            return None
+        error = float(abs(self.truth.ball - self.answer).mid())
+        size = abs(self.truth.middle)
+        return 17.0 if error == 0 else max(0.0, -log10(error / size)) if size else 0.0
