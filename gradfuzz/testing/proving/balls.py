@@ -29,6 +29,9 @@ from gradfuzz.programs.language.precision import FORMATS, Format, Precision, is_
 DIGITS = 30
 """An enclosure counts where it has so many digits."""
 
+_FOLDED = 32
+"""A constant may have been computed: so many roundings of the number that is meant."""
+
 _NARROW = arb(2) ** -math.ceil(DIGITS * math.log2(10))
 
 
@@ -84,7 +87,7 @@ class Balls(ArbNamespace):
             return self._undefined("a constant is NaN")
         if self._format is None or not math.isfinite(value) or _is_short(value, self._format):
             return arb(value)
-        return arb(value, abs(value) * self._format.roundoff)
+        return arb(value, abs(value) * self._format.roundoff * _FOLDED)
 
     def quotient(self, a: Any, b: Any) -> Any:
         return self._defined(super().quotient, a, b)
