@@ -123,9 +123,19 @@ def _is_short(value: float, form: Format) -> bool:
     return (mantissa * 2.0**digits).is_integer()
 
 
-def value(graph: Graph, inputs: Sequence[Array], *, rounded: Precision | None = None) -> Enclosure:
-    """The one number that a graph gives. `EvaluationError` with the reason where it is not known."""
-    return _tried(lambda: _run(graph, [_numbers(x) for x in inputs], 0, {}, rounded), 1)
+def value(
+    graph: Graph,
+    inputs: Sequence[Array],
+    *,
+    rounded: Precision | None = None,
+    parameter: arb | None = None,
+) -> Enclosure:
+    """The one number that a graph gives. A `parameter` is its last input, a number as it is.
+
+    `EvaluationError` with the reason where it is not known.
+    """
+    given = [_numbers(x) for x in inputs] + ([] if parameter is None else [parameter])
+    return _tried(lambda: _run(graph, given, 0, {}, rounded), 1)
 
 
 def rounding(graph: Graph, inputs: Sequence[Array], precision: Precision) -> float:

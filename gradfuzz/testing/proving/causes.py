@@ -1,6 +1,184 @@
-"""Why a rule is wrong, as far as its constants tell."""
+"""Which number of a wrong rule makes it wrong: a constant, or a term.
+
+One after the other, each constant and each intermediate result of the rule is multiplied by an unknown
+factor, and that factor is solved for which makes the rule right. Where it is the same at three points, the
+place has been found: a factor that changes from point to point only compensates what is wrong elsewhere.
+"""
 
 from __future__ import annotations
 
-def cause_of(proof, function, rule, setting) -> str:
-    return ""
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from flint import arb
+
+from gradfuzz.errors import EvaluationError, GradfuzzError
+from gradfuzz.oracles.base import Array
+from gradfuzz.programs.graphs.graph import Constant, Equation, Graph, Node, Var
+from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.syntax import Const
+from gradfuzz.programs.language.types import Type
+from gradfuzz.testing.proving.balls import Enclosure, derivative, value
+from gradfuzz.testing.proving.rule import Setting
+
+FACTORS = (0.75, 1.25)
+"""Where else it is looked: the inputs times these."""
+
+_MOST = 200
+"""Places that are tried."""
+
+_SAME = 1e-6
+"""Two changes are the same where they differ by less than this share of them."""
+
+_ADDED = ("add", "subtract", "maximum", "minimum")
+"""An epsilon is a constant that stands beside a number, and not before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """With `wanted` times the number at `line` of the rule, it is right. `constant` is that number, where it
+    is one.
+    """
+
+    kind: Literal["epsilon", "constant", "term"]
+    line: int
+    wanted: float
+    constant: float | None = None
+
+    @property
+    def words(self) -> str:
+        """In a sentence."""
+        if self.kind == "epsilon":
+            return f"an epsilon: without the constant {self.constant!r} the rule is right"
+        if self.constant is not None:
+            meant = self.constant * self.wanted
+            single = FORMATS["float32"].dtype.type
+            rounded = ", which has the digits of float32" if float(single(meant)) == self.constant else ""
+            return f"the constant {self.constant!r}{rounded}: with {meant!r} the rule is right"
+        if self.wanted == 0.0:
+            return "a term too many: without the marked one the rule is right"
+        return f"with {_ratio(self.wanted)} times the marked term the rule is right"
+
+
+def _ratio(wanted: float) -> str:
+    near = Fraction(wanted).limit_denominator(64)
+    return str(near) if abs(float(near) - wanted) <= 1e-12 * abs(wanted) else f"{wanted:.15g}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The result of an equation of the rule, or, with an `operand`, a constant that it reads."""
+
+    line: int
+    operand: int | None = None
+
+
+def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
+    """What makes a rule wrong, that of `setting`; None where it is no one number."""
+    cases = [(function, rule, setting.inputs, setting.lines)]
+    for k, factor in enumerate(FACTORS, 1):
+        try:
+            other = Setting.of(setting.subject, setting.modes, factor, k)
+            cases.append((*other.graphs(), other.inputs, other.lines))
+        except GradfuzzError:
+            return None
+    if any(len(own.nodes) != len(rule.nodes) for _, own, _, _ in cases):
+        return None
+    try:
+        truths = [derivative(f, inputs, lines) for f, _, inputs, lines in cases]
+    except EvaluationError:
+        return None
+    found: list[Cause] = []
+    for place in itertools.islice(_places(rule), _MOST):
+        factors = []
+        for (_, own, inputs, _), truth in zip(cases, truths, strict=True):
+            wanted = _solved(own, place, inputs, truth)
+            if wanted is None or (factors and not _equal(wanted, factors[0])):
+                break
+            factors.append(wanted)
+        if len(factors) == len(cases):
+            found.append(_told(rule, place, factors[0]))
+    return min(found, key=_rank, default=None)
+
+
+def _rank(cause: Cause) -> tuple[bool, bool, int]:
+    """Constants first; of terms those whose factor is a plain number; the first of several."""
+    plain = cause.kind != "term" or "/" in _ratio(cause.wanted) or _ratio(cause.wanted).lstrip("-").isdigit()
+    return cause.kind == "term", not plain, cause.line
+
+
+def _places(rule: Graph) -> Iterator[_Place]:
+    for line, node in enumerate(rule.nodes):
+        if not isinstance(node, Equation):
+            continue
+        for k, atom in enumerate(node.inputs):
+            if isinstance(atom, Constant) and isinstance(atom.value, Const) and atom.type.is_float:
+                if atom.value.value:
+                    yield _Place(line, k)
+    for line, node in enumerate(rule.nodes):
+        if isinstance(node, Equation) and node.output.type.is_float:
+            yield _Place(line)
+
+
+def _told(rule: Graph, place: _Place, wanted: arb) -> Cause:
+    factor = float(wanted)
+    if place.operand is None:
+        return Cause("term", place.line, 0.0 if abs(factor) < 1e-15 else factor)
+    node = rule.nodes[place.line]
+    atom = node.inputs[place.operand]
+    assert isinstance(atom, Constant) and isinstance(atom.value, Const), "a constant was tried"
+    added = isinstance(node, Equation) and node.op in _ADDED and abs(factor) < 1e-12
+    kind: Literal["epsilon", "constant"] = "epsilon" if added else "constant"
+    return Cause(kind, place.line, 0.0 if added else factor, float(atom.value.number))
+
+
+def _solved(rule: Graph, place: _Place, inputs: Sequence[Array], truth: Enclosure) -> arb | None:
+    """The factor with which the rule is right, by secants; None where there is none."""
+    scaled = _with_factor(rule, place)
+
+    def distance(factor: arb) -> arb:
+        return (value(scaled, inputs, parameter=factor).ball - truth.ball).mid()
+
+    try:
+        old, new = arb(1), arb(1) + arb(2) ** -10
+        before, after = distance(old), distance(new)
+        first = before
+        for _ in range(4):
+            slope = (after - before) / (new - old)
+            if not slope.is_finite() or slope == 0:
+                return None
+            old, new, before = new, (new - after / slope).mid(), after
+            after = distance(new)
+            if abs(after) <= abs(first) * arb(2) ** -40:
+                return new
+    except (EvaluationError, ZeroDivisionError):
+        pass
+    return None
+
+
+def _equal(one: arb, other: arb) -> bool:
+    """Whether two factors change the rule in the same way."""
+    return bool(abs(one - other) <= _SAME * abs(other - 1))
+
+
+def _with_factor(rule: Graph, place: _Place) -> Graph:
+    """The rule with one more input, by which the number at a place is multiplied."""
+    factor = Var(Type("float"), "factor")
+    nodes: list[Node] = list(rule.nodes)
+    node = nodes[place.line]
+    assert isinstance(node, Equation), "places are of equations"
+    if place.operand is None:
+        plain = Var(node.output.type, "plain")
+        scaled = Equation("multiply", (factor, plain), (), node.output)
+        nodes[place.line : place.line + 1] = [dataclasses.replace(node, output=plain), scaled]
+    else:
+        atom = node.inputs[place.operand]
+        product = Var(atom.type, "product")
+        inputs = (*node.inputs[: place.operand], product, *node.inputs[place.operand + 1 :])
+        own = Equation("multiply", (factor, atom), (), product)
+        nodes[place.line : place.line + 1] = [own, dataclasses.replace(node, inputs=inputs)]
+    return dataclasses.replace(rule, inputs=(*rule.inputs, factor), nodes=tuple(nodes))

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradfuzz.oracles.base import Mode
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.testing.proving.balls import Enclosure
+from gradfuzz.testing.proving.causes import Cause
 
 Outcome = Literal["right", "wrong rule", "wrong computation", "open"]
 """right              the rule encloses the true derivative, and the answer is what rounding makes of it
@@ -28,8 +30,11 @@ class Proof:
     allowed: float | None = None
     """How far rounding may carry the answer from the rule; None where that is not known."""
     reason: str = ""
-    cause: str = ""
-    """What makes the difference, as far as it was found."""
+    """Why it is open, or what to know."""
+    cause: Cause | None = None
+    """The number that makes a rule wrong, where it is one."""
+    graph: Graph | None = None
+    """The rule, where it is wrong."""
 
     @property
     def apart(self) -> float:

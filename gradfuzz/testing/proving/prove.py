@@ -43,7 +43,7 @@ def proved(
         return replace(blank, reason=doubt)
     proof = judged(blank, function, rule, setting.inputs, setting.lines, subject.precision)
     if proof.outcome == "wrong rule":
-        proof = replace(proof, cause=cause_of(proof, function, rule, setting))
+        proof = replace(proof, cause=cause_of(setting, function, rule), graph=rule)
     if not answer:
         return proof
     try:
@@ -75,7 +75,7 @@ def judged(
     own_loose, _ = _known(lambda: value(rule, inputs, rounded=precision))
     if loose is None or own_loose is None or not own_loose.meets(loose):
         return replace(proof, outcome="wrong rule")
-    return replace(proof, outcome="right", cause="its constants are rounded")
+    return replace(proof, outcome="right", reason="its constants are rounded")
 
 
 def _misread(setting: Setting, function: Graph) -> str:
