@@ -96,7 +96,11 @@ class Balls(ArbNamespace):
         return self._defined(super().power, a, b)
 
     def function(self, name: str, *args: Any, **params: int) -> Any:
-        return self._defined(super().function, name, *args, **params)
+        end = _AT_INFINITY.get(name)
+        if end is not None and isinstance(args[0], arb) and args[0] == end[0]:
+            return end[1]
+        found = self._defined(super().function, name, *args, **params)
+        return arb(0) if isinstance(found, arb) and abs(found) < _NOTHING else found
 
     def compare(self, a: Any, b: Any) -> int:
         infinite = [x for x in (a, b) if isinstance(x, arb) and not x.is_finite() and not x.is_nan()]
@@ -114,6 +118,13 @@ class Balls(ArbNamespace):
     def _undefined(self, reason: str) -> Any:
         self.reasons.append(reason)
         return arb_series([arb.nan()] * (self.order + 1)) if self.order else arb.nan()
+
+
+_NOTHING = arb(2) ** -1_000_000
+"""Less than this is 0 to every dtype, also where its logarithm is taken."""
+
+_AT_INFINITY = {"exp": (arb("-inf"), arb(0)), "log": (arb(0), arb("-inf"))}
+"""What libraries say of arguments at the end: a sum of logarithms begins with -inf."""
 
 
 def _is_short(value: float, form: Format) -> bool:

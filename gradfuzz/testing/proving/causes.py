@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -18,6 +18,7 @@ from flint import arb
 
 from gradfuzz.errors import EvaluationError, GradfuzzError
 from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.references.arb import PRECISIONS, working
 from gradfuzz.programs.graphs.graph import Constant, Equation, Graph, Node, Var
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const
@@ -34,39 +35,51 @@ _MOST = 200
 _SAME = 1e-6
 """Two changes are the same where they differ by less than this share of them."""
 
+_NO_FACTOR = 1e-12
+"""Less than this is 0."""
+
 _ADDED = ("add", "subtract", "maximum", "minimum")
 """An epsilon is a constant that stands beside a number, and not before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """With `wanted` times the number at `line` of the rule, it is right. `constant` is that number, where it
-    is one.
+    """With `wanted` in place of the number at `line` of the rule it is right: in place of a `constant`, or of
+    a factor 1 before a term.
     """
 
-    kind: Literal["epsilon", "constant", "term"]
-    line: int
-    wanted: float
+    kind: Literal["epsilon", "constant", "term", "float32"]
+    line: int | None
+    wanted: float = 1.0
     constant: float | None = None
 
     @property
     def words(self) -> str:
         """In a sentence."""
+        if self.kind == "float32":
+            return "its constants have the digits of float32: with more digits it may be right"
         if self.kind == "epsilon":
-            return f"an epsilon: without the constant {self.constant!r} the rule is right"
-        if self.constant is not None:
-            meant = self.constant * self.wanted
-            single = FORMATS["float32"].dtype.type
-            rounded = ", which has the digits of float32" if float(single(meant)) == self.constant else ""
-            return f"the constant {self.constant!r}{rounded}: with {meant!r} the rule is right"
+            return f"an epsilon: without {self.constant!r} in the marked line the rule is right"
+        if self.constant is None and self.wanted == 0.0:
+            return "without the marked term the rule is right"
+        if self.constant is None:
+            return f"with {_plain(self.wanted)} times the marked term the rule is right"
         if self.wanted == 0.0:
-            return "a term too many: without the marked one the rule is right"
-        return f"with {_ratio(self.wanted)} times the marked term the rule is right"
+            return f"a term too many: without the one that {self.constant!r} multiplies the rule is right"
+        single = FORMATS["float32"].dtype.type
+        is_single = float(single(self.wanted)) == self.constant
+        digits = " with the digits of float32" if is_single else ""
+        return f"the constant {self.constant!r}{digits}: with {_plain(self.wanted)} the rule is right"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether somebody would have written the number that is wanted."""
+        return self.wanted == 0.0 or "." not in _plain(self.wanted)
 
 
-def _ratio(wanted: float) -> str:
+def _plain(wanted: float) -> str:
     near = Fraction(wanted).limit_denominator(64)
-    return str(near) if abs(float(near) - wanted) <= 1e-12 * abs(wanted) else f"{wanted:.15g}"
+    return str(near) if abs(float(near) - wanted) <= 1e-14 * abs(wanted) else f"{wanted:.15g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +92,11 @@ class _Place:
 
 def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
     """What makes a rule wrong, that of `setting`; None where it is no one number."""
-    cases = [(function, rule, setting.inputs, setting.lines)]
+    cases = [(function, rule, setting.given, setting.moving)]
     for k, factor in enumerate(FACTORS, 1):
         try:
             other = Setting.of(setting.subject, setting.modes, factor, k)
-            cases.append((*other.graphs(), other.inputs, other.lines))
+            cases.append((*other.graphs(), other.given, other.moving))
         except GradfuzzError:
             return None
     if any(len(own.nodes) != len(rule.nodes) for _, own, _, _ in cases):
@@ -102,13 +115,25 @@ def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
             factors.append(wanted)
         if len(factors) == len(cases):
             found.append(_told(rule, place, factors[0]))
+    if not found and all(_meets_roughly(*case) for case in cases):
+        return Cause("float32", None)
     return min(found, key=_rank, default=None)
 
 
+def _meets_roughly(
+    function: Graph, rule: Graph, inputs: Sequence[Array], lines: Sequence[Sequence[Array]]
+) -> bool:
+    """Whether the rule may be right if its constants are known to the digits of float32."""
+    try:
+        truth = derivative(function, inputs, lines)
+        return value(rule, inputs, rounded="float32").meets(truth)
+    except EvaluationError:
+        return False
+
+
 def _rank(cause: Cause) -> tuple[bool, bool, int]:
-    """Constants first; of terms those whose factor is a plain number; the first of several."""
-    plain = cause.kind != "term" or "/" in _ratio(cause.wanted) or _ratio(cause.wanted).lstrip("-").isdigit()
-    return cause.kind == "term", not plain, cause.line
+    """What somebody would have written comes first; a constant before a term; the first of several."""
+    return not cause.is_plain, cause.kind == "term", cause.line or 0
 
 
 def _places(rule: Graph) -> Iterator[_Place]:
@@ -124,16 +149,16 @@ def _places(rule: Graph) -> Iterator[_Place]:
             yield _Place(line)
 
 
-def _told(rule: Graph, place: _Place, wanted: arb) -> Cause:
-    factor = float(wanted)
-    if place.operand is None:
-        return Cause("term", place.line, 0.0 if abs(factor) < 1e-15 else factor)
+def _told(rule: Graph, place: _Place, factor: arb) -> Cause:
+    wanted = 0.0 if abs(factor) < _NO_FACTOR else float(factor)
     node = rule.nodes[place.line]
+    if place.operand is None:
+        return Cause("term", place.line, wanted)
     atom = node.inputs[place.operand]
     assert isinstance(atom, Constant) and isinstance(atom.value, Const), "a constant was tried"
-    added = isinstance(node, Equation) and node.op in _ADDED and abs(factor) < 1e-12
-    kind: Literal["epsilon", "constant"] = "epsilon" if added else "constant"
-    return Cause(kind, place.line, 0.0 if added else factor, float(atom.value.number))
+    constant = float(atom.value.number)
+    added = isinstance(node, Equation) and node.op in _ADDED and wanted == 0.0
+    return Cause("epsilon" if added else "constant", place.line, constant * wanted, constant)
 
 
 def _solved(rule: Graph, place: _Place, inputs: Sequence[Array], truth: Enclosure) -> arb | None:
@@ -143,6 +168,11 @@ def _solved(rule: Graph, place: _Place, inputs: Sequence[Array], truth: Enclosur
     def distance(factor: arb) -> arb:
         return (value(scaled, inputs, parameter=factor).ball - truth.ball).mid()
 
+    with working(PRECISIONS[0], 1):
+        return _root(distance)
+
+
+def _root(distance: Callable[[arb], arb]) -> arb | None:
     try:
         old, new = arb(1), arb(1) + arb(2) ** -10
         before, after = distance(old), distance(new)

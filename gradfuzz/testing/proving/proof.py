@@ -17,7 +17,20 @@ wrong computation  the rule is right, and the answer is not
 open               one of the two is not known, for a `reason`"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Blame:
+    """The rule that is wrong: that of one step of a function, or of the whole where no step is wrong alone."""
+
+    rule: Graph
+    cause: Cause | None
+    """The number that makes it wrong, where it is one."""
+    step: str = ""
+    """The primitive or function that has the rule."""
+    where: str = ""
+    """Where the rule is written."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Proof:
     """What is known of one derivative at one point: its number along fixed lines (see `rule`)."""
 
@@ -31,10 +44,8 @@ class Proof:
     """How far rounding may carry the answer from the rule; None where that is not known."""
     reason: str = ""
     """Why it is open, or what to know."""
-    cause: Cause | None = None
-    """The number that makes a rule wrong, where it is one."""
-    graph: Graph | None = None
-    """The rule, where it is wrong."""
+    blame: Blame | None = None
+    """Where a wrong rule is wrong."""
 
     @property
     def apart(self) -> float:

@@ -1,7 +1,8 @@
-"""Proves one derivative of a function at one point."""
+"""Proves one derivative of a function at one point, and says where a wrong rule is wrong."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,16 +12,19 @@ from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.testing.frameworks.framework import first_line
-from gradfuzz.testing.measuring.subject import Subject
+from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.proving.balls import Enclosure, derivative, rounding, value
 from gradfuzz.testing.proving.causes import cause_of
-from gradfuzz.testing.proving.proof import Proof
+from gradfuzz.testing.proving.proof import Blame, Proof
 from gradfuzz.testing.proving.rule import Setting
 
 _SAFETY = 64.0
 """An answer may be off by so many times what rounding does to the traced rule: the library's own kernels go
 other ways.
 """
+
+_STEPS = 100
+"""Steps of a function that are looked at."""
 
 
 def proved(
@@ -30,27 +34,63 @@ def proved(
 
     `seed` draws the lines. Without `answer` the library computes nothing, and only its rule is judged.
     """
-    blank = Proof(tuple(modes), "open")
     try:
         setting = Setting.of(subject, modes, factor, seed)
-        function, rule = setting.graphs()
-    except GradfuzzError as error:
-        return replace(blank, reason=str(error))
     except Exception as error:  # noqa: BLE001 - whatever a function raises
-        return replace(blank, reason=f"{type(error).__name__}: {first_line(error)}")
-    doubt = _misread(setting, function)
-    if doubt:
-        return replace(blank, reason=doubt)
-    proof = judged(blank, function, rule, setting.inputs, setting.lines, subject.precision)
+        return Proof(tuple(modes), "open", reason=_words(error))
+    proof, function, rule = _of_rule(setting)
+    if rule is None or function is None:
+        return proof
     if proof.outcome == "wrong rule":
-        proof = replace(proof, cause=cause_of(setting, function, rule), graph=rule)
+        proof = replace(proof, blame=_blame(setting, function, rule))
     if not answer:
         return proof
     try:
         found = setting.answer()
     except Exception as error:  # noqa: BLE001 - whatever a derivative raises
-        return replace(proof, reason=proof.reason or f"{type(error).__name__}: {first_line(error)}")
-    return _answered(proof, found, rule, setting.inputs, subject.precision)
+        return replace(proof, reason=proof.reason or _words(error))
+    return _answered(proof, found, rule, setting.given, subject.precision)
+
+
+def _of_rule(setting: Setting) -> tuple[Proof, Graph | None, Graph | None]:
+    """The proof without an answer, and the graphs of the function and of the rule."""
+    blank = Proof(setting.modes, "open")
+    try:
+        function, rule = setting.graphs()
+    except Exception as error:  # noqa: BLE001 - whatever a function raises when it is traced
+        return replace(blank, reason=_words(error)), None, None
+    doubt = _misread(setting, function)
+    if doubt:
+        return replace(blank, reason=doubt), function, rule
+    proof = judged(blank, function, rule, setting.given, setting.moving, setting.subject.precision)
+    return proof, function, rule
+
+
+def _blame(setting: Setting, function: Graph, rule: Graph) -> Blame:
+    """The first step of the function whose own rule is wrong at the numbers that it meets, or the function as
+    a whole.
+    """
+    kit, mode = setting.subject.framework, setting.modes[0]
+    try:
+        with kit.context(setting.subject.precision):
+            steps = list(itertools.islice(kit.units(setting.total, setting.given, mode), _STEPS))
+    except Exception:  # noqa: BLE001 - a function that cannot be taken apart
+        steps = []
+    for step in steps:
+        try:
+            own = Setting.of(subject_of(step.call, step.arrays, None, None, kit.name), setting.modes)
+        except Exception:  # noqa: BLE001 - a step that is no function of floats
+            continue
+        proof, its_function, its_rule = _of_rule(own)
+        if proof.outcome == "wrong rule" and its_function is not None and its_rule is not None:
+            return Blame(its_rule, cause_of(own, its_function, its_rule), step.name, step.rule)
+    return Blame(rule, cause_of(setting, function, rule))
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, GradfuzzError):
+        return str(error)
+    return f"{type(error).__name__}: {first_line(error)}"
 
 
 def judged(
@@ -82,12 +122,12 @@ def _misread(setting: Setting, function: Graph) -> str:
     """Why the traced function is not the one that runs; empty where half of the digits are the same."""
     form = FORMATS[setting.subject.precision]
     try:
-        mine, theirs = value(function, setting.inputs).middle, setting.value()
-        room = rounding(function, setting.inputs, setting.subject.precision)
+        mine, theirs = value(function, setting.given).middle, setting.value()
+        room = rounding(function, setting.given, setting.subject.precision)
     except EvaluationError:
         return ""
     except Exception as error:  # noqa: BLE001 - whatever a function raises
-        return f"{type(error).__name__}: {first_line(error)}"
+        return _words(error)
     if not math.isfinite(theirs) or abs(mine - theirs) <= form.half_of_the_digits * abs(mine) + _SAFETY * room:
         return ""
     return f"the traced function gives {mine:.9g} and the function {theirs:.9g}: the trace does not see all"

@@ -17,7 +17,7 @@ import numpy as np
 from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.testing.measuring.subject import Subject
 
 _STEPS = 8.0
@@ -54,37 +54,48 @@ class Setting:
         """The differentiated inputs."""
         return [self.values[k] for k in self.subject.wrt]
 
-    def total(self, *xs: Any) -> Any:
+    @property
+    def given(self) -> list[Array]:
+        """What the graphs take: the differentiated inputs, the weights, and the lines. None of these is a
+        constant of the rule.
+        """
+        dtype = FORMATS[self.subject.precision].dtype
+        fixed = [w for w in self.weights if w is not None] + [v for line in self.lines for v in line]
+        return [*self.inputs, *(np.asarray(x, dtype) for x in fixed)]
+
+    @property
+    def moving(self) -> list[list[Array]]:
+        """The lines, as lines of all that the graphs take."""
+        still = [np.zeros(x.shape) for x in self.given[len(self.inputs) :]]
+        return [[*line, *still] for line in self.lines]
+
+    def total(self, *given: Any) -> Any:
         """The number that is differentiated, of the framework's arrays."""
-        ys = self._call(xs)
-        terms = [
-            (y * self.subject.framework.like(w, y)).sum()
-            for y, w in zip(ys, self.weights, strict=True)
-            if w is not None
-        ]
+        xs, weights, _ = self._apart(given)
+        pairs = zip(self._call(xs), weights, strict=True)
+        terms = [(y * w).sum() for y, w in pairs if w is not None]
         return sum(terms[1:], terms[0])
 
-    def slope(self, *xs: Any) -> Any:
+    def slope(self, *given: Any) -> Any:
         """Its derivative along the lines, by the framework, of the framework's arrays."""
-        framework = self.subject.framework
+        xs, weights, lines = self._apart(given)
+        ask = self.subject.framework.derivative
         if self.modes[-1] == "rev":
-            along = [np.asarray(v) for v in (self.lines[0] if len(self.modes) > 1 else self._still())]
-            _, gradient = framework.derivative(lambda *ys: self._call(ys), xs, self.weights, along, self.modes)
-            last = self.lines[-1]
-        else:
+            _, gradient = ask(lambda *ys: self._call(ys), xs, weights, lines[0], self.modes)
+            terms = [(g * v).sum() for g, v in zip(gradient, lines[-1], strict=True)]
+            return sum(terms[1:], terms[0])
 
-            def on_lines(*ts: Any) -> Any:
-                moved = list(xs)
-                for t, line in zip(ts, self.lines, strict=True):
-                    moved = [x + t * framework.like(v, x) for x, v in zip(moved, line, strict=True)]
-                return self._call(moved)
+        def on_lines(*ts: Any) -> Any:
+            moved = xs
+            for t, line in zip(ts, lines, strict=True):
+                moved = [x + t * v for x, v in zip(moved, line, strict=True)]
+            return self._call(moved)
 
-            ts = [framework.like(np.zeros(()), xs[0]) for _ in self.lines]
-            first = [np.asarray(float(k == 0)) for k in range(len(ts))]
-            _, gradient = framework.derivative(on_lines, ts, self.weights, first, self.modes)
-            gradient, last = gradient[-1:], (np.ones(()),)
-        terms = [(g * framework.like(v, g)).sum() for g, v in zip(gradient, last, strict=True)]
-        return sum(terms[1:], terms[0])
+        numbers = np.zeros(len(lines) + 1, FORMATS[self.subject.precision].dtype)
+        numbers[-1] = 1.0
+        *ts, one = [self.subject.framework.array(number, xs[0]) for number in numbers]
+        _, gradient = ask(on_lines, ts, weights, [one, *ts[1:]], self.modes)
+        return gradient[-1]
 
     def graphs(self) -> tuple[Graph, Graph]:
         """The function and the derivative as graphs; `UntraceableError` where there is none."""
@@ -92,7 +103,7 @@ class Setting:
             raise UntraceableError("the function returns no floats")
         kit = self.subject.framework
         with kit.context(self.subject.precision), np.errstate(all="ignore"):
-            return kit.graph(self.total, self.inputs), kit.graph(self.slope, self.inputs, derivative=True)
+            return kit.graph(self.total, self.given), kit.graph(self.slope, self.given, derivative=True)
 
     def value(self) -> float:
         """The number as the framework computes it. Raises what it raises."""
@@ -105,11 +116,16 @@ class Setting:
     def _computed(self, f: Callable[..., Any]) -> float:
         kit = self.subject.framework
         with kit.context(self.subject.precision), np.errstate(all="ignore"):
-            xs = [self.subject.arrays(self.values)[k] for k in self.subject.wrt]
-            return float(np.asarray(kit.numpy(f(*xs)), np.float64))
+            likes = self.subject.arrays(self.values)
+            given = [kit.array(x, likes[self.subject.wrt[0]]) for x in self.given]
+            return float(np.asarray(kit.numpy(f(*given)), np.float64))
 
-    def _still(self) -> tuple[Array, ...]:
-        return tuple(np.zeros_like(v) for v in self.lines[0])
+    def _apart(self, given: Sequence[Any]) -> tuple[list[Any], list[Any], list[list[Any]]]:
+        """The inputs, the weights of all outputs, and the lines, among what the graphs take."""
+        rest = iter(given)
+        xs = [next(rest) for _ in self.inputs]
+        weights = [None if w is None else next(rest) for w in self.weights]
+        return xs, weights, [[next(rest) for _ in line] for line in self.lines]
 
     def _call(self, xs: Sequence[Any]) -> tuple[Any, ...]:
         arrays = self.subject.arrays(self.values)
