@@ -16,8 +16,8 @@ import numpy as np
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import own
 from gradfuzz.oracles.jax.derivatives import derivative
-from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree, first_line
 from gradfuzz.testing.tracing.units import Unit

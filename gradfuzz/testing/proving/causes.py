@@ -19,7 +19,7 @@ from flint import arb
 from gradfuzz.errors import EvaluationError, GradfuzzError
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.references.arb import PRECISIONS, working
-from gradfuzz.programs.graphs.graph import Constant, Equation, Graph, Node, Var
+from gradfuzz.programs.graphs.graph import Atom, Constant, Equation, Graph, Node, Var
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const
 from gradfuzz.programs.language.types import Type
@@ -38,6 +38,9 @@ _SAME = 1e-6
 _NO_FACTOR = 1e-12
 """Less than this is 0."""
 
+_ONE_FACTOR = 1e-3
+"""Two factors of an answer are the same where they differ by less than this share of what they are off 1."""
+
 _ADDED = ("add", "subtract", "maximum", "minimum")
 """An epsilon is a constant that stands beside a number, and not before it."""
 
@@ -48,7 +51,7 @@ class Cause:
     a factor 1 before a term.
     """
 
-    kind: Literal["epsilon", "constant", "term", "float32"]
+    kind: Literal["epsilon", "constant", "term", "float32", "factor"]
     line: int | None
     wanted: float = 1.0
     constant: float | None = None
@@ -56,6 +59,8 @@ class Cause:
     @property
     def words(self) -> str:
         """In a sentence."""
+        if self.kind == "factor":
+            return f"the answer is {self.wanted!r} times the derivative at all points: a constant in float32"
         if self.kind == "float32":
             return "its constants have the digits of float32: with more digits it may be right"
         if self.kind == "epsilon":
@@ -107,7 +112,7 @@ def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
         return None
     found: list[Cause] = []
     for place in itertools.islice(_places(rule), _MOST):
-        factors = []
+        factors: list[arb] = []
         for (_, own, inputs, _), truth in zip(cases, truths, strict=True):
             wanted = _solved(own, place, inputs, truth)
             if wanted is None or (factors and not _equal(wanted, factors[0])):
@@ -118,6 +123,26 @@ def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
     if not found and all(_meets_roughly(*case) for case in cases):
         return Cause("float32", None)
     return min(found, key=_rank, default=None)
+
+
+def cause_of_answer(setting: Setting) -> Cause | None:
+    """What makes an answer wrong whose rule is right: None, but where it is wrong by one factor that no more
+    than a constant in float32 explains.
+    """
+    factors = []
+    for k, factor in enumerate((1.0, *FACTORS)):
+        try:
+            other = Setting.of(setting.subject, setting.modes, factor, k)
+            function, _ = other.graphs()
+            truth = derivative(function, other.given, other.moving).middle
+            factors.append(other.answer() / truth)
+        except (GradfuzzError, ZeroDivisionError):
+            return None
+    off = [abs(f - 1.0) for f in factors]
+    same = max(factors) - min(factors) <= _ONE_FACTOR * max(off)
+    if not same or not max(off) <= FORMATS["float32"].roundoff:
+        return None
+    return Cause("factor", None, factors[0])
 
 
 def _meets_roughly(
@@ -141,12 +166,17 @@ def _places(rule: Graph) -> Iterator[_Place]:
         if not isinstance(node, Equation):
             continue
         for k, atom in enumerate(node.inputs):
-            if isinstance(atom, Constant) and isinstance(atom.value, Const) and atom.type.is_float:
-                if atom.value.value:
-                    yield _Place(line, k)
+            if atom.type.is_float and _number(atom):
+                yield _Place(line, k)
     for line, node in enumerate(rule.nodes):
         if isinstance(node, Equation) and node.output.type.is_float:
             yield _Place(line)
+
+
+def _number(atom: Atom) -> float:
+    """The number that a constant is; 0 for anything else."""
+    value = atom.value if isinstance(atom, Constant) else None
+    return float(value.number) if isinstance(value, Const) else 0.0
 
 
 def _told(rule: Graph, place: _Place, factor: arb) -> Cause:
@@ -154,9 +184,7 @@ def _told(rule: Graph, place: _Place, factor: arb) -> Cause:
     node = rule.nodes[place.line]
     if place.operand is None:
         return Cause("term", place.line, wanted)
-    atom = node.inputs[place.operand]
-    assert isinstance(atom, Constant) and isinstance(atom.value, Const), "a constant was tried"
-    constant = float(atom.value.number)
+    constant = _number(node.inputs[place.operand])
     added = isinstance(node, Equation) and node.op in _ADDED and wanted == 0.0
     return Cause("epsilon" if added else "constant", place.line, constant * wanted, constant)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,9 @@ open               one of the two is not known, for a `reason`"""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blame:
-    """The rule that is wrong: that of one step of a function, or of the whole where no step is wrong alone."""
+    """The rule that is wrong, or that is computed wrongly: that of one step of a function, or of the whole
+    function where no step is wrong alone.
+    """
 
     rule: Graph
     cause: Cause | None
@@ -45,7 +48,7 @@ class Proof:
     reason: str = ""
     """Why it is open, or what to know."""
     blame: Blame | None = None
-    """Where a wrong rule is wrong."""
+    """Where a wrong rule is wrong, or a wrong answer comes from."""
 
     @property
     def apart(self) -> float:
@@ -57,10 +60,8 @@ class Proof:
     @property
     def digits(self) -> float | None:
         """How many decimal digits of the answer are right; None where that is not known."""
-        from math import log10
-
         if self.truth is None or self.answer is None:
             return None
         error = float(abs(self.truth.ball - self.answer).mid())
         size = abs(self.truth.middle)
-        return 17.0 if error == 0 else max(0.0, -log10(error / size)) if size else 0.0
+        return 17.0 if error == 0 else max(0.0, -math.log10(error / size)) if size else 0.0

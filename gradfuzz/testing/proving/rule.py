@@ -8,6 +8,8 @@ ones, so that a Hessian that should be symmetric and is not moves it, too.
 
 from __future__ import annotations
 
+import inspect
+import keyword
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,9 +103,10 @@ class Setting:
         """The function and the derivative as graphs; `UntraceableError` where there is none."""
         if not any(w is not None for w in self.weights):
             raise UntraceableError("the function returns no floats")
-        kit = self.subject.framework
+        kit, names = self.subject.framework, self._names()
         with kit.context(self.subject.precision), np.errstate(all="ignore"):
-            return kit.graph(self.total, self.given), kit.graph(self.slope, self.given, derivative=True)
+            function = kit.graph(_named(self.total, names), self.given)
+            return function, kit.graph(_named(self.slope, names), self.given, derivative=True)
 
     def value(self) -> float:
         """The number as the framework computes it. Raises what it raises."""
@@ -127,11 +130,38 @@ class Setting:
         weights = [None if w is None else next(rest) for w in self.weights]
         return xs, weights, [[next(rest) for _ in line] for line in self.lines]
 
+    def _names(self) -> list[str]:
+        """What the graphs call what they take: the inputs' own names, w for weights, v for lines."""
+        names = [self.subject.inputs[k].name for k in self.subject.wrt]
+        if not all(name.isalpha() for name in names):  # parts of arguments, or arguments without a name
+            names = _numbered("x", len(names))
+        names += _numbered("w", sum(w is not None for w in self.weights))
+        for letter, line in zip("vuts", self.lines, strict=False):
+            names += _numbered(letter, len(line))
+        return names
+
     def _call(self, xs: Sequence[Any]) -> tuple[Any, ...]:
         arrays = self.subject.arrays(self.values)
         for k, x in zip(self.subject.wrt, xs, strict=True):
             arrays[k] = x
         return self.subject.call(*arrays)
+
+
+def _numbered(letter: str, count: int) -> list[str]:
+    return [letter] if count == 1 else [f"{letter}{k}" for k in range(count)]
+
+
+def _named(f: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The function, whose parameters have these names, if they differ."""
+
+    def call(*given: Any) -> Any:
+        return f(*given)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if len(set(names)) == len(names) and not any(map(keyword.iskeyword, names)):
+        parameters = [inspect.Parameter(name, kind) for name in names]
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return call
 
 
 def _drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
