@@ -16,13 +16,13 @@ from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.oracles.base import Array, Doubt, Mode
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
+from gradfuzz.reports.common.proofs import text as proof_text
 from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.leading import lead
@@ -38,7 +38,7 @@ from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.measuring.units import in_units, unit_of
 from gradfuzz.testing.mismatch import GradientMismatch, told
 from gradfuzz.testing.proving.gradient import prove_gradient
-from gradfuzz.testing.proving.listing import told as proof_told
+from gradfuzz.testing.proving.listing import record_of
 
 Allowed = Literal["stop_gradient"]
 """What may make a gradient differ from the derivative."""
@@ -129,7 +129,7 @@ def check_gradient(
             f, *args, wrt=wrt, order=order, modes=modes, framework=framework, answer=False
         ):
             if one.outcome == "wrong rule":
-                raise GradientMismatch(proof_told(one, measured.function, check_name(one.modes)), measured)
+                raise GradientMismatch(proof_text(record_of(one, measured.function)), measured)
 
 
 def measure_gradient(

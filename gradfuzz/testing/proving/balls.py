@@ -230,7 +230,8 @@ def _on_line(x: Array, along: Any) -> Any:
 
 def _each(make: Callable[..., Any], *arrays: Any) -> Any:
     boxed = [np.asarray(a, object) for a in arrays]
-    result = np.empty(boxed[0].shape, object)
-    for place in np.ndindex(result.shape):
+    shape = boxed[0].shape
+    result = np.empty(shape, object)
+    for place in np.ndindex(shape):
         result[place] = make(*(b[place] for b in boxed))
-    return result if result.shape else result[()]
+    return result[()] if len(shape) == 0 else result

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
+from gradfuzz.fuzzer.results.proof import Outcome
 from gradfuzz.oracles.base import Mode
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.testing.proving.balls import Enclosure
 from gradfuzz.testing.proving.causes import Cause
-
-Outcome = Literal["right", "wrong rule", "wrong computation", "open"]
-"""right              the rule encloses the true derivative, and the answer is what rounding makes of it
-wrong rule         the enclosures of the rule and of the true derivative are disjoint: that is a proof
-wrong computation  the rule is right, and the answer is not
-open               one of the two is not known, for a `reason`"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -56,6 +56,25 @@ def proved(
     return proof
 
 
+def proved_at(subject: Subject, modes: Sequence[Mode], points: int) -> list[Proof]:
+    """The proofs, without answers, at the inputs of a subject and at points around them: one trace serves
+    them all.
+    """
+    try:
+        setting = Setting.of(subject, modes)
+    except Exception as error:  # noqa: BLE001 - whatever a function raises
+        return [Proof(tuple(modes), "open", reason=_words(error))]
+    first, function, rule = _of_rule(setting)
+    found = [first]
+    if function is None or rule is None:
+        return found
+    blank = Proof(setting.modes, "open")
+    for seed in range(1, points):
+        other = setting.elsewhere(seed)
+        found.append(judged(blank, function, rule, other.given, other.moving, subject.precision))
+    return found
+
+
 def _of_rule(setting: Setting) -> tuple[Proof, Graph | None, Graph | None]:
     """The proof without an answer, and the graphs of the function and of the rule."""
     blank = Proof(setting.modes, "open")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,18 @@ class Setting:
         shapes = [values[k].shape for k in subject.wrt]
         lines = tuple(tuple(_drawn(rng, shape) for shape in shapes) for _ in modes)
         return cls(subject, values, weights, lines, tuple(modes))
+
+    def elsewhere(self, seed: int) -> Setting:
+        """The same with other weights and lines, at inputs between 3/4 and 5/4 of these."""
+        rng = np.random.default_rng(seed)
+
+        def moved(x: Array) -> Array:
+            return np.asarray(x * (1.0 + rng.integers(-16, 17, x.shape) / 64.0), x.dtype)
+
+        values = tuple(moved(x) if is_float(x.dtype) else x for x in self.values)
+        weights = tuple(None if w is None else _drawn(rng, w.shape) for w in self.weights)
+        lines = tuple(tuple(_drawn(rng, v.shape) for v in line) for line in self.lines)
+        return replace(self, values=values, weights=weights, lines=lines)
 
     @property
     def inputs(self) -> list[Array]:

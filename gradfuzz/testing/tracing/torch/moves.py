@@ -27,8 +27,8 @@ def positions(shape: Sequence[int]) -> torch.Tensor:
 
 
 def moved(out: Out, x: Any, *args: Any, **options: Any) -> Any:
-    """The op on the positions of the entries of `x`, counted from 1, says where each entry of the result comes
-    from; 0 is a zero that the op has put in.
+    """The op on the positions of the entries of `x`, counted from 1, says where each entry of the result
+    comes from; 0 is a zero that the op has put in.
     """
     if any(isinstance(leaf, Value) for leaf in (*args, *options.values())):
         raise UntraceableError("its indices depend on the arguments in a form that gradfuzz does not have")

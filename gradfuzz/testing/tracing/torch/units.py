@@ -1,4 +1,4 @@
-"""The steps of a Torch function: the functions of Torch that it calls, and functions with a rule of their own."""
+"""The steps of a Torch function: the functions of Torch that it calls, and those with a rule of their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def units(f: Callable[..., Any], arrays: Sequence[Array], mode: str) -> Iterator
     """The steps of `f` at `arrays`, in order."""
     tensors = [torch.from_numpy(np.array(a)) for a in arrays]
     notes = _Notes(mode)
-    original = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+    original = torch.autograd.Function.apply.__func__
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         notes.note(functools.partial(original, cls), args, kwargs, cls.__name__, _custom(cls, mode))
