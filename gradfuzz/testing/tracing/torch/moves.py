@@ -27,8 +27,8 @@ def positions(shape: Sequence[int]) -> torch.Tensor:
 
 
 def moved(out: Out, x: Any, *args: Any, **options: Any) -> Any:
-    """The op on the positions of the entries of `x`, counted from 1, says where each entry of the result comes
-    from; 0 is a zero that the op has put in.
+    """The op on the positions of the entries of `x`, counted from 1, says where each entry of the result
+    comes from; 0 is a zero that the op has put in.
     """
     if any(isinstance(leaf, Value) for leaf in (*args, *options.values())):
         raise UntraceableError("its indices depend on the arguments in a form that gradfuzz does not have")
@@ -212,7 +212,7 @@ _SAMES = (
 _RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
 _LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill", "zero")
 
-_EMPTIES = ("empty_like", "new_empty", "new_empty_strided")
+_EMPTIES = ("empty_like", "new_empty", "new_empty_strided", "_new_zeros_with_same_feature_meta")
 
 SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES])
 """Ops that read no number of their argument."""

@@ -332,7 +332,9 @@ class _Walk:
             kinds.append(kind)
             shapes.append(tuple(t.shape))
         assert step.op is not None, "an argument is no call"
-        return Out(step.op, tuple(kinds), tuple(shapes))
+        first = self.steps.tensor(step.args[0]) if step.args else None
+        row_major = first is None or first.is_contiguous()
+        return Out(step.op, tuple(kinds), tuple(shapes), row_major)
 
     def _fitting(self, step: Step, out: Out, result: Any) -> Any:
         """`result`, which has the dtypes and shapes that Torch says; constants are Torch's tensors again."""
