@@ -16,12 +16,11 @@ from gradfuzz.testing.tracing.compositions import (
     as_kind,
     ascending,
     at_positions,
-    convolution,
     kind_of,
-    recorded,
 )
+from gradfuzz.testing.tracing.convolutions import convolution
 from gradfuzz.testing.tracing.fourier import Transform, of_all
-from gradfuzz.testing.tracing.jax.indexing import padded, part, taken
+from gradfuzz.testing.tracing.jax.indexing import part, taken
 
 Rule = Callable[..., Any]
 
@@ -229,21 +228,19 @@ def _product(equation: Any, x: Operand, y: Operand) -> Any:
 def _convolved(equation: Any, x: Operand, kernel: Operand) -> Any:
     p = equation.params
     numbers = p["dimension_numbers"]
-    if p["batch_group_count"] != 1:
-        raise UntraceableError("JAX's conv_general_dilated with groups of the batch")
     if any(n == 0 for n in (*np.shape(x), *np.shape(kernel))):
         raise UntraceableError("JAX's conv_general_dilated of no entries")
     x = engine.permute_dims(x, tuple(numbers.lhs_spec))
     kernel = engine.permute_dims(kernel, tuple(numbers.rhs_spec))
-    if any(d != 1 for d in p["lhs_dilation"]):
-        x = padded(x, recorded(0.0), [(0, 0, 0), (0, 0, 0), *((0, 0, d - 1) for d in p["lhs_dilation"])])
     result = convolution(
         x,
         kernel,
         strides=tuple(p["window_strides"]),
         padding=tuple((int(a), int(b)) for a, b in p["padding"]),
         dilation=tuple(p["rhs_dilation"]),
+        spread=tuple(p["lhs_dilation"]),
         groups=p["feature_group_count"],
+        batch_groups=p["batch_group_count"],
     )
     return engine.permute_dims(result, tuple(int(k) for k in np.argsort(numbers.out_spec)))
 

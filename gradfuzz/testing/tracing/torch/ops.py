@@ -29,7 +29,7 @@ from gradfuzz.testing.tracing.compositions import (
     recorded,
     row_of,
 )
-from gradfuzz.testing.tracing.torch import fourier, indexing, linalg, masks, moves, reductions
+from gradfuzz.testing.tracing.torch import fourier, indexing, linalg, masks, moves, reductions, windows
 from gradfuzz.testing.tracing.torch.reductions import times
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
 
@@ -81,7 +81,7 @@ def _add(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return apply("add", out.cast(x), times(out.cast(y), alpha)) if hidden is None else hidden
 
 
-def _sub(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+def _sub(out: Out, x: Any, y: Any, alpha: Any = 1) -> Any:
     return apply("subtract", out.cast(x), times(out.cast(y), alpha))
 
 
@@ -213,6 +213,7 @@ HANDLERS: dict[str, Handler] = {
     **indexing.HANDLERS,
     **linalg.HANDLERS,
     **fourier.HANDLERS,
+    **windows.HANDLERS,
 }
 """By the name of an op without its overload; of elementwise functions, what they are of ints."""
 

@@ -317,6 +317,10 @@ class _Walk:
         kinds: list[DType] = []
         shapes: list[tuple[int, ...]] = []
         for t in pytree.tree_leaves(step.results):
+            if t is None:  # what nobody asks for
+                kinds.append("float")
+                shapes.append(())
+                continue
             kind = _KINDS.get(t.dtype) if isinstance(t, torch.Tensor) else None
             if isinstance(t, torch.Tensor) and t.dtype == self.dtype:
                 kind = "float"
