@@ -5,6 +5,8 @@
     leaves               nested arguments and results, taken apart and put together again
     compositions         elementwise functions by their rows; others composed of ops
     whole                floats that become ints
+    fourier, factors, convolutions
+                         Fourier transforms; factors of matrices as LAPACK stores them; convolutions
 
 - What cannot be said as a program raises `UntraceableError`.
 - The primal of a function is traced. A custom rule never is: it is what is on trial.

@@ -16,11 +16,11 @@ from gradfuzz.testing.tracing.compositions import (
     as_kind,
     ascending,
     at_positions,
-    convolution,
     kind_of,
-    recorded,
 )
-from gradfuzz.testing.tracing.jax.indexing import padded, part, taken
+from gradfuzz.testing.tracing.convolutions import convolution
+from gradfuzz.testing.tracing.fourier import Transform, of_all
+from gradfuzz.testing.tracing.jax.indexing import part, taken
 
 Rule = Callable[..., Any]
 
@@ -228,54 +228,33 @@ def _product(equation: Any, x: Operand, y: Operand) -> Any:
 def _convolved(equation: Any, x: Operand, kernel: Operand) -> Any:
     p = equation.params
     numbers = p["dimension_numbers"]
-    if p["batch_group_count"] != 1:
-        raise UntraceableError("JAX's conv_general_dilated with groups of the batch")
     if any(n == 0 for n in (*np.shape(x), *np.shape(kernel))):
         raise UntraceableError("JAX's conv_general_dilated of no entries")
     x = engine.permute_dims(x, tuple(numbers.lhs_spec))
     kernel = engine.permute_dims(kernel, tuple(numbers.rhs_spec))
-    if any(d != 1 for d in p["lhs_dilation"]):
-        x = padded(x, recorded(0.0), [(0, 0, 0), (0, 0, 0), *((0, 0, d - 1) for d in p["lhs_dilation"])])
     result = convolution(
         x,
         kernel,
         strides=tuple(p["window_strides"]),
         padding=tuple((int(a), int(b)) for a, b in p["padding"]),
         dilation=tuple(p["rhs_dilation"]),
+        spread=tuple(p["lhs_dilation"]),
         groups=p["feature_group_count"],
+        batch_groups=p["batch_group_count"],
     )
     return engine.permute_dims(result, tuple(int(k) for k in np.argsort(numbers.out_spec)))
 
 
+_TRANSFORMS: tuple[Transform, ...] = ("forward", "back", "of reals", "to reals")
+
+
 def _fourier(equation: Any, x: Operand) -> Any:
-    """Discrete Fourier transforms over the last axes, as products with the matrices of their roots
-    of unity.
-    """
-    kind, lengths = int(equation.params["fft_type"]), equation.params["fft_lengths"]
-    if len(lengths) > 1 and kind > 1:
-        raise UntraceableError("JAX's fft of real numbers over several axes")
+    """Discrete Fourier transforms over the last axes; those back are divided by the number of terms."""
+    kind = _TRANSFORMS[int(equation.params["fft_type"])]
+    lengths = tuple(map(int, equation.params["fft_lengths"]))
     rank = len(np.shape(x))
-    for axis, n in zip(range(rank - len(lengths), rank), lengths, strict=True):
-        last = (*(a for a in range(rank) if a != axis), axis)
-        found = _transformed(engine.permute_dims(x, last), int(n), kind)
-        x = engine.permute_dims(found, tuple(np.argsort(last).tolist()))
-    return x
-
-
-def _transformed(x: Operand, n: int, kind: int) -> Any:
-    """One transform over the last axis: forward (0), back (1), of real numbers (2), back to real
-    numbers (3).
-    """
-    half = n // 2 + 1
-    rows, columns = (half, n) if kind == 3 else (n, half) if kind == 2 else (n, n)
-    turns = np.outer(np.arange(rows), np.arange(columns)) % n
-    angles = 8.0 * apply("atan", recorded(1.0)) * recorded(turns.astype(float)) / float(n)
-    roots = engine.complex(engine.cos(angles), engine.sin(angles) if kind in (1, 3) else -engine.sin(angles))
-    if kind == 3:
-        weights = np.array([1.0 if k == 0 or 2 * k == n else 2.0 for k in range(half)])
-        return engine.real(engine.matmul(x * recorded(weights), roots)) / float(n)
-    result = engine.matmul(engine.complex(x, 0.0) if kind == 2 else x, roots)
-    return result / float(n) if kind == 1 else result
+    found = of_all(x, range(rank - len(lengths), rank), lengths, kind)
+    return found / float(math.prod(lengths)) if kind in ("back", "to reals") else found
 
 
 ARRAYS: dict[str, Rule] = {

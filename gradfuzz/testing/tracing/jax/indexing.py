@@ -19,6 +19,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.tracing.compositions import at_positions, flat, inside, kind_of, recorded, replaced_at
+from gradfuzz.testing.tracing.convolutions import padded
 
 Rule = Callable[..., Any]
 Shape = tuple[int, ...]
@@ -106,24 +107,6 @@ def _dynamic_update(equation: Any, x: Operand, update: Operand, *starts: Operand
 def _lying(line: Operand, axis: int, rank: int) -> Any:
     """A row of ints as an array along `axis`."""
     return engine.reshape(line, tuple(np.shape(line)[0] if a == axis else 1 for a in range(rank)))
-
-
-def padded(x: Operand, filling: Operand, config: Sequence[tuple[int, int, int]]) -> Any:
-    """`x` with entries added (or taken away) before and after each axis, and between its entries."""
-    places = np.arange(math.prod(np.shape(x))).reshape(np.shape(x))
-    outside = places.size
-    for axis, (low, high, between) in enumerate(config):
-        n: int = places.shape[axis]
-        length = n + max(n - 1, 0) * between
-        wide = np.full((*places.shape[:axis], length, *places.shape[axis + 1 :]), outside)
-        wide[(*[slice(None)] * axis, slice(None, None, between + 1))] = places
-        width = [(max(low, 0), max(high, 0)) if a == axis else (0, 0) for a in range(places.ndim)]
-        wide = np.pad(wide, width, constant_values=outside)
-        stop = wide.shape[axis] - max(-high, 0)
-        places = wide[(*[slice(None)] * axis, slice(max(-low, 0), stop))]
-    if not outside:
-        return engine.broadcast_to(filling, places.shape)
-    return engine.take(engine.concat([flat(x), engine.reshape(filling, (1,))]), places, axis=0)
 
 
 # Gather -----------------------------------------------------------------------------------------------------

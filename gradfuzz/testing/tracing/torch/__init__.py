@@ -5,7 +5,7 @@
     functional
               functions that write in place, by Torch's own tracer
     values    what the handlers of ATen ops take and give
-    ops, moves, reductions, indexing, linalg
+    ops, moves, reductions, indexing, linalg, fourier, windows
               ATen ops as ops of gradfuzz
     masks     scores that a constant mask makes minus infinite, as attention has them
 

@@ -18,6 +18,7 @@ from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import as_kind, at_positions, by_name, replaced_at, spread
+from gradfuzz.testing.tracing.convolutions import padded
 from gradfuzz.testing.tracing.torch import masks
 from gradfuzz.testing.tracing.torch.values import Handler, Masked, Out, operand
 
@@ -151,7 +152,8 @@ def _pad(out: Out, x: Any, pad: Sequence[int], value: float = 0) -> Any:
     x = operand(x)
     sizes = np.shape(x)
     if min(pad, default=0) < 0:
-        raise UntraceableError("a negative amount of padding")
+        amounts = [(pad[2 * k], pad[2 * k + 1], 0) for k in range(len(pad) // 2)][::-1]
+        return padded(x, as_kind(value, out.kind), [*[(0, 0, 0)] * (len(sizes) - len(amounts)), *amounts])
     before = [pad[2 * k] for k in range(len(pad) // 2)][::-1]
     whole = (slice(None),) * (len(sizes) - len(before))
     inner = tuple(slice(b, b + n) for b, n in zip(before, sizes[len(whole) :], strict=True))
@@ -212,7 +214,7 @@ _SAMES = (
 _RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
 _LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill", "zero")
 
-_EMPTIES = ("empty_like", "new_empty", "new_empty_strided")
+_EMPTIES = ("empty_like", "new_empty", "new_empty_strided", "_new_zeros_with_same_feature_meta")
 
 SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES])
 """Ops that read no number of their argument."""

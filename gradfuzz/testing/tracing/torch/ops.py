@@ -29,7 +29,7 @@ from gradfuzz.testing.tracing.compositions import (
     recorded,
     row_of,
 )
-from gradfuzz.testing.tracing.torch import indexing, linalg, masks, moves, reductions
+from gradfuzz.testing.tracing.torch import fourier, indexing, linalg, masks, moves, reductions, windows
 from gradfuzz.testing.tracing.torch.reductions import times
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
 
@@ -81,7 +81,7 @@ def _add(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return apply("add", out.cast(x), times(out.cast(y), alpha)) if hidden is None else hidden
 
 
-def _sub(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+def _sub(out: Out, x: Any, y: Any, alpha: Any = 1) -> Any:
     return apply("subtract", out.cast(x), times(out.cast(y), alpha))
 
 
@@ -204,13 +204,16 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("_to_copy", "convert_element_type"), _to_copy),
     "polar": _of(lambda x, angle: engine.complex(x * engine.cos(angle), x * engine.sin(angle))),
     "complex": _of(engine.complex),
-    **dict.fromkeys(("conj_physical", "_conj"), _of(engine.conj)),
+    **dict.fromkeys(("conj_physical", "_conj", "_conj_physical"), _of(engine.conj)),
+    "_neg_view": lambda out, x: apply("negative", out.cast(x)),
     "angle": _of(lambda x: apply("atan2", engine.imag(x), engine.real(x))),
     "view_as_real": _of(lambda x: engine.stack([engine.real(x), engine.imag(x)], axis=-1)),
     **reductions.HANDLERS,
     **moves.HANDLERS,
     **indexing.HANDLERS,
     **linalg.HANDLERS,
+    **fourier.HANDLERS,
+    **windows.HANDLERS,
 }
 """By the name of an op without its overload; of elementwise functions, what they are of ints."""
 

@@ -317,6 +317,10 @@ class _Walk:
         kinds: list[DType] = []
         shapes: list[tuple[int, ...]] = []
         for t in pytree.tree_leaves(step.results):
+            if t is None:  # what nobody asks for
+                kinds.append("float")
+                shapes.append(())
+                continue
             kind = _KINDS.get(t.dtype) if isinstance(t, torch.Tensor) else None
             if isinstance(t, torch.Tensor) and t.dtype == self.dtype:
                 kind = "float"
@@ -332,7 +336,9 @@ class _Walk:
             kinds.append(kind)
             shapes.append(tuple(t.shape))
         assert step.op is not None, "an argument is no call"
-        return Out(step.op, tuple(kinds), tuple(shapes))
+        first = self.steps.tensor(step.args[0]) if step.args else None
+        row_major = first is None or first.is_contiguous()
+        return Out(step.op, tuple(kinds), tuple(shapes), row_major)
 
     def _fitting(self, step: Step, out: Out, result: Any) -> Any:
         """`result`, which has the dtypes and shapes that Torch says; constants are Torch's tensors again."""

@@ -35,6 +35,8 @@ class Out:
     op: Callable[..., Any]
     kinds: tuple[DType, ...]
     shapes: tuple[tuple[int, ...], ...]
+    row_major: bool = True
+    """Whether the entries of the rows of the first argument lie one after the other in memory."""
 
     @property
     def kind(self) -> DType:
