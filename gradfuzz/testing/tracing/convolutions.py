@@ -50,8 +50,8 @@ def convolution(
     """Cross-correlation of x (N, C, spatial...) with a kernel (O, C / groups, spatial...).
 
     `padding` has the amounts before and after each axis; negative ones cut. With `spread`, zeros stand
-    between the entries of x. Each of `groups` takes its share of the channels; each of `batch_groups` its share
-    of N and of O.
+    between the entries of x. Each of `groups` takes its share of the channels; each of `batch_groups` its
+    share of N and of O.
     """
     config = [(0, 0, 0), (0, 0, 0)]
     inner, outer = [], []

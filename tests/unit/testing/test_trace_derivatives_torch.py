@@ -55,7 +55,7 @@ MODES = {"rev": reverse, "fwd": forward, "rev, rev": twice}
 TWICE = ("irfft of an rfft", "det", "solve")
 """Functions that are differentiated twice, which takes longer."""
 
-NOT_FORWARD = ("conv_tbc",)
+NOT_FORWARD = ("conv_tbc", "embedding_bag", "ormqr")
 """Functions of which Torch has no forward derivative."""
 
 
@@ -136,6 +136,31 @@ FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "max_pool3d": (lambda x: F.max_pool3d(x, 2, stride=1), [(1, 1, 2, 3, 2)]),
     "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (2, 2)), [(1, 2, 3, 3)]),
     "lp_pool1d": (lambda x: F.lp_pool1d(x, 3, 2), [(1, 1, 4)]),
+    "quantile": (lambda x: torch.quantile(x, 0.4), [(5,)]),
+    "cummax": (lambda x: torch.cummax(x, 1)[0], [(2, 4)]),
+    "cummin": (lambda x: torch.cummin(x, 0)[0], [(4, 2)]),
+    "nanmedian": (lambda x: torch.nanmedian(x, 1)[0], [(2, 3)]),
+    "logsigmoid": (lambda x: F.logsigmoid(x - 0.5), [(4,)]),
+    "embedding_bag": (
+        lambda x: F.embedding_bag(torch.tensor([1, 0, 2, 1]), x, torch.tensor([0, 1]), mode="mean"),
+        [(3, 2)],
+    ),
+    "hardshrink": (lambda x: F.hardshrink(x - 0.5, 0.2), [(6,)]),
+    "softshrink": (lambda x: F.softshrink(x - 0.5, 0.2), [(6,)]),
+    "glu": (lambda x: F.glu(x, 0), [(4, 2)]),
+    "sort": (lambda x: torch.sort(x, dim=0, descending=True)[0], [(4, 2)]),
+    "put": (lambda x, y: torch.Tensor.put(x, torch.tensor([3, -5]), y), [(2, 3), (2,)]),
+    "masked_scatter": (
+        lambda x, y: torch.masked_scatter(x, torch.tensor([True, False, True]), y),
+        [(2, 3), (5,)],
+    ),
+    "ormqr": (lambda x, t, y: torch.ormqr(x, t, y, left=False, transpose=True), [(3, 2), (2,), (2, 3)]),
+    "diag beside the diagonal": (lambda x: torch.diag(x, 1), [(2,)]),
+    "diag_embed elsewhere": (lambda x: torch.diag_embed(x, -1, 0, 2), [(2, 2)]),
+    "narrow_copy": (lambda x: torch.narrow_copy(x, 0, 1, 2), [(4,)]),
+    "fill": (lambda x, y: torch.fill(x, y) * x, [(3,), ()]),
+    "cumprod": (lambda x: torch.cumprod(x, 0), [(3,)]),
+    "norm of a number": (lambda x: torch.linalg.vector_norm(x, 2, -1), [()]),
 }
 
 

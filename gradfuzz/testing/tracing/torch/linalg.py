@@ -23,6 +23,7 @@ from gradfuzz.testing.tracing.factors import (
     transposed,
 )
 from gradfuzz.testing.tracing.graph import need_symmetric
+from gradfuzz.testing.tracing.torch.moves import moved
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
 
 
@@ -187,19 +188,33 @@ def _pinv(
     return inside(apply("less", bound, least), linalg.pinv(x))
 
 
+def _ormqr(out: Out, x: Any, taus: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """The product with the whole of a product of reflections, or its adjoint."""
+    x, taus, other = operand(x), operand(taus), operand(other)
+    rows, columns = np.shape(x)[-2:]
+    if columns < rows:
+        zeros = engine.broadcast_to(recorded(0.0), (*np.shape(x)[:-1], rows - columns))
+        x = engine.concat([x, as_kind(zeros, kind_of(x))], axis=np.ndim(x) - 1)
+    q = householder_product(x, taus)
+    q = adjoint_of(q) if transpose else q
+    return engine.matmul(q, other) if left else engine.matmul(other, q)
+
+
 def _diag_embed(out: Out, x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """A matrix with `x` on the diagonal and zeros elsewhere."""
     x = operand(x)
     rank = np.ndim(x) + 1
     if (dim1 % rank, dim2 % rank) != (rank - 2, rank - 1) or offset:
-        raise UntraceableError("diag_embed elsewhere than on the main diagonal of the last two axes")
+        return moved(out, x, offset, dim1, dim2)
     n = np.shape(x)[-1]
     return engine.reshape(x, (*np.shape(x), 1)) * as_kind(np.eye(n), out.kind)
 
 
 def _diag(out: Out, x: Any, diagonal: int = 0) -> Any:
     x = operand(x)
-    return linalg.diagonal(x, offset=diagonal) if np.ndim(x) == 2 else _diag_embed(out, x, diagonal)
+    if np.ndim(x) == 2:
+        return linalg.diagonal(x, offset=diagonal)
+    return moved(out, x, diagonal) if diagonal else _diag_embed(out, x)
 
 
 def _cross(out: Out, x: Any, y: Any, *, dim: int = -1) -> Any:
@@ -221,6 +236,7 @@ HANDLERS: dict[str, Handler] = {
     "linalg_inv_ex": lambda out, x, **options: (linalg.inv(operand(x)), UNSAID),
     "_linalg_det": lambda out, x: (linalg.det(operand(x)), *_kept(out, operand(x))),
     "_linalg_slogdet": lambda out, x: (*linalg.slogdet(operand(x)), *_kept(out, operand(x))),
+    "ormqr": _ormqr,
     "linalg_householder_product": lambda out, x, taus: householder_product(operand(x), operand(taus)),
     "linalg_lu_factor_ex": _lu_factor,
     "linalg_lu_solve": _lu_solve,

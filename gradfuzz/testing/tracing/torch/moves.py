@@ -203,20 +203,27 @@ def _masked_fill(out: Out, x: Any, mask: Any, value: Any) -> Any:
     return engine.where(operand(mask), out.cast(value), operand(x)) if hidden is None else hidden
 
 
+def _filled(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
+    if isinstance(value, Value):
+        return spread(out.cast(value), out.shape)
+    return _like(out, x, value, *args, **options)
+
+
 _VIEWS = (
     *("as_strided", "diagonal", "repeat", "roll", "split", "split_with_sizes", "unbind", "unfold", "rot90"),
-    *("im2col", "pixel_shuffle", "pixel_unshuffle"),
+    *("im2col", "pixel_shuffle", "pixel_unshuffle", "select_copy", "slice_copy", "split_copy"),
+    *("split_with_sizes_copy", "unbind_copy", "as_strided_copy", "expand_copy", "diagonal_copy"),
 )
 _SAMES = (
     *("alias", "clone", "contiguous", "detach", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj"),
     *("resolve_neg", "positive"),
 )
 _RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
-_LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill", "zero")
+_LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "zero")
 
 _EMPTIES = ("empty_like", "new_empty", "new_empty_strided", "_new_zeros_with_same_feature_meta")
 
-SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES])
+SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES, "fill"])
 """Ops that read no number of their argument."""
 
 HANDLERS: dict[str, Handler] = {
@@ -225,6 +232,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_RESHAPES, _reshaped),
     **dict.fromkeys(_LIKES, _like),
     **dict.fromkeys(_EMPTIES, _empty_like),
+    "fill": _filled,
     "expand": _expanded,
     **by_name(_permute, _transpose, _t, _select, _slice, _select_scatter, _slice_scatter, _flip, _cat),
     **by_name(_stack, _copy, _masked_fill),

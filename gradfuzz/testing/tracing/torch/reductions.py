@@ -21,7 +21,7 @@ from gradfuzz.testing.tracing.compositions import (
     variance,
 )
 from gradfuzz.testing.tracing.torch import masks
-from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Masked, Out, operand
+from gradfuzz.testing.tracing.torch.values import Handler, Masked, Out, operand
 
 Axes = Sequence[int] | int | None
 
@@ -55,6 +55,8 @@ def _extreme(op: str, other: str, index: str) -> Handler:
 
     def handler(out: Out, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
         x = out.cast(x)
+        if out.kind == "bool":
+            return _extreme_of_bools(op, index, x, dim, keepdim)
         if isinstance(dim, int):
             if not np.ndim(x):
                 return x, np.int64(0)
@@ -64,6 +66,18 @@ def _extreme(op: str, other: str, index: str) -> Handler:
         return x if not np.ndim(x) else apply(op, x)
 
     return handler
+
+
+def _extreme_of_bools(op: str, index: str, x: Any, dim: Any, keepdim: bool) -> Any:
+    """Whether one is true, or all are."""
+    if dim is not None and not isinstance(dim, int):
+        return apply("logical_or" if op == "amax" else "logical_and", x, operand(dim))
+    found = "any" if op == "amax" else "all"
+    if dim is None or not np.ndim(x):
+        value = apply(found, x) if np.ndim(x) else x
+        return value if dim is None else (value, np.int64(0))
+    place = apply(index, as_kind(x, "int"), axis=dim, keepdims=keepdim)
+    return apply(found, x, axis=(dim,), keepdims=keepdim), place
 
 
 def _arg(op: str) -> Handler:
@@ -118,9 +132,13 @@ def _cumulative_extreme(sign: int) -> Handler:
     def handler(out: Out, x: Any, dim: int) -> Any:
         x = operand(x)
         if not np.ndim(x):
-            return x, UNSAID
-        found = engine.cumulative_max(x if sign > 0 else -x, axis=dim)
-        return found if sign > 0 else -found, UNSAID
+            return x, np.int64(0)
+        up = x if sign > 0 else -x
+        found = engine.cumulative_max(up, axis=dim)
+        key = (slice(None),) * (dim % np.ndim(x))
+        leading = [up[(*key, slice(0, k + 1))] for k in range(np.shape(x)[dim])]
+        places = engine.concat([engine.argmax(p, axis=dim, keepdims=True) for p in leading], axis=dim)
+        return found if sign > 0 else -found, places
 
     return handler
 
@@ -175,7 +193,8 @@ def _median(out: Out, x: Any, dim: int | None = None, keepdim: bool = False) -> 
 def _vector_norm(
     out: Out, x: Any, ord: Any = 2, dim: Axes = None, keepdim: bool = False, **options: Any
 ) -> Any:
-    return norm(operand(x), float(ord), axes=axes_of(dim), keepdims=keepdim)
+    axes = axes_of(dim) if np.ndim(operand(x)) else None
+    return norm(operand(x), float(ord), axes=axes, keepdims=keepdim)
 
 
 # Products ----------------------------------------------------------------------------------
@@ -210,6 +229,7 @@ HANDLERS: dict[str, Handler] = {
     "cummax": _cumulative_extreme(1),
     "cummin": _cumulative_extreme(-1),
     "kthvalue": _kth,
+    "nanmedian": _median,
     "linalg_vector_norm": _vector_norm,
     **dict.fromkeys(("mm", "bmm", "mv", "dot", "matmul"), _matmul),
     "vdot": lambda out, x, y: engine.matmul(engine.conj(operand(x)), operand(y)),

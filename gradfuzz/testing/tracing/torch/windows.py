@@ -124,7 +124,8 @@ def linear(out: Out, x: Any, *args: Any, **options: Any) -> Any:
     for k in range(size):
         unit = torch.zeros(size, dtype=torch.float64)
         unit[k] = 1.0
-        found = out.op(unit.reshape(shape), *rest, **named).flatten()
+        found = out.op(unit.reshape(shape), *rest, **named)
+        found = (found[0] if isinstance(found, (tuple, list)) else found).flatten()
         for place in found.nonzero().flatten().tolist():
             terms[place].append((k, _quotient(float(found[place]))))
     most = max(map(len, terms), default=0)
