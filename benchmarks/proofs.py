@@ -29,8 +29,8 @@ from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import subject_of_call
-from gradfuzz.oracles.catalogues import catalogue
 from gradfuzz.oracles.base import Mode
+from gradfuzz.oracles.catalogues import catalogue
 from gradfuzz.strategies.drawing.dice import Seeded
 from gradfuzz.testing.measuring.subject import Subject
 from gradfuzz.testing.proving.prove import proved_at
@@ -42,7 +42,7 @@ ENOUGH = 20
 POINTS = 5
 """Points around each call."""
 
-SECONDS = 60
+SECONDS = 40
 """What a function may take."""
 
 MODES: dict[str, tuple[tuple[Mode, ...], ...]] = {
@@ -177,7 +177,7 @@ def proofs_of(library: str, function: Any, calls: int, seed: int) -> list[dict[s
                 }
             )
         known += is_known
-        if known == calls or count == 4 * calls:
+        if known == calls or count == (4 if known else 1) * calls:
             break
     return records
 
@@ -255,7 +255,9 @@ def table(library: str, rules: Mapping[str, Rule]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("libraries", nargs="*", default=list(RULES), choices=[[], *RULES])
     parser.add_argument("--calls", type=int, default=4, help="calls of each function")
     parser.add_argument("--seed", type=int, default=0)

@@ -24,7 +24,7 @@ from gradfuzz.testing.proving.gradient import BOTH, proofs_of
 from gradfuzz.testing.proving.listing import record_of
 from gradfuzz.testing.proving.proof import Proof
 
-_PROVING = ("torch", "jax")
+PROVING = ("torch", "jax")
 """The libraries whose derivatives are traced."""
 
 _GRAVEST: tuple[Outcome, ...] = ("wrong rule", "wrong computation", "right", "open")
@@ -93,8 +93,8 @@ def subject_of_call(call: Call) -> Subject | None:
 
 def _function(name: str) -> Function:
     library = name.partition(".")[0]
-    if library not in _PROVING:
-        several = " and ".join(_PROVING)
+    if library not in PROVING:
+        several = " and ".join(PROVING)
         raise UsageError(
             f"{name!r} is no function of {several}, whose derivatives are traced; name one, as"
             " torch.logcumsumexp, or a function of your own as MODULE:FUNC"

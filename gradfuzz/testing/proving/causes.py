@@ -156,9 +156,12 @@ def _meets_roughly(
         return False
 
 
-def _rank(cause: Cause) -> tuple[bool, bool, int]:
-    """What somebody would have written comes first; a constant before a term; the first of several."""
-    return not cause.is_plain, cause.kind == "term", cause.line or 0
+def _rank(cause: Cause) -> tuple[bool, bool, bool, int]:
+    """What somebody would have written comes first; a constant before a term, and one that is not just 1; the
+    first of several.
+    """
+    is_one = cause.constant is not None and abs(cause.constant) == 1.0
+    return not cause.is_plain, cause.kind == "term", is_one, cause.line or 0
 
 
 def _places(rule: Graph) -> Iterator[_Place]:

@@ -54,12 +54,12 @@ def prove_gradient(
 
 
 def proofs_of(
-    subject: Subject, order: int, modes: Sequence[Mode], *, answer: bool = True
+    subject: Subject, order: int, modes: Sequence[Mode], *, answer: bool = True, explain: bool = True
 ) -> tuple[Proof, ...]:
-    """The proofs of all sequences of `modes` up to `order`, low orders first."""
+    """The proofs of all sequences of `modes` up to `order`, low orders first; see `proved`."""
     found: list[Proof] = []
     for steps in combinations(order, modes):
         # what stands on a wrong derivative says nothing new
         if not any(p.outcome == "wrong rule" and steps[: len(p.modes)] == p.modes for p in found):
-            found.append(proved(subject, steps, answer=answer))
+            found.append(proved(subject, steps, answer=answer, explain=explain))
     return tuple(found)

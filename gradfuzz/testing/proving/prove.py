@@ -28,21 +28,20 @@ _STEPS = 100
 """Steps of a function that are looked at."""
 
 
-def proved(
-    subject: Subject, modes: Sequence[Mode], *, factor: float = 1.0, seed: int = 0, answer: bool = True
-) -> Proof:
-    """The proof of the derivative in `modes` at the inputs of a subject times `factor`.
+def proved(subject: Subject, modes: Sequence[Mode], *, answer: bool = True, explain: bool = True) -> Proof:
+    """The proof of the derivative in `modes` at the inputs of a subject.
 
-    `seed` draws the lines. Without `answer` the library computes nothing, and only its rule is judged.
+    Without `answer` the library computes nothing, and only its rule is judged. Without `explain` nobody asks
+    where a wrong rule is wrong.
     """
     try:
-        setting = Setting.of(subject, modes, factor, seed)
+        setting = Setting.of(subject, modes)
     except Exception as error:  # noqa: BLE001 - whatever a function raises
         return Proof(tuple(modes), "open", reason=_words(error))
     proof, function, rule = _of_rule(setting)
     if rule is None or function is None:
         return proof
-    if proof.outcome == "wrong rule":
+    if proof.outcome == "wrong rule" and explain:
         proof = replace(proof, blame=_blame(setting, function, rule))
     if not answer:
         return proof
@@ -51,7 +50,7 @@ def proved(
     except Exception as error:  # noqa: BLE001 - whatever a derivative raises
         return replace(proof, reason=proof.reason or _words(error))
     proof = _answered(proof, found, rule, setting.given, subject.precision)
-    if proof.outcome == "wrong computation":
+    if proof.outcome == "wrong computation" and explain:
         proof = replace(proof, blame=_blame_of_answer(setting, rule))
     return proof
 
