@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.calls.asking import called, quiet, values_of
+from gradfuzz.calls.asking import asked, called, quiet, values_of
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.libraries.library import library_named
@@ -68,11 +68,20 @@ def _gravest(name: str, proofs: Sequence[Proof]) -> ProofRecord:
     return replace(record, note="; ".join(filter(None, (record.note, f"of {len(proofs)} calls {told}"))))
 
 
-def proofs_of_call(call: Call, order: int = 1, modes: Sequence[Mode] | None = None) -> tuple[Proof, ...]:
-    """The proofs about one call; none where the library does not take it."""
+def proofs_of_call(
+    call: Call,
+    order: int = 1,
+    modes: Sequence[Mode] | None = None,
+    *,
+    answer: bool = True,
+    explain: bool = True,
+) -> tuple[Proof, ...]:
+    """The proofs about a call with what stands around it; none where the library does not take it."""
     with quiet():
         subject = subject_of_call(call)
-        return () if subject is None else proofs_of(subject, order, modes or BOTH)
+        if subject is None:
+            return ()
+        return proofs_of(subject, order, modes or BOTH, answer=answer, explain=explain)
 
 
 def subject_of_call(call: Call) -> Subject | None:
@@ -86,7 +95,7 @@ def subject_of_call(call: Call) -> Subject | None:
         if followed == ():
             return None
         call = replace(call, results=followed or ())
-        return subject_of(called(call, library), arrays, None, None, library.name)
+        return subject_of(asked(call, library), arrays, None, None, library.name)
     except Exception:  # noqa: BLE001 - whatever a library raises about a call
         return None
 

@@ -109,4 +109,7 @@ class Totals:
             verdicts=whole.verdicts,
             inconclusive=whole.inconclusive,
             findings=tuple(self._about.get(key, {})),
+            proofs=whole.proofs,
+            open=whole.open,
+            wrong_rules=whole.wrong_rules,
         )

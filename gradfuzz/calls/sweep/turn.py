@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,11 @@ from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
 from gradfuzz.calls.judging.judge import Judgement, judged_by_some, made
 from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
-from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
 
 _FORMS: Odds[Form] = Odds(*zip((44, 22, 8, 8, 12, 6), FORMS, strict=True))
@@ -30,6 +33,12 @@ _OUTSIDE = 40
 
 _MADE = 40
 """So many valid calls are made at most, and twenty for each that is to be judged."""
+
+_FORMULAS = 4
+"""Rules of a turn that are taken as formulas."""
+
+_REASON = 90
+"""Characters of a reason."""
 
 _PROVED = 3
 """Disagreements of one turn that are shrunk: one of a kind."""
@@ -71,6 +80,12 @@ class Result:
     findings: tuple[Finding, ...] = ()
     unproved: int = 0
     """Disagreements that did not come again."""
+    proofs: dict[str, int] = field(default_factory=dict)
+    """By outcome: derivatives whose rule was taken as a formula."""
+    open: dict[str, int] = field(default_factory=dict)
+    """By reason: those of which nothing is proved."""
+    wrong_rules: tuple[str, ...] = ()
+    """What is proved wrong though the numbers agree."""
 
 
 def merged(results: Sequence[Result]) -> Result:
@@ -83,6 +98,8 @@ def merged(results: Sequence[Result]) -> Result:
             (whole.asked, one.asked),
             (whole.verdicts, one.verdicts),
             (whole.inconclusive, one.inconclusive),
+            (whole.proofs, one.proofs),
+            (whole.open, one.open),
         ):
             for name, count in other.items():
                 mine[name] = mine.get(name, 0) + count
@@ -90,6 +107,7 @@ def merged(results: Sequence[Result]) -> Result:
             whole.lacks.setdefault(modes, words)
         whole.words = whole.words or one.words
         whole.findings += one.findings
+        whole.wrong_rules = tuple(dict.fromkeys((*whole.wrong_rules, *one.wrong_rules)))
     whole.words = "" if whole.judged else whole.words
     return whole
 
@@ -134,6 +152,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
             _lacks(result, judgement)
             continue
         _count(result, judgement)
+        _prove(result, judgement)
         for wrong in judgement.wrong():
             bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
             if bucket not in buckets and len(buckets) < _PROVED:
@@ -173,6 +192,23 @@ def _count(result: Result, judgement: Judgement) -> None:
             reason = one.case.reason.value
             result.inconclusive[reason] = result.inconclusive.get(reason, 0) + 1
     _lacks(result, judgement)
+
+
+def _prove(result: Result, judgement: Judgement) -> None:
+    """Takes the first derivatives of a call as formulas, without a compile, and proves them."""
+    call = judgement.call
+    enough = sum(result.proofs.values()) >= _FORMULAS
+    if enough or call.library not in PROVING or call.form in ("compiled", "vectorized"):
+        return
+    agreeing = {one.modes for one in judgement.verdicts if one.case.verdict is Verdict.AGREE}
+    for proof in proofs_of_call(judgement.call, explain=False, answer=False):
+        result.proofs[proof.outcome] = result.proofs.get(proof.outcome, 0) + 1
+        if proof.outcome == "open":
+            reason = re.sub(r"[-+]?\d[\w.+-]*", "N", proof.reason)[:_REASON]
+            result.open[reason] = result.open.get(reason, 0) + 1
+        elif proof.outcome == "wrong rule" and proof.modes in agreeing:
+            what = f"{judgement.call.function}, {check_name(proof.modes)}"
+            result.wrong_rules += (f"{what}: off by {proof.apart:.0e} of the derivative",)
 
 
 def _lacks(result: Result, judgement: Judgement) -> None:

@@ -50,3 +50,9 @@ class FunctionSummary:
     """By reason: how many answers."""
     findings: tuple[str, ...] = ()
     """The ids of the findings about it."""
+    proofs: Mapping[str, int] = field(default_factory=dict)
+    """By outcome, as "right" or "open": how many of the derivatives were taken as a formula and proved."""
+    open: Mapping[str, int] = field(default_factory=dict)
+    """By reason: how many of these stayed open."""
+    wrong_rules: tuple[str, ...] = ()
+    """What is proved wrong though the numbers agree, in sentences."""

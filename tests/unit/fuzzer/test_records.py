@@ -317,6 +317,7 @@ FIELDS = {
     "Argument": "keyword array layout items literal constant",
     "FunctionSummary": (
         "name signature outcome why drawn valid judged asked lacks verdicts inconclusive findings"
+        " proofs open wrong_rules"
     ),
     "Review": "known expired stale fixed first_seen",
     "Evidence": "curve variants differences adjoints",
