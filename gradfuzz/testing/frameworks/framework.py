@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.tracing.leaves import leaves_of, with_leaves
+from gradfuzz.testing.tracing.units import Unit
 
 FrameworkName = Literal["jax", "torch", "autograd", "numpy"]
 
@@ -125,6 +126,12 @@ class Framework(abc.ABC):
         may be hidden from differentiation. `UntraceableError` if there is none.
         """
         raise UntraceableError(f"the derivatives of {self.name} are not traced; those of JAX and Torch are")
+
+    def units(self, call: Callable[..., Any], arrays: Sequence[Array], mode: Mode) -> Iterable[Unit]:
+        """The steps of a function at `arrays` that have a rule each, for `mode`; none where they are not
+        known.
+        """
+        return ()
 
 
 def first_line(error: BaseException) -> str:

@@ -96,7 +96,11 @@ class Balls(ArbNamespace):
         return self._defined(super().power, a, b)
 
     def function(self, name: str, *args: Any, **params: int) -> Any:
-        return self._defined(super().function, name, *args, **params)
+        end = _AT_INFINITY.get(name)
+        if end is not None and isinstance(args[0], arb) and args[0] == end[0]:
+            return end[1]
+        found = self._defined(super().function, name, *args, **params)
+        return arb(0) if isinstance(found, arb) and abs(found) < _NOTHING else found
 
     def compare(self, a: Any, b: Any) -> int:
         infinite = [x for x in (a, b) if isinstance(x, arb) and not x.is_finite() and not x.is_nan()]
@@ -116,6 +120,13 @@ class Balls(ArbNamespace):
         return arb_series([arb.nan()] * (self.order + 1)) if self.order else arb.nan()
 
 
+_NOTHING = arb(2) ** -1_000_000
+"""Less than this is 0 to every dtype, also where its logarithm is taken."""
+
+_AT_INFINITY = {"exp": (arb("-inf"), arb(0)), "log": (arb(0), arb("-inf"))}
+"""What libraries say of arguments at the end: a sum of logarithms begins with -inf."""
+
+
 def _is_short(value: float, form: Format) -> bool:
     """Whether a number has no more than half of the digits of a format, as 0.5 and 3."""
     mantissa, _ = math.frexp(value)
@@ -123,9 +134,19 @@ def _is_short(value: float, form: Format) -> bool:
     return (mantissa * 2.0**digits).is_integer()
 
 
-def value(graph: Graph, inputs: Sequence[Array], *, rounded: Precision | None = None) -> Enclosure:
-    """The one number that a graph gives. `EvaluationError` with the reason where it is not known."""
-    return _tried(lambda: _run(graph, [_numbers(x) for x in inputs], 0, {}, rounded), 1)
+def value(
+    graph: Graph,
+    inputs: Sequence[Array],
+    *,
+    rounded: Precision | None = None,
+    parameter: arb | None = None,
+) -> Enclosure:
+    """The one number that a graph gives. A `parameter` is its last input, a number as it is.
+
+    `EvaluationError` with the reason where it is not known.
+    """
+    given = [_numbers(x) for x in inputs] + ([] if parameter is None else [parameter])
+    return _tried(lambda: _run(graph, given, 0, {}, rounded), 1)
 
 
 def rounding(graph: Graph, inputs: Sequence[Array], precision: Precision) -> float:
@@ -209,7 +230,8 @@ def _on_line(x: Array, along: Any) -> Any:
 
 def _each(make: Callable[..., Any], *arrays: Any) -> Any:
     boxed = [np.asarray(a, object) for a in arrays]
-    result = np.empty(boxed[0].shape, object)
-    for place in np.ndindex(result.shape):
+    shape = boxed[0].shape
+    result = np.empty(shape, object)
+    for place in np.ndindex(shape):
         result[place] = make(*(b[place] for b in boxed))
-    return result if result.shape else result[()]
+    return result[()] if len(shape) == 0 else result

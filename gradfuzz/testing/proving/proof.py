@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
 
+from gradfuzz.fuzzer.results.proof import Outcome
 from gradfuzz.oracles.base import Mode
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.testing.proving.balls import Enclosure
-
-Outcome = Literal["right", "wrong rule", "wrong computation", "open"]
-"""right              the rule encloses the true derivative, and the answer is what rounding makes of it
-wrong rule         the enclosures of the rule and of the true derivative are disjoint: that is a proof
-wrong computation  the rule is right, and the answer is not
-open               one of the two is not known, for a `reason`"""
+from gradfuzz.testing.proving.causes import Cause
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Blame:
+    """The rule that is wrong, or that is computed wrongly: that of one step of a function, or of the whole
+    function where no step is wrong alone.
+    """
+
+    rule: Graph
+    cause: Cause | None
+    """The number that makes it wrong, where it is one."""
+    step: str = ""
+    """The primitive or function that has the rule."""
+    where: str = ""
+    """Where the rule is written."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Proof:
     """What is known of one derivative at one point: its number along fixed lines (see `rule`)."""
 
@@ -28,8 +40,9 @@ class Proof:
     allowed: float | None = None
     """How far rounding may carry the answer from the rule; None where that is not known."""
     reason: str = ""
-    cause: str = ""
-    """What makes the difference, as far as it was found."""
+    """Why it is open, or what to know."""
+    blame: Blame | None = None
+    """Where a wrong rule is wrong, or a wrong answer comes from."""
 
     @property
     def apart(self) -> float:
@@ -41,10 +54,8 @@ class Proof:
     @property
     def digits(self) -> float | None:
         """How many decimal digits of the answer are right; None where that is not known."""
-        from math import log10
-
         if self.truth is None or self.answer is None:
             return None
         error = float(abs(self.truth.ball - self.answer).mid())
         size = abs(self.truth.middle)
-        return 17.0 if error == 0 else max(0.0, -log10(error / size)) if size else 0.0
+        return 17.0 if error == 0 else max(0.0, -math.log10(error / size)) if size else 0.0

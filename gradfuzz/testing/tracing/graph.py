@@ -142,9 +142,9 @@ def bounded(x: Operand) -> Operand:
         return x
     traced = _TRACED.get()
     assert traced is not None, "a function is being traced"
+    if traced.derivative:  # balls know what is infinite, and what is none
+        return x
     if np.any(np.isnan(x)):
-        if traced.derivative:
-            return x
         raise UntraceableError("a constant is NaN, with which nothing can be computed exactly")
     most = FORMATS[precision_of(float_dtype(traced.arrays))].largest / 4.0
     return np.clip(x, -most, most)

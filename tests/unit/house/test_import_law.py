@@ -95,10 +95,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "attached",
             "measuring",
             "mismatch",
+            "proving",
         ),
         *("leading", "check", "starter"),
     ),
-    "calls": ("libraries", "asking", "recording", "package", "drawing", "judging", "findings", "sweep"),
+    "calls": (
+        *("libraries", "asking", "recording", "package", "drawing", "judging"),
+        *("proofs", "findings", "sweep"),
+    ),
 }
 """Package -> its layers, the lowest first: a layer imports itself and those before it, and never the
 package's face.
@@ -118,7 +122,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
         "calls/libraries/torch",
     ),
     "torchgen": ("oracles/torch/",),
-    "flint": ("oracles/references/",),
+    "flint": ("oracles/references/", "testing/proving/"),
     "ml_dtypes": ("programs/language/precision",),
     "mpmath": ("oracles/references/", "oracles/emit/"),
     "hypothesis": (

@@ -142,7 +142,7 @@ class _Places:
         extents = tuple(sizes.get(a, 1) for a in range(len(shape)))
         shared = tuple(zip(own_batch, batch, strict=True))
         mode = str(equation.params["mode"]).rpartition(".")[2].upper()
-        return cls(shape, result, tuple(window), inner, tuple(mapped), extents, shared, mode)
+        return cls(shape, result, tuple(window), inner, tuple(map(int, mapped)), extents, shared, mode)
 
     @property
     def outer(self) -> tuple[int, ...]:

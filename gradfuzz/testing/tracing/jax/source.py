@@ -43,3 +43,9 @@ def _inside(path: str) -> str:
     """The end of the path of a file of JAX: "/numpy/linalg.py"."""
     _, found, rest = path.replace("\\", "/").rpartition("/jax/_src/")
     return f"/{rest}" if found else ""
+
+
+def place_of(path: str) -> str:
+    """A path, with those of JAX itself from its package on: "jax/_src/lax/linalg.py:12"."""
+    inside = _inside(path)
+    return f"jax/_src{inside}" if inside else path
