@@ -58,6 +58,12 @@ def _split(equation: Any, x: Operand) -> list[Any]:
     return parts
 
 
+def _unstacked(equation: Any, x: Operand) -> list[Any]:
+    axis = int(equation.params["axis"])
+    shape = tuple(n for a, n in enumerate(np.shape(x)) if a != axis)
+    return [engine.reshape(part(x, axis, k, k + 1), shape) for k in range(np.shape(x)[axis])]
+
+
 def _tiled(equation: Any, x: Operand) -> Any:
     for axis, times in enumerate(equation.params["reps"]):
         x = engine.concat([x] * times, axis=axis) if times != 1 else x
@@ -79,6 +85,7 @@ _SHAPES: dict[str, Rule] = {
     "split": _split,
     "stack": lambda equation, *xs: engine.stack(xs, axis=int(equation.params["axis"])),
     "tile": _tiled,
+    "unstack": _unstacked,
     "transpose": lambda equation, x: engine.permute_dims(x, tuple(map(int, equation.params["permutation"]))),
 }
 
@@ -140,8 +147,11 @@ def _sorted(equation: Any, *operands: Operand) -> list[Any]:
 
 
 def _greatest(equation: Any, x: Operand) -> list[Any]:
-    axis, count = equation.params.get("axis", -1) % len(np.shape(x)), np.arange(equation.params["k"])
-    return [taken(found, count, axis) for found in ascending(x, axis, descending=True)]
+    """Approximate ones are exact on a CPU."""
+    p = equation.params
+    axis = p.get("reduction_dimension", p.get("axis", -1)) % len(np.shape(x))
+    found = ascending(x, axis, descending=p.get("is_max_k", True))
+    return [taken(one, np.arange(p["k"]), axis) for one in found]
 
 
 def _window_sum(equation: Any, x: Operand) -> Any:
@@ -197,7 +207,7 @@ _REDUCTIONS: dict[str, Rule] = {
     "reduce_window_min": _window_extreme("amin"),
     "reduce_window_sum": _window_sum,
     "sort": _sorted,
-    "top_k": _greatest,
+    **dict.fromkeys(("top_k", "approx_top_k"), _greatest),
 }
 
 # Products ---------------------------------------------------------------------------------------------------
@@ -209,8 +219,10 @@ def _product(equation: Any, x: Operand, y: Operand) -> Any:
     """
     (of_x, of_y), (batch_x, batch_y) = equation.params["dimension_numbers"]
     rank_x, rank_y = len(np.shape(x)), len(np.shape(y))
-    if kind_of(x) == "int":
+    kind = "complex" if "complex" in (kind_of(x), kind_of(y)) else "float"
+    if "float" not in (kind_of(x), kind_of(y)) and kind == "float":
         raise UntraceableError("JAX's dot_general of ints; gradfuzz multiplies matrices of floats")
+    x, y = as_kind(x, kind), as_kind(y, kind)
     few = not batch_x and rank_x in (1, 2) and rank_y in (1, 2)
     if few and tuple(of_x) == (rank_x - 1,) and tuple(of_y) == (0,):
         return engine.matmul(x, y)

@@ -207,7 +207,7 @@ def _gather(equation: Any, x: Operand, indices: Operand) -> Any:
     ends = kind_of(x) in ("float", "complex") and (fill is None or np.isnan(fill))
     one = not places.shared and places.mapped == tuple(gone) and len(starts) == 1
     if ends and one:
-        axis = places.mapped[0]
+        axis = int(places.mapped[0])
         if all(n == m for a, (n, m) in enumerate(zip(shape, places.sizes, strict=True)) if a != axis):
             return _in_order(apply("take", x, starts[0], axis=axis), places, axis, len(np.shape(starts[0])))
     verdict = places.inside(starts)

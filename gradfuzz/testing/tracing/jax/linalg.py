@@ -10,8 +10,9 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import kind_of
+from gradfuzz.testing.tracing.compositions import as_kind, kind_of
 from gradfuzz.testing.tracing.factors import householder_product, order_of, packed_lu
+from gradfuzz.testing.tracing.whole import truncated
 
 Rule = Callable[..., Any]
 
@@ -93,16 +94,33 @@ def _function(name: str) -> Rule:
     return rule
 
 
+def _frexp(equation: Any, x: Operand) -> Any:
+    """x = m 2^e with 1/2 <= |m| < 1; what is 0 has no derivative here."""
+    if kind_of(x) != "float":
+        return None
+    power = apply("floor", apply("log2", engine.abs(x))) + 1.0
+    return x * apply("exp2", -power), truncated(power, _EXPONENT_BITS)
+
+
+_EXPONENT_BITS = 11
+
+BITS = ("frexp", "signbit")
+"""Functions that read the bits of floats. A derivative calls them as the function does."""
+
 LIBRARY: dict[tuple[str, str], Rule] = {
     ("_det", "/numpy/linalg.py"): lambda equation, x: engine.linalg.det(x),
     ("_slogdet_lu", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
     ("_slogdet_qr", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
     ("copysign", "/numpy/ufuncs.py"): _function("copysign"),
     ("expm", "/scipy/linalg.py"): lambda equation, x: engine.linalg.expm(x),
+    ("frexp", "/numpy/ufuncs.py"): _frexp,
     ("hypot", "/numpy/ufuncs.py"): _function("hypot"),
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
     ("logaddexp", "/lax/other.py"): _function("logaddexp"),
-    ("solve", "/numpy/linalg.py"): lambda equation, a, b: engine.linalg.solve(a, b),
+    ("signbit", "/numpy/ufuncs.py"): lambda equation, x: apply("less", x, 0.0),
+    ("solve", "/numpy/linalg.py"): lambda equation, a, b: engine.linalg.solve(
+        *(as_kind(x, "float") if kind_of(x) in ("int", "bool") else x for x in (a, b))
+    ),
     ("xlog1py", "/scipy/special.py"): _function("xlog1py"),
     ("xlogy", "/scipy/special.py"): _function("xlogy"),
 }

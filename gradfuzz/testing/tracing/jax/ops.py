@@ -204,6 +204,11 @@ def _convert(equation: Any, x: Operand) -> Any:
     return as_kind(x, wanted)
 
 
+def _conjugate(equation: Any, x: Operand) -> Any:
+    """Real numbers come out as complex ones."""
+    return as_kind(x, "complex") if kind_of(x) == "float" else engine.conj(x)
+
+
 def _precision(equation: Any, x: Operand) -> Any:
     format = jax.numpy.finfo(equation.invars[0].aval.dtype)
     if (equation.params["exponent_bits"], equation.params["mantissa_bits"]) != (format.nexp, format.nmant):
@@ -214,7 +219,7 @@ def _precision(equation: Any, x: Operand) -> Any:
 _ARITHMETIC = {"add": "add", "add_any": "add", "sub": "subtract", "neg": "negative"}
 
 OPS: dict[str, Rule] = {
-    **{name: _op(name) for name in ("abs", "sign", "real", "imag", "complex", "conj")},
+    **{name: _op(name) for name in ("abs", "sign", "real", "imag", "complex")},
     **{name: _op(op) for name, op in _ARITHMETIC.items()},
     **{name: _compare(op) for name, op in COMPARISONS.items()},
     **{f"{name}_to": _compare(COMPARISONS[name]) for name in ("eq", "le", "lt")},  # as sorting has them
@@ -223,6 +228,7 @@ OPS: dict[str, Rule] = {
     **dict.fromkeys(("copy", "copy_p", "name", "sharding_constraint"), _same),
     **dict.fromkeys(("device_put", "optimization_barrier"), lambda equation, *operands: list(operands)),
     "clamp": _clamp,
+    "conj": _conjugate,
     "convert_element_type": _convert,
     "div": _divide,
     "integer_pow": _integer_pow,

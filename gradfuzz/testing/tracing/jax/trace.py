@@ -10,6 +10,7 @@ and bools.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -34,7 +35,7 @@ from gradfuzz.testing.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.testing.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.testing.tracing.jax.flow import FLOW
 from gradfuzz.testing.tracing.jax.indexing import INDEXING
-from gradfuzz.testing.tracing.jax.linalg import LIBRARY, LINALG
+from gradfuzz.testing.tracing.jax.linalg import BITS, LIBRARY, LINALG
 from gradfuzz.testing.tracing.jax.ops import OPS, function_of
 from gradfuzz.testing.tracing.jax.source import caller_of, source_of
 from gradfuzz.testing.tracing.jax.symmetry import is_symmetric
@@ -184,6 +185,8 @@ class Walker:
         if floats:
             recording = [v if isinstance(v, Value) else None for v in values]
             return list(map(JaxprCell, recording, made))
+        if any(isinstance(v, Value) for v in values):
+            return unsaid
         arrays = [np.asarray(v) for v in values]
         fitted = [a.astype(o.dtype) for a, o in zip(arrays, outs, strict=True)]
         return list(map(cell_of, fitted)) if all(map(np.array_equal, fitted, arrays)) else unsaid
@@ -196,13 +199,18 @@ class Walker:
         name, file = source_of(closed)
         if name in _MEANT:
             raise UntraceableError(_MEANT[name], detached=True)
-        whole = None if self.derivative else LIBRARY.get((name, file))  # its jaxpr may be the derivative's
+        whole = LIBRARY.get((name, file))
+        if self.derivative and name not in BITS:  # its jaxpr may be the derivative's
+            whole = None
+        if whole is not None and not _takes(whole, len(inputs)):
+            whole = None
         if whole is not None and not all(c.is_constant for c in inputs):
             for v in equation.outvars:
                 self.type(v.aval, name)
             result = whole(equation, *(c.operand for c in inputs))
-            if result is not None:
-                return [JaxprCell(r) for r in (result if isinstance(result, tuple) else (result,))]
+            results = result if isinstance(result, tuple) else (result,)
+            if result is not None and len(results) == len(equation.outvars):  # it is no derivative
+                return [cell_of(r) for r in results]
         symmetric = [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars]
         return self.run(closed, inputs, wanted, symmetric)
 
@@ -283,6 +291,15 @@ def _is_own(equation: Any, operands: Sequence[Operand]) -> bool:
     """
     away = equation.params.get("rounding_method") is jax.lax.RoundingMethod.AWAY_FROM_ZERO
     return away or any(kind_of(o) in ("int", "bool") for o in operands)
+
+
+def _takes(rule: Callable[..., Any], count: int) -> bool:
+    """Whether a rule takes so many operands; the derivative of its function has more."""
+    try:
+        inspect.signature(rule).bind(None, *range(count))
+    except TypeError:
+        return False
+    return True
 
 
 class _JaxprScope:
