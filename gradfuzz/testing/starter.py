@@ -136,6 +136,8 @@ def example(
     module, _, name = source.partition(":")
     f = imported(module, name)
     subject = _Subject(source, module, name, f, framework or framework_of(f, []).name, None)
+    if subject.framework == "numpy":
+        raise UsageError(f"the code of {source} names no framework; say which it is of with --framework")
     given = dict(inputs or {})
     names = _parameters(f, name)
     optional = [key for key in given if key not in names]
