@@ -80,7 +80,7 @@ def array_of(x: torch.Tensor) -> Operand:
         raise UntraceableError(
             f"a constant of {x.numel():,} entries is too large for a program; the most is {MOST_ENTRIES:,}"
         )
-    x = x.detach().cpu().resolve_conj().resolve_neg()
+    x = x.detach().cpu().resolve_conj().resolve_neg().clone()  # a known zero has no memory yet
     if x.is_floating_point():
         x = x.double()
     elif x.is_complex():
