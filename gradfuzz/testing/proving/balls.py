@@ -20,7 +20,7 @@ from gradfuzz.errors import DomainError
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.references.arb import PRECISIONS, ArbNamespace, working
 from gradfuzz.oracles.references.arb_linalg import Eigenpairs
-from gradfuzz.oracles.references.arb_numbers import WideError, constant_term
+from gradfuzz.oracles.references.arb_numbers import WideError, constant_term, is_complex
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
 from gradfuzz.programs.evaluation.interpret import evaluate
 from gradfuzz.programs.graphs.graph import Graph
@@ -28,6 +28,8 @@ from gradfuzz.programs.language.precision import FORMATS, Format, Precision, is_
 
 DIGITS = 30
 """An enclosure counts where it has so many digits."""
+
+_LARGEST_EXPONENT = 2**31
 
 _FOLDED = 32
 """A constant may have been computed: so many roundings of the number that is meant."""
@@ -93,6 +95,8 @@ class Balls(ArbNamespace):
         return self._defined(super().quotient, a, b)
 
     def power(self, a: Any, b: Any) -> Any:
+        if isinstance(b, arb) and b.is_integer() and abs(b) <= _LARGEST_EXPONENT and not is_complex(a):
+            return self._integer_power(a, int(float(b)))  # in libraries, of a number below 0, too
         return self._defined(super().power, a, b)
 
     def function(self, name: str, *args: Any, **params: int) -> Any:

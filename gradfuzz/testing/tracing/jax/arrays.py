@@ -12,6 +12,7 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
     as_kind,
     ascending,
@@ -219,7 +220,7 @@ def _product(equation: Any, x: Operand, y: Operand) -> Any:
     """
     (of_x, of_y), (batch_x, batch_y) = equation.params["dimension_numbers"]
     rank_x, rank_y = len(np.shape(x)), len(np.shape(y))
-    kind = "complex" if "complex" in (kind_of(x), kind_of(y)) else "float"
+    kind: DType = "complex" if "complex" in (kind_of(x), kind_of(y)) else "float"
     if "float" not in (kind_of(x), kind_of(y)) and kind == "float":
         raise UntraceableError("JAX's dot_general of ints; gradfuzz multiplies matrices of floats")
     x, y = as_kind(x, kind), as_kind(y, kind)

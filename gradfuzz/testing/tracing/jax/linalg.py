@@ -117,7 +117,7 @@ LIBRARY: dict[tuple[str, str], Rule] = {
     ("hypot", "/numpy/ufuncs.py"): _function("hypot"),
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
     ("logaddexp", "/lax/other.py"): _function("logaddexp"),
-    ("signbit", "/numpy/ufuncs.py"): lambda equation, x: apply("less", x, 0.0),
+    ("signbit", "/numpy/ufuncs.py"): lambda equation, x, *tangents: apply("less", x, 0.0),
     ("solve", "/numpy/linalg.py"): lambda equation, a, b: engine.linalg.solve(
         *(as_kind(x, "float") if kind_of(x) in ("int", "bool") else x for x in (a, b))
     ),
