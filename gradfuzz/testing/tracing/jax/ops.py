@@ -189,6 +189,8 @@ def _clamp(equation: Any, lower: Operand, x: Operand, upper: Operand) -> Any:
 
 def _select(equation: Any, which: Operand, *cases: Operand) -> Any:
     shape = equation.outvars[0].aval.shape
+    if not isinstance(which, Value) and np.max(which, initial=0) >= len(cases):
+        raise UntraceableError("JAX's select_n of a case that is not there")
     if not isinstance(which, Value) and np.unique(which).size == 1:
         return cases[int(np.ravel(which)[0])]
     if kind_of(which) == "bool":
