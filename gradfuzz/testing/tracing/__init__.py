@@ -6,8 +6,9 @@
     leaves               nested arguments and results, taken apart and put together again
     compositions         elementwise functions by their rows; others composed of ops
     whole                floats that become ints
-    fourier, factors, convolutions
-                         Fourier transforms; factors of matrices as LAPACK stores them; convolutions
+    fourier, factors, convolutions, incomplete
+                         Fourier transforms; factors of matrices as LAPACK stores them; convolutions;
+                         incomplete gamma and beta functions
 
 - What cannot be said as a program raises `UntraceableError`.
 - The primal of a function is traced as a program. A custom rule never is: it is what is on trial. Of a

@@ -86,6 +86,11 @@ FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "product with bools": (lambda x: jnp.tensordot(np.array([True, False, True]), x * x, 1), [(3,)]),
     "solve by bools": (lambda x: jnp.linalg.solve(np.eye(2, dtype=bool), x * x), [(2, 2)]),
     "signbit": (lambda x: jnp.where(jnp.signbit(x - 0.5), x, x * x), [(4,)]),
+    "igamma": (lax.igamma, [(2,), (2,)]),
+    "igammac": (lambda a, x: lax.igammac(a, 3.0 * x), [(2,), (2,)]),
+    "betainc": (lambda x: jax.scipy.special.betainc(1.5, 2.25, x), [(4,)]),
+    "polygamma of several orders": (lambda x: lax.polygamma(jnp.array([1.0, 2.0, 1.0]), x), [(3,)]),
+    "zeta": (lambda x: jax.scipy.special.zeta(jnp.array([3.0, 2.0]), x), [(2,)]),
     "the greatest, approximately": (lambda x: lax.approx_max_k(x, 2)[0], [(5,)]),
 }
 
@@ -98,6 +103,11 @@ def test_graphs_have_the_numbers_of_the_function_and_its_derivatives(name: str) 
     close(total(f), arrays, derivative=False)
     for derived in (reverse, forward):
         close(derived(total(f)), arrays, derivative=True)
+
+
+def test_samples_of_the_gamma_distribution_move() -> None:
+    a, x = np.array([0.4, 1.5]), np.array([0.7, 0.3])
+    close(total(lax.random_gamma_grad), [a, x], derivative=False)
 
 
 def test_reflections_are_multiplied() -> None:

@@ -55,7 +55,7 @@ MODES = {"rev": reverse, "fwd": forward, "rev, rev": twice}
 TWICE = ("irfft of an rfft", "det", "solve")
 """Functions that are differentiated twice, which takes longer."""
 
-NOT_FORWARD = ("conv_tbc", "embedding_bag", "ormqr")
+NOT_FORWARD = ("conv_tbc", "embedding_bag", "ormqr", "igamma", "igammac")
 """Functions of which Torch has no forward derivative."""
 
 
@@ -161,6 +161,11 @@ FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "fill": (lambda x, y: torch.fill(x, y) * x, [(3,), ()]),
     "cumprod": (lambda x: torch.cumprod(x, 0), [(3,)]),
     "norm of a number": (lambda x: torch.linalg.vector_norm(x, 2, -1), [()]),
+    "igamma": (lambda x: torch.igamma(torch.tensor([0.5, 2.25], dtype=torch.float64), x), [(2,)]),
+    "igammac": (lambda x: torch.igammac(torch.tensor([0.5, 2.25], dtype=torch.float64), x), [(2,)]),
+    "erfcx": (torch.special.erfcx, [(3,)]),
+    "log_ndtr": (torch.special.log_ndtr, [(3,)]),
+    "ndtri": (torch.special.ndtri, [(3,)]),
 }
 
 

@@ -36,7 +36,7 @@ from gradfuzz.testing.tracing.jax.cell import NOTHING, JaxprCell, cell_of, const
 from gradfuzz.testing.tracing.jax.flow import FLOW
 from gradfuzz.testing.tracing.jax.indexing import INDEXING
 from gradfuzz.testing.tracing.jax.linalg import BITS, LIBRARY, LINALG
-from gradfuzz.testing.tracing.jax.ops import OPS, function_of
+from gradfuzz.testing.tracing.jax.ops import OF_ORDERS, OPS, function_of
 from gradfuzz.testing.tracing.jax.source import caller_of, source_of
 from gradfuzz.testing.tracing.jax.symmetry import is_symmetric
 
@@ -149,6 +149,8 @@ class Walker:
         name = equation.primitive.name
         wanted = [self.type(v.aval, name) for v in equation.outvars]
         operands = [c.operand for c in inputs]
+        if name in OF_ORDERS and inputs[0].is_constant:
+            operands[0] = np.asarray(inputs[0].known)
         rule = _RULES.get(name) if _is_own(equation, operands) else function_of(name) or _RULES.get(name)
         if rule is None:
             raise UntraceableError(f"gradfuzz has no op for JAX's {name}")

@@ -17,6 +17,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.functions import Function
+from gradfuzz.testing.tracing import incomplete
 from gradfuzz.testing.tracing.compositions import (
     COMPARISONS,
     as_kind,
@@ -185,6 +186,15 @@ def _log_sigmoid(out: Out, x: Any) -> Any:
     return log_sigmoid(operand(x)), engine.exp(-engine.abs(operand(x)))
 
 
+def _series(name: str) -> Handler:
+    return lambda out, *operands: getattr(incomplete, name)(*map(out.cast, operands))
+
+
+def _ndtri(x: Any) -> Any:
+    """Where the normal distribution has reached x."""
+    return engine.sqrt(recorded(2.0)) * apply("erfinv", 2.0 * x - 1.0)
+
+
 def _glu_jvp(out: Out, glu: Any, x: Any, dx: Any, dim: int) -> Any:
     """The forward derivative of a sigmoid(b), where a and b are the halves of x."""
     half = np.shape(operand(x))[dim] // 2
@@ -230,6 +240,9 @@ HANDLERS: dict[str, Handler] = {
     "log_sigmoid_forward": _log_sigmoid,
     **dict.fromkeys(("hardshrink_backward", "softshrink_backward"), _shrink_backward),
     "glu_jvp": _glu_jvp,
+    **{name: _series(name) for name in ("igamma", "igammac")},
+    "special_erfcx": _of(lambda x: engine.exp(x * x) * apply("erfc", x)),
+    "special_ndtri": _of(_ndtri),
     **dict.fromkeys(("_to_copy", "convert_element_type"), _to_copy),
     "polar": _of(lambda x, angle: engine.complex(x * engine.cos(angle), x * engine.sin(angle))),
     "complex": _of(engine.complex),
