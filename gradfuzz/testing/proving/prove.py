@@ -191,18 +191,14 @@ def _is_narrow(one: Enclosure, rule: Graph, inputs: Sequence[Array]) -> bool:
 
 def _misread(setting: Setting, function: Graph) -> str:
     """Why the traced function is not the one that runs; empty where half of the digits are the same."""
-    form = FORMATS[setting.subject.precision]
+    form, theirs = FORMATS[setting.subject.precision], setting.value
     try:
-        mine, theirs = value(function, setting.given).middle, setting.value()
+        mine = value(function, setting.given).middle
         room = rounding(function, setting.given, setting.subject.precision)
     except EvaluationError:
         return ""
-    except Exception as error:  # noqa: BLE001 - whatever a function raises
-        return _words(error)
-    if (
-        not math.isfinite(theirs)
-        or abs(mine - theirs) <= form.half_of_the_digits * abs(mine) + _SAFETY * room
-    ):
+    allowed = form.half_of_the_digits * abs(mine) + _SAFETY * room
+    if theirs is None or not math.isfinite(theirs) or abs(mine - theirs) <= allowed:
         return ""
     return f"the traced function gives {mine:.9g} and the function {theirs:.9g}: the trace does not see all"
 

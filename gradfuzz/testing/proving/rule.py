@@ -37,6 +37,8 @@ class Setting:
     weights: tuple[Array | None, ...]
     lines: tuple[tuple[Array, ...], ...]
     modes: tuple[Mode, ...]
+    value: float | None
+    """The number that is differentiated, as the framework computes it; None where it was not asked."""
 
     @classmethod
     def of(cls, subject: Subject, modes: Sequence[Mode], factor: float = 1.0, seed: int = 0) -> Setting:
@@ -49,7 +51,9 @@ class Setting:
         weights = tuple(_drawn(rng, y.shape) if is_float(y.dtype) else None for y in outputs)
         shapes = [values[k].shape for k in subject.wrt]
         lines = tuple(tuple(_drawn(rng, shape) for shape in shapes) for _ in modes)
-        return cls(subject, values, weights, lines, tuple(modes))
+        pairs = zip(outputs, weights, strict=True)
+        value = float(sum(np.sum(w * y.astype(np.float64)) for y, w in pairs if w is not None))
+        return cls(subject, values, weights, lines, tuple(modes), value)
 
     def elsewhere(self, seed: int) -> Setting:
         """The same with other weights and lines, at inputs between 3/4 and 5/4 of these."""
@@ -61,7 +65,7 @@ class Setting:
         values = tuple(moved(x) if is_float(x.dtype) else x for x in self.values)
         weights = tuple(None if w is None else _drawn(rng, w.shape) for w in self.weights)
         lines = tuple(tuple(_drawn(rng, v.shape) for v in line) for line in self.lines)
-        return replace(self, values=values, weights=weights, lines=lines)
+        return replace(self, values=values, weights=weights, lines=lines, value=None)
 
     @property
     def inputs(self) -> list[Array]:
@@ -120,20 +124,13 @@ class Setting:
             function = kit.graph(_named(self.total, names), self.given)
             return function, kit.graph(_named(self.slope, names), self.given, derivative=True)
 
-    def value(self) -> float:
-        """The number as the framework computes it. Raises what it raises."""
-        return self._computed(self.total)
-
     def answer(self) -> float:
         """The derivative as the framework computes it. Raises what it raises."""
-        return self._computed(self.slope)
-
-    def _computed(self, f: Callable[..., Any]) -> float:
         kit = self.subject.framework
         with kit.context(self.subject.precision), np.errstate(all="ignore"):
             likes = self.subject.arrays(self.values)
             given = [kit.array(x, likes[self.subject.wrt[0]]) for x in self.given]
-            return float(np.asarray(kit.numpy(f(*given)), np.float64))
+            return float(np.asarray(kit.numpy(self.slope(*given)), np.float64))
 
     def _apart(self, given: Sequence[Any]) -> tuple[list[Any], list[Any], list[list[Any]]]:
         """The inputs, the weights of all outputs, and the lines, among what the graphs take."""
