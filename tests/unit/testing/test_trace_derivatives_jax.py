@@ -14,6 +14,7 @@ from jax import lax
 
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import evaluate
+from gradfuzz.testing.proving.balls import value
 from gradfuzz.testing.tracing.jax.trace import traced_graph
 
 Array = np.ndarray[Any, Any]
@@ -125,3 +126,15 @@ def test_the_mantissa_and_the_exponent_of_a_float() -> None:
     x = np.array([0.3, 0.7, -5.0, 1.5])
     close(total(jnp.frexp), [x], derivative=False)
     close(reverse(total(jnp.frexp)), [x], derivative=True)
+
+
+def test_a_whole_exponent_is_one_of_numbers_below_zero_too() -> None:
+    graph = traced_graph(lambda x: (x ** jnp.array([2.0, 3.0])).sum(), [np.array([-2.0, -3.0])])
+    assert value(graph, [np.array([-2.0, -3.0])]).middle == 4.0 - 27.0
+
+
+def test_branches_of_a_switch_that_is_mapped_twice() -> None:
+    def f(x: Any) -> Any:
+        return lax.switch(jnp.where(x > 0.5, 1, 0), [jnp.sin, jnp.exp], x)
+
+    close(lambda x: jax.vmap(jax.vmap(f))(x).sum(), [np.array([[0.25, 0.75]])], derivative=False)
