@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.cli.arguments import PATH, names_in
+from gradfuzz.cli.options.arguments import PATH, names_in
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import StoreError, UsageError
