@@ -85,7 +85,23 @@ def _of_rule(setting: Setting) -> tuple[Proof, Graph | None, Graph | None]:
     if doubt:
         return replace(blank, reason=doubt), function, rule
     proof = judged(blank, function, rule, setting.given, setting.moving, setting.subject.precision)
+    if proof.outcome == "wrong rule" and not _runs(proof, rule, setting):
+        doubt = "the traced rule is not what the library computes: the trace does not see all"
+        proof = replace(proof, outcome="open", reason=doubt)
     return proof, function, rule
+
+
+def _runs(proof: Proof, rule: Graph, setting: Setting) -> bool:
+    """Whether the library's answer is that of the traced rule, by half of its digits."""
+    answer = _answer(setting)
+    if answer is None or proof.rule is None or not math.isfinite(answer):
+        return answer is None
+    form, middle = FORMATS[setting.subject.precision], proof.rule.middle
+    try:
+        room = rounding(rule, setting.given, setting.subject.precision)
+    except EvaluationError:
+        return True
+    return not abs(answer - middle) > form.half_of_the_digits * abs(middle) + _SAFETY * room
 
 
 def _blame(setting: Setting, function: Graph, rule: Graph) -> Blame:
