@@ -144,10 +144,10 @@ _OPAQUE = ("Callable", "type", "dict", "Mapping")
 """The words before a bracket in which elements stand, and what gradfuzz does not draw."""
 
 _TOLD = (
-    (ARRAYS, r"(?:sequence|list|tuple)s? of (?:[\w-]+ )?(?:array|tensor)[\w-]*"),
+    (ARRAYS, r"(?:sequence|list|tuple)s? of (?:[\w-]+ ){0,4}(?:array|tensor)[\w-]*"),
     (
         INTEGERS,
-        r"(?:sequence|list|tuple|iterable|array)s? of (?:`?\w+`? )?int\w*|\(int\w*(?:, *int\w*)+\)|\btuple\b",
+        r"(?:sequence|list|tuple|iterable|array)s? of (?:\w+ )?int\w*|\(int\w*(?:, *int\w*)+\)|\btuple\b",
     ),
     (ARRAY, r"array[\w-]*|tensor|matrix"),
     (INTEGER, r"\bint(?:eger)?\b"),
@@ -377,7 +377,7 @@ def documented(doc: str) -> dict[str, Told]:
 
 def _in_words(type_: str) -> tuple[str, ...]:
     """The kinds in the type that a docstring gives, in its order."""
-    text = re.sub(_NESTED, "", type_.lower())
+    text = re.sub(_NESTED, "", type_.lower().replace("`", ""))
     found = []
     for kind, pattern in _TOLD:
         place = re.search(pattern, text)

@@ -18,7 +18,7 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.tracing.leaves import leaves_of, with_leaves
 
-FrameworkName = Literal["jax", "torch", "autograd", "numpy"]
+FrameworkName = Literal["jax", "torch", "autograd", "tensorflow", "mlx", "paddle", "numpy"]
 
 Call = Callable[..., tuple[Any, ...]]
 """A function of the framework's real arrays that returns a tuple of them."""
