@@ -125,11 +125,11 @@ def signature(name: str, value: Any) -> str:
 # What a call takes ------------------------------------------------------------------------------------------
 
 _WORDS = (
-    (r"Array|Tensor|ndarray", (ARRAY,)),
+    (r"Array|Tensor|(?:^|\.|nd)array$", (ARRAY,)),
     (r"Axis", (INTEGERS, INTEGER)),
     (r"Shape$|Axes", (INTEGERS,)),
     (r"(?:^|\.)int$|SymInt$|^DimSize$", (INTEGER,)),
-    (r"^float$|Scalar", (NUMBER,)),
+    (r"^float$|[Ss]calar", (NUMBER,)),
     (r"^bool$", (FLAG,)),
     (r"^str$|Mode$|^'", (TEXT,)),
     (r"DType|dtype", (DTYPE,)),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import os
 import sys
 import warnings
@@ -43,6 +42,7 @@ from catalogue import (
     write,
     written,
 )
+from following import arguments, outcome, returned
 from tensorflow.core.framework import types_pb2
 from tensorflow.python.framework import op_def_registry, ops
 
@@ -86,10 +86,6 @@ REASONS = {
 FLOATS = frozenset([types_pb2.DT_FLOAT, types_pb2.DT_DOUBLE])
 INTS = frozenset([types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL])
 
-SHAPES = ((2, 2), (4,), (), (1, 3, 3, 1))
-MOST = 5
-"""Required parameters of a function that is followed."""
-
 
 def namespaces():
     found = {f"tensorflow.{name}": getattr(tf, name) for name in NAMESPACES.split()}
@@ -123,9 +119,9 @@ def row(thing):
     definition = None if name is None else op_def_registry.get(name)
     taken = taken_by(definition) if definition is not None else parameters(thing.value)
     taken = tuple(one for one in taken if one.name != "name")
-    outcome, why = outcome_of(thing, definition, taken)
-    taken = taken if outcome == DIFFERENTIABLE else ()
-    return Function(thing.names, signature(last, thing.value), outcome, why, taken)
+    told = outcome_of(thing, definition, taken)
+    taken = taken if told[0] == DIFFERENTIABLE else ()
+    return Function(thing.names, signature(last, thing.value), *told, taken)
 
 
 def outcome_of(thing, definition, taken):
@@ -136,10 +132,7 @@ def outcome_of(thing, definition, taken):
         return of_op(definition)
     if not any({ARRAY, ARRAYS} & set(one.kinds) for one in taken):
         return LEFT_OUT, "takes no array"
-    return followed(thing.value, taken) or (
-        DIFFERENTIABLE,
-        "from arrays to arrays by its signature; not followed, its arguments are special",
-    )
+    return outcome(taken, functools.partial(followed, thing.value))
 
 
 # Ops --------------------------------------------------------------------------------------------------------
@@ -228,53 +221,23 @@ def default_of(attribute):
 # Functions of Python ----------------------------------------------------------------------------------------
 
 
-def followed(value, taken):
-    """What TensorFlow says of a function when it follows it; None where it takes none of the arguments."""
-    required = [one for one in taken if one.required]
-    if len(required) > MOST or any(not one.kinds for one in required):
-        return None
-    takes_integers = False
-    said = None
-    for dtype, shape in itertools.product(("float32", "complex64", "int32", "bool"), SHAPES):
-        with tf.Graph().as_default():
-            inputs = []
-            try:
-                out = value(**{one.name: argument(one, dtype, shape, inputs) for one in required})
-                out = [y for y in tf.nest.flatten(out, expand_composites=True) if tf.is_tensor(y)]
-            except Exception:  # noqa: BLE001 - whatever it raises, it does not take these arguments
-                continue
-            if dtype in ("int32", "bool"):
-                takes_integers = takes_integers or bool(inputs)
-                continue
-            smooth = [y for y in out if y.dtype.is_floating or y.dtype.is_complex]
-            if not inputs or not out:
-                continue
-            if not smooth:
-                return NOT_DIFFERENTIABLE, "returns " + " and ".join(sorted({y.dtype.name for y in out}))
-            try:
-                slopes = tf.gradients(smooth, inputs)
-            except LookupError as error:
-                return NOT_DIFFERENTIABLE, "TensorFlow: " + str(error).partition(" (op type")[0]
-            except Exception:  # noqa: BLE001 - it is asked with other arguments then
-                continue
-            if any(slope is not None for slope in slopes):
-                return DIFFERENTIABLE, "TensorFlow follows it, and misses no gradient"
-            said = NOT_DIFFERENTIABLE, "TensorFlow follows it, and returns None for its gradient"
-    if said is None and takes_integers:
-        return NOT_DIFFERENTIABLE, "takes no floats"
-    return said
-
-
-def argument(parameter, dtype, shape, inputs):
-    """An argument for a parameter; placeholders are added to `inputs`."""
-    kind = next((one for one in parameter.kinds if one in (ARRAY, ARRAYS)), parameter.kinds[0])
-    if kind in (ARRAY, ARRAYS):
-        found = [tf.compat.v1.placeholder(dtype, shape) for _ in range(2 if kind == ARRAYS else 1)]
-        inputs += found
-        return found if kind == ARRAYS else found[0]
-    if kind == TEXT:
-        return eval(parameter.choices[0]) if parameter.choices else ""  # noqa: S307 - a literal
-    return {NUMBER: 1.0, INTEGER: 1, INTEGERS: [0], FLAG: False, DTYPE: "float32"}.get(kind)
+def followed(value, required, dtype, shape):
+    """What TensorFlow says of a function that it follows in a graph; nothing is computed."""
+    with tf.Graph().as_default():
+        given, inputs = arguments(required, lambda: tf.compat.v1.placeholder(dtype, shape))
+        out = [y for y in tf.nest.flatten(value(**given), expand_composites=True) if tf.is_tensor(y)]
+        if not inputs or not out:
+            return None
+        smooth = [y for y in out if y.dtype.is_floating or y.dtype.is_complex]
+        if not smooth:
+            return returned([y.dtype.name for y in out])
+        try:
+            slopes = tf.gradients(smooth, inputs)
+        except LookupError as error:
+            return NOT_DIFFERENTIABLE, "TensorFlow: " + str(error).partition(" (op type")[0]
+    if any(slope is not None for slope in slopes):
+        return DIFFERENTIABLE, "TensorFlow follows it, and misses no gradient"
+    return NOT_DIFFERENTIABLE, "TensorFlow follows it, and returns None for its gradient"
 
 
 if __name__ == "__main__":

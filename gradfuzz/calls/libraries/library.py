@@ -27,6 +27,8 @@ class Library(abc.ABC):
     """Arrays are the library's own, except where the type is `Array`."""
 
     name: FrameworkName
+    entries = 64
+    """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
 
     @property
     def version(self) -> str:

@@ -25,6 +25,7 @@ _VIEWS = frozenset(
 
 class TensorflowLibrary(Library):
     name: FrameworkName = "tensorflow"
+    entries = 12
     refusals = (
         *("No gradient defined", "gradient registry has no entry", "not implemented", "not supported"),
         *("No pfor vectorization defined", "No converter defined", "Could not find device for node"),
@@ -35,6 +36,7 @@ class TensorflowLibrary(Library):
         tf.config.set_visible_devices([], "GPU")
         tf.config.threading.set_intra_op_parallelism_threads(1)
         tf.config.threading.set_inter_op_parallelism_threads(1)
+        tf.debugging.disable_traceback_filtering()  # it takes longer than a call that is refused
 
     def array(self, value: Array) -> Any:
         return tf.constant(np.asarray(value))
