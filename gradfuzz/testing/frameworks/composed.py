@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework
+
+_SLOW = 0.1
+"""Seconds of work along one direction, after the first, from which on forward mode is not asked."""
 
 Scalar = Callable[..., Any]
 """A function of arrays with a scalar array as its result."""
@@ -77,8 +81,12 @@ class ComposedFramework(Framework):
         """The gradient by the argument of number k, a slope along each unit direction."""
         zeros = [np.zeros(np.shape(self.numpy(x))) for x in xs]
         slopes = np.zeros(zeros[k].shape, self.numpy(xs[k]).dtype)
-        for index in np.ndindex(slopes.shape):
+        for count, index in enumerate(np.ndindex(slopes.shape)):
             unit = [z.copy() for z in zeros]
             unit[k][index] = 1.0
-            slopes[index] = self.numpy(self.slope(g, xs, [self.like(u, x) for u, x in zip(unit, xs, strict=True)]))
+            begun = time.process_time()
+            along = [self.like(u, x) for u, x in zip(unit, xs, strict=True)]
+            slopes[index] = self.numpy(self.slope(g, xs, along))
+            if count and time.process_time() - begun > _SLOW:  # the first may compile
+                raise NotImplementedError("forward mode of so many operations takes too long one by one")
         return self.array(slopes, xs[k])
