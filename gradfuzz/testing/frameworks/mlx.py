@@ -52,8 +52,8 @@ class MlxFunctions(ComposedFramework):
         return getattr(value, "dtype", None) == mx.complex64
 
     def gradient(self, g: Scalar, xs: Sequence[Any]) -> Sequence[Any]:
-        found: Sequence[Any] = mx.grad(g, list(range(len(xs))))(*xs)
-        return found
+        found = mx.grad(g, list(range(len(xs))))(*xs)
+        return found if isinstance(found, (list, tuple)) else [found]
 
     def slope(self, g: Scalar, xs: Sequence[Any], directions: Sequence[Any]) -> Any:
         return mx.jvp(lambda *xs: [g(*xs)], list(xs), list(directions))[1][0]
