@@ -10,9 +10,9 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
+from gradfuzz.calls.libraries.connected import connected
 from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
-from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.framework import FrameworkName
@@ -59,18 +59,11 @@ class TensorflowLibrary(Library):
         return [y for y in found if tf.is_tensor(y) and (y.dtype.is_floating or y.dtype.is_complex)]
 
     def followed(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[int, ...] | None:
-        """Also raises `UnsupportedError` where TensorFlow returns None for the gradient by one of the arrays:
-        by its own word there is none, and other functions take it for 0.
-        """
+        """Also raises `UnsupportedError`: see `connected`."""
         with tf.GradientTape(persistent=True) as tape:
             tape.watch(list(arrays))
             results = f(*arrays)
-        slopes = [tape.gradient(y, list(arrays)) for y in results]
-        for k in range(len(arrays)):
-            if all(by_array[k] is None for by_array in slopes):
-                raise UnsupportedError(f"TensorFlow returns None for the gradient by its array {k + 1}")
-        found = tuple(k for k, by_array in enumerate(slopes) if any(s is not None for s in by_array))
-        return found if len(found) < len(results) else None
+        return connected("TensorFlow", [tape.gradient(y, list(arrays)) for y in results])
 
     def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
         f(*arrays)
