@@ -21,7 +21,7 @@ from catalogue import (
 )
 
 SHAPES = ((2, 2), (4,), (), (1, 3, 3, 1))
-FLOATS, OTHERS = ("float32", "complex64"), ("int32", "bool")
+FLOATS, OTHERS = ("float32", "complex64"), ("int32", "int64", "bool")
 MOST = 5
 """Required parameters of a function that is followed."""
 

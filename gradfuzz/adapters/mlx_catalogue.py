@@ -31,7 +31,7 @@ from catalogue import (
     write,
     written,
 )
-from following import arguments, outcome, returned
+from following import OTHERS, arguments, outcome, returned
 
 NAMESPACES = "core core.linalg core.fft core.random core.fast nn nn.losses"
 
@@ -117,7 +117,7 @@ def followed(value, required, dtype, shape):
         return None
     if not any(mx.issubdtype(y.dtype, mx.inexact) for y in out):
         return returned([str(y.dtype).rpartition(".")[2] for y in out])
-    if dtype in ("int32", "bool"):
+    if dtype in OTHERS:
         return DIFFERENTIABLE, ""
     places = [k for k, one in enumerate(given.values()) if any(one is x for x in inputs)]
 

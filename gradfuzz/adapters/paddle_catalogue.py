@@ -33,7 +33,7 @@ from catalogue import (
     write,
     written,
 )
-from following import arguments, outcome, returned
+from following import OTHERS, arguments, outcome, returned
 
 REASONS = {
     "writes into its argument": "*_",
@@ -117,7 +117,7 @@ def followed(value, required, dtype, shape):
 
 def ones(shape, dtype):
     array = paddle.ones(shape, dtype)
-    array.stop_gradient = dtype in ("int32", "bool")
+    array.stop_gradient = dtype in OTHERS
     return array
 
 

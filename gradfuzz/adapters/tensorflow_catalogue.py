@@ -16,6 +16,7 @@ import inspect
 import os
 import sys
 import warnings
+from dataclasses import replace
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
 
@@ -59,6 +60,17 @@ REASONS = {
         " *.raw_ops.*Restore* *.raw_ops.*Write* *.raw_ops.*Read* *.raw_ops.*Collective* *.raw_ops.*Send*"
         " *.raw_ops.*Recv* *.raw_ops.*Log *.raw_ops.Nccl* *.raw_ops.*Reduce?ync* *.raw_ops.DebugI*"
     ),
+    "control flow of graphs, which is not executed op by op": (
+        "*.raw_ops.Ref* *.raw_ops.Exit *.raw_ops.Enter *.raw_ops.NextIteration *.raw_ops.Merge"
+        " *.raw_ops.Switch *.raw_ops.LoopCond"
+    ),
+    "raises where it is differentiated, which is its purpose": "*.raw_ops.PreventGradient",
+    "for sparse or ragged arrays, whose parts gradfuzz does not draw": (
+        "*.raw_ops.SparseSparse* *.raw_ops.SparseTensor* *.raw_ops.SparseDense* *.raw_ops.SparseReduce*"
+        " *.raw_ops.SparseAdd *.raw_ops.SparseSlice *.raw_ops.SparseSoftmax *.raw_ops.SparseReorder"
+        " *.raw_ops.SparseFill* *.raw_ops.SparseConcat *.raw_ops.SparseMatrix* *.raw_ops.SparseReshape"
+        " *.raw_ops.*Ragged* *.ragged_* *.nn.*embedding_lookup_sparse"
+    ),
     "takes functions, not arrays": (
         "*.cond *.case *.while_loop *.switch_case *.map_fn *.scan *.foldl *.foldr *.vectorized_map"
         " *.custom_gradient *.recompute_grad *.function *.no_gradient *.grad_pass_through *.stop_gradient"
@@ -72,7 +84,7 @@ REASONS = {
     ),
     "needs a GPU, a TPU or another device": (
         "*.raw_ops.*Cudnn* *.raw_ops.*TPU* *.raw_ops.*Infeed* *.raw_ops.*Outfeed* *.raw_ops.Xla*"
-        " *.raw_ops.*Relayout* *.raw_ops.CopyToMesh* *.raw_ops.*OneDnn* *.raw_ops._*"
+        " *.raw_ops.CTCLossV2 *.raw_ops.AllToAll *.raw_ops.*Relayout* *.raw_ops.CopyToMesh* *.raw_ops.*OneDnn* *.raw_ops._*"
     ),
     "the gradient of another op": "*.raw_ops.*Grad *.raw_ops.*GradV[0-9] *.raw_ops.*Grad[A-Z]* *.raw_ops.*Grad2",
     "for quantized numbers": "*.raw_ops.*Quanti* *.raw_ops.*Dequanti*",
@@ -117,8 +129,10 @@ def row(thing):
         return Function(thing.names, last, LEFT_OUT, A_CLASS)
     name = op_of(thing.value)
     definition = None if name is None else op_def_registry.get(name)
-    taken = taken_by(definition) if definition is not None else parameters(thing.value)
-    taken = tuple(one for one in taken if one.name != "name")
+    if definition is not None:
+        taken = taken_by(definition, thing.value)
+    else:
+        taken = tuple(mended(one) for one in parameters(thing.value) if one.name != "name")
     told = outcome_of(thing, definition, taken)
     taken = taken if told[0] == DIFFERENTIABLE else ()
     return Function(thing.names, signature(last, thing.value), *told, taken)
@@ -129,7 +143,11 @@ def outcome_of(thing, definition, taken):
     if reason:
         return LEFT_OUT, reason
     if definition is not None:
-        return of_op(definition)
+        by_registry = of_op(definition)
+        if by_registry[0] != DIFFERENTIABLE:
+            return by_registry
+        told = outcome(taken, functools.partial(followed, thing.value))
+        return told if told[0] == NOT_DIFFERENTIABLE else by_registry
     if not any({ARRAY, ARRAYS} & set(one.kinds) for one in taken):
         return LEFT_OUT, "takes no array"
     return outcome(taken, functools.partial(followed, thing.value))
@@ -186,10 +204,22 @@ OF_ATTRIBUTE = {
 }
 
 
-def taken_by(definition):
+def mended(parameter):
+    """What a docstring says of some parameters in a way of TensorFlow's own: a tensor "of the same dtype as"
+    another one is no dtype, and a padding is a text.
+    """
+    if parameter.name == "padding" and TEXT not in parameter.kinds:
+        return replace(parameter, kinds=(TEXT,), choices=("'SAME'", "'VALID'"))
+    if parameter.kinds == (DTYPE,) and "type" not in parameter.name:
+        return replace(parameter, kinds=(ARRAY,))
+    return parameter
+
+
+def taken_by(definition, value):
     """What a call of an op takes, by names as raw ops want it. The dtypes and counts of its tensors it sees
     itself.
     """
+    names = renamed(definition, value)
     seen = {one.type_attr for one in definition.input_arg}
     seen |= {one.number_attr or one.type_list_attr for one in definition.input_arg}
     taken = []
@@ -198,7 +228,7 @@ def taken_by(definition):
         kinds = (ARRAYS,) if is_list else (ARRAY,)
         if not FLOATS & types_of(one, definition):
             kinds = (ARRAYS,) if is_list else (INTEGERS, INTEGER, ARRAY)
-        taken.append(Parameter(one.name, kinds, required=True, keyword=True))
+        taken.append(Parameter(names.get(one.name, one.name), kinds, required=True, keyword=True))
     for one in definition.attr:
         if one.name in seen:
             continue
@@ -206,8 +236,15 @@ def taken_by(definition):
         kinds = OF_ATTRIBUTE.get(one.type, ())
         has_default = one.HasField("default_value")
         default = default_of(one) if has_default else ""
-        taken.append(Parameter(one.name, kinds, not has_default, True, texts, default))
+        taken.append(Parameter(names.get(one.name, one.name), kinds, not has_default, True, texts, default))
     return tuple(taken)
+
+
+def renamed(definition, value):
+    """The names in Python of those parameters that have others in the definition."""
+    known = [one.name for one in (*definition.input_arg, *definition.attr)]
+    own = [name for name in inspect.signature(value).parameters if name != "name"]
+    return dict(zip([name for name in known if name not in own], [name for name in own if name not in known]))
 
 
 def default_of(attribute):

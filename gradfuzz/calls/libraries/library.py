@@ -29,6 +29,8 @@ class Library(abc.ABC):
     name: FrameworkName
     entries = 64
     """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
+    careful = False
+    """Whether `check` looks first, if the library can, at what may end the process: after it ended once."""
 
     @property
     def version(self) -> str:

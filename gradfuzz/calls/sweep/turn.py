@@ -105,6 +105,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
         made(turn.only)
         return Result()
     result = Result()
+    library_named(turn.library).careful = turn.again > 0
     function = turn.function
     words = refused(function)
     if words is not None:

@@ -30,6 +30,8 @@ Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 class Framework(abc.ABC):
     name: FrameworkName
     version: str
+    roundoff = 0.0
+    """What the values of its functions are known to be off, relative to their size, in any precision."""
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
         """A context for all computations in `precision`."""

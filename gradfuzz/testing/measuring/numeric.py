@@ -96,7 +96,7 @@ class _Measured:
             self.precision = subject.precision
             values = subject.values(self.inputs)
         self.values = values
-        self.roundoff = unit_roundoff(self.precision)
+        self.roundoff = max(unit_roundoff(self.precision), subject.framework.roundoff)
 
     def weighted(self, values: Sequence[Array]) -> list[Array]:
         """The terms of the weighted sum."""
