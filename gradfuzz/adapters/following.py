@@ -1,4 +1,6 @@
-"""A library says what a function returns, and which derivative it misses, when it follows it at small arrays."""
+"""A function is followed at small arrays: so its library says what it returns, and what it misses."""
+
+# mypy: ignore-errors
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ FLOATS, OTHERS = ("float32", "complex64"), ("int32", "int64", "bool")
 MOST = 5
 """Required parameters of a function that is followed."""
 
-BY_SIGNATURE = DIFFERENTIABLE, "from arrays to arrays by its signature; not followed, its arguments are special"
+BY_SIGNATURE = (
+    DIFFERENTIABLE,
+    "from arrays to arrays by its signature; not followed, its arguments are special",
+)
 
 
 def outcome(
@@ -43,8 +48,8 @@ def outcome(
     for dtype, shape in itertools.product((*FLOATS, *OTHERS), SHAPES):
         try:
             found = attempt(required, dtype, shape)
-        except Exception:  # noqa: BLE001 - whatever it raises, it does not take these arguments
-            continue
+        except Exception:  # whatever it raises, it does not take these arguments
+            found = None
         if found is not None and dtype in FLOATS:
             if found[0] == DIFFERENTIABLE:
                 return found

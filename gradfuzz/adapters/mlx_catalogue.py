@@ -111,7 +111,9 @@ def stand_in(name, value):
 
 def followed(value, required, dtype, shape):
     """What MLX says of a function that it follows; nothing is computed."""
-    given, inputs = arguments(required, lambda: mx.ones(shape, getattr(mx, "bool_" if dtype == "bool" else dtype)))
+    given, inputs = arguments(
+        required, lambda: mx.ones(shape, getattr(mx, "bool_" if dtype == "bool" else dtype))
+    )
     out = leaves(value(*given.values()))
     if not inputs or not out:
         return None
@@ -123,8 +125,8 @@ def followed(value, required, dtype, shape):
 
     def smooth(*xs):
         whole = list(given.values())
-        for k, x in zip(places, xs):
-            whole[k] = x
+        for place, x in enumerate(xs):
+            whole[places[place]] = x
         return [y for y in leaves(value(*whole)) if mx.issubdtype(y.dtype, mx.inexact)]
 
     try:

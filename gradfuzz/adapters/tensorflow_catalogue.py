@@ -74,7 +74,8 @@ REASONS = {
     "takes functions, not arrays": (
         "*.cond *.case *.while_loop *.switch_case *.map_fn *.scan *.foldl *.foldr *.vectorized_map"
         " *.custom_gradient *.recompute_grad *.function *.no_gradient *.grad_pass_through *.stop_gradient"
-        " *.raw_ops.*If *.raw_ops.*While *.raw_ops.*Case *.raw_ops.*PartitionedCall *.raw_ops.SymbolicGradient"
+        " *.raw_ops.*If *.raw_ops.*While *.raw_ops.*Case *.raw_ops.*PartitionedCall"
+        " *.raw_ops.SymbolicGradient"
     ),
     "a setting or a tool of TensorFlow, not a function of arrays": (
         "*.Assert *.assert_* *.hessians *.import_graph_def *.as_dtype *.make_* *.broadcast_*_shape"
@@ -84,9 +85,12 @@ REASONS = {
     ),
     "needs a GPU, a TPU or another device": (
         "*.raw_ops.*Cudnn* *.raw_ops.*TPU* *.raw_ops.*Infeed* *.raw_ops.*Outfeed* *.raw_ops.Xla*"
-        " *.raw_ops.CTCLossV2 *.raw_ops.AllToAll *.raw_ops.*Relayout* *.raw_ops.CopyToMesh* *.raw_ops.*OneDnn* *.raw_ops._*"
+        " *.raw_ops.CTCLossV2 *.raw_ops.AllToAll *.raw_ops.*Relayout* *.raw_ops.CopyToMesh*"
+        " *.raw_ops.*OneDnn* *.raw_ops._*"
     ),
-    "the gradient of another op": "*.raw_ops.*Grad *.raw_ops.*GradV[0-9] *.raw_ops.*Grad[A-Z]* *.raw_ops.*Grad2",
+    "the gradient of another op": (
+        "*.raw_ops.*Grad *.raw_ops.*GradV[0-9] *.raw_ops.*Grad[A-Z]* *.raw_ops.*Grad2"
+    ),
     "for quantized numbers": "*.raw_ops.*Quanti* *.raw_ops.*Dequanti*",
     "makes an array from sizes alone": (
         "*.zeros *.ones *.eye *.*_window *.linear_to_mel_weight_matrix *.sequence_mask *.*_window_fn *.range"
@@ -165,7 +169,9 @@ def op_of(value):
 def ops_by_code():
     """The op by the code of the function that makes it: other namespaces have the same function."""
     raw = {name: getattr(tf.raw_ops, name) for name in dir(tf.raw_ops) if not name.startswith("_")}
-    return {inspect.unwrap(value).__code__: name for name, value in raw.items() if not isinstance(value, type)}
+    return {
+        inspect.unwrap(value).__code__: name for name, value in raw.items() if not isinstance(value, type)
+    }
 
 
 def of_op(definition):
@@ -244,7 +250,8 @@ def renamed(definition, value):
     """The names in Python of those parameters that have others in the definition."""
     known = [one.name for one in (*definition.input_arg, *definition.attr)]
     own = [name for name in inspect.signature(value).parameters if name != "name"]
-    return dict(zip([name for name in known if name not in own], [name for name in own if name not in known]))
+    others = iter([name for name in own if name not in known])
+    return {name: next(others, name) for name in known if name not in own}
 
 
 def default_of(attribute):

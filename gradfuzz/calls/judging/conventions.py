@@ -174,6 +174,14 @@ CONVENTIONS = (
         "https://docs.pytorch.org/docs/stable/distributions.html",
     ),
     Row(
+        "implicit reparameterization",
+        "a draw from a gamma distribution is differentiated as if it were made by the inverse of its"
+        " distribution, and it is made by rejection",
+        ("tensorflow.*Gamma*", "tensorflow.random.*gamma"),
+        lambda call, case: call.seeded,
+        "https://www.tensorflow.org/api_docs/python/tf/random/gamma",
+    ),
+    Row(
         "triangle that is not read",
         "the argument is a triangular matrix by the documents, and its other triangle is not read",
         ("torch.*cholesky_inverse", "torch.*cholesky_solve"),

@@ -25,7 +25,7 @@ _VIEWS = frozenset(
 
 class TensorflowLibrary(Library):
     name: FrameworkName = "tensorflow"
-    entries = 12
+    entries = 24
     refusals = (
         *("No gradient defined", "gradient registry has no entry", "not implemented", "not supported"),
         *("No pfor vectorization defined", "No converter defined", "Could not find device for node"),

@@ -16,7 +16,7 @@ WORKER = "gradfuzz.calls.sweep.worker"
 
 
 def home_of(target: str) -> str:
-    """The target whose environment has the library; empty where it is beside gradfuzz, as a user's own module.
+    """The target whose environment has the library; empty where it is beside gradfuzz, as a user's module.
 
     Raises `MissingExtraError` where it is neither there nor here.
     """

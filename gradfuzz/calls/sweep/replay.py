@@ -6,7 +6,7 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.turn import Turn
-from gradfuzz.calls.sweep.workers import Died, Done, Workers
+from gradfuzz.calls.sweep.workers import Died, Workers
 from gradfuzz.errors import GradfuzzError, RecordError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
@@ -30,10 +30,11 @@ def replayed(finding: Finding) -> Replayed:
 def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     """The same in a process of its own. Of a call at which the process ended, whether it ends again."""
     function = Function((call.function,), call.function, DIFFERENTIABLE, "")
-    what = {"finding": finding} if finding.modes else {"only": call}
+    about = finding if finding.modes else None
+    only = None if finding.modes else call
     workers = Workers(1)
     try:
-        workers.give(Turn(call.library, function, seed=0, number=0, calls=0, home=home, **what))  # type: ignore[arg-type]
+        workers.give(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
         while not (found := workers.taken(1.0)):
             pass
     finally:

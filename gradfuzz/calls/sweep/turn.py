@@ -152,8 +152,8 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
     said = [words for words, _ in (refusals or search.raised).most_common()]
     of_library = [words for words in said if not words.startswith(UsageError.__name__)]
     result.words = "" if result.judged else next(iter([*of_library, *said]), "")
-    target = {"target": turn.home} if turn.home else {}
-    result.findings = tuple(replace(finding, **target) for finding in buckets.values() if finding is not None)
+    proofs = [finding for finding in buckets.values() if finding is not None]
+    result.findings = tuple(replace(one, target=turn.home) if turn.home else one for one in proofs)
     return result
 
 

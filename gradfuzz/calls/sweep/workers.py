@@ -206,18 +206,19 @@ class _Worker:
         work.mkdir()
         self.pipe, theirs = context.Pipe()
         with theirs, single_threaded(), _quickly_compiled(folder.parent / "xla"):
-            if self.home:
-                self.process = _Guest(turn, theirs, self._box, work)
-            else:
+            if not self.home:
                 arguments = theirs, str(self._box), str(work)
                 self.process = context.Process(target=child, args=arguments, daemon=True)
                 self.process.start()
-        if self.home and not self._is_up():
+                return
+            self.process = guest = _Guest(turn, theirs, self._box, work)
+        if not self._is_up():
             self.end()
-            told = f"no worker came up in the environment of {self.home}: {self.process.words()}"
+            told = f"no worker came up in the environment of {self.home}: {guest.words()}"
             raise TargetProcessError("exit", told)
 
     def _is_up(self) -> bool:
+        """Whether the process in the environment says that it is ready."""
         try:
             return bool(self.pipe.poll(_STARTING) and self.pipe.recv() == READY)
         except (EOFError, OSError):

@@ -1,8 +1,8 @@
 """Runs a module of a gradfuzz installed elsewhere: `PYTHON launcher.py [--lend PLACES] MODULE ARGUMENTS`.
 
 The interpreter is that of another environment, which has a library. Only gradfuzz itself is imported from
-this file's location: the folder around it may hold other releases of the same packages. What gradfuzz requires
-and the environment lacks is lent: PLACES, an object in JSON, says in which folder each such package is.
+this file's location: the folder around it may hold other releases of the same packages. What gradfuzz
+requires and the environment lacks is lent: PLACES, an object in JSON, says in which folder each package is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Derivatives of a framework with a gradient and a slope of its own: higher orders and mixed modes nest them."""
+"""A framework with a gradient and a slope of its own, which are nested for higher orders and mixed modes."""
 
 from __future__ import annotations
 

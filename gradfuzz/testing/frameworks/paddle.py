@@ -1,5 +1,5 @@
-"""Functions of Paddle's tensors: paddle.grad in reverse mode, and paddle.incubate.autograd.jvp in forward mode,
-which differentiates twice in reverse.
+"""Functions of Paddle's tensors: paddle.grad in reverse mode. In forward mode paddle.incubate.autograd.jvp is
+asked, which differentiates twice in reverse.
 """
 
 from __future__ import annotations
