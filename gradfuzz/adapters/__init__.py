@@ -3,7 +3,6 @@
     kit.py          the protocol and the walk through programs, for Python 3.8 or newer, without a dependency
     *_adapter.py    a library through the kit; `toy_adapter.py` is the one to begin with
     catalogue.py    the record of a library's function, for catalogues
-    following.py    what a library says of a function at small arrays
     *_catalogue.py  the functions of a library
     kernels.py      programs as source, for libraries that compile kernels
     fields.py       what Taichi and Quadrants share

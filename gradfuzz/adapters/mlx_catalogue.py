@@ -24,14 +24,17 @@ from catalogue import (
     DIFFERENTIABLE,
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
+    OTHERS,
     Function,
+    arguments,
+    outcome,
     parameters,
     public,
+    returned,
     signature,
     write,
     written,
 )
-from following import OTHERS, arguments, outcome, returned
 
 NAMESPACES = "core core.linalg core.fft core.random core.fast nn nn.losses"
 

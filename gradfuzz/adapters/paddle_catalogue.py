@@ -22,14 +22,17 @@ from catalogue import (
     DIFFERENTIABLE,
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
+    OTHERS,
     Function,
+    arguments,
+    outcome,
     parameters,
     public,
+    returned,
     signature,
     write,
     written,
 )
-from following import OTHERS, arguments, outcome, returned
 
 REASONS = {
     "writes into its argument": "*_",

@@ -37,13 +37,15 @@ from catalogue import (
     Function,
     Parameter,
     Public,
+    arguments,
+    outcome,
     parameters,
     public,
+    returned,
     signature,
     write,
     written,
 )
-from following import arguments, outcome, returned
 from tensorflow.core.framework import types_pb2
 from tensorflow.python.framework import op_def_registry, ops
 

@@ -107,8 +107,10 @@ def _overlaps(call: Call, case: CheckResult) -> bool:
 
 
 def _is_no_distribution(call: Call, case: CheckResult) -> bool:
-    """Whether the labels, which are differentiated as well, do not have the sum 1."""
-    return any(not np.allclose(np.sum(seen(one), axis=-1), 1.0) for one in call.differentiated())
+    """Whether the labels, the first array unless one has the keyword, do not have the sum 1."""
+    arrays = [one for one in call.arrays() if one.array is not None]
+    labels = next((one for one in arrays if one.keyword == "labels"), arrays[0])
+    return not np.allclose(np.sum(seen(labels), axis=-1), 1.0)
 
 
 def _is_not_hermitian(call: Call, case: CheckResult) -> bool:
