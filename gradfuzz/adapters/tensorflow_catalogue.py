@@ -64,7 +64,11 @@ REASONS = {
     ),
     "control flow of graphs, which is not executed op by op": (
         "*.raw_ops.Ref* *.raw_ops.Exit *.raw_ops.Enter *.raw_ops.NextIteration *.raw_ops.Merge"
-        " *.raw_ops.Switch *.raw_ops.LoopCond"
+        " *.raw_ops.Switch *.raw_ops.LoopCond *.raw_ops.DebugGradient*"
+    ),
+    "returns integers or booleans alone, or decodes into them": (
+        "*.shape_n *.in_top_k *.histogram_fixed_width* *.compute_accidental_hits *.ctc_*_decoder"
+        " *.edit_distance"
     ),
     "raises where it is differentiated, which is its purpose": "*.raw_ops.PreventGradient",
     "for sparse or ragged arrays, whose parts gradfuzz does not draw": (
@@ -74,7 +78,7 @@ REASONS = {
         " *.raw_ops.*Ragged* *.ragged_* *.nn.*embedding_lookup_sparse"
     ),
     "takes functions, not arrays": (
-        "*.cond *.case *.while_loop *.switch_case *.map_fn *.scan *.foldl *.foldr *.vectorized_map"
+        "*.nondifferentiable_batch_function *.cond *.case *.while_loop *.switch_case *.map_fn *.scan *.foldl *.foldr *.vectorized_map"
         " *.custom_gradient *.recompute_grad *.function *.no_gradient *.grad_pass_through *.stop_gradient"
         " *.raw_ops.*If *.raw_ops.*While *.raw_ops.*Case *.raw_ops.*PartitionedCall"
         " *.raw_ops.SymbolicGradient"
@@ -87,7 +91,7 @@ REASONS = {
     ),
     "needs a GPU, a TPU or another device": (
         "*.raw_ops.*Cudnn* *.raw_ops.*TPU* *.raw_ops.*Infeed* *.raw_ops.*Outfeed* *.raw_ops.Xla*"
-        " *.raw_ops.CTCLossV2 *.raw_ops.AllToAll *.raw_ops.*Relayout* *.raw_ops.CopyToMesh*"
+        " *.raw_ops.CTCLossV2 *.raw_ops.BatchNormWithGlobalNormalization *.raw_ops.AllToAll *.raw_ops.*Relayout* *.raw_ops.CopyToMesh*"
         " *.raw_ops.*OneDnn* *.raw_ops._*"
     ),
     "the gradient of another op": (
@@ -240,12 +244,23 @@ def taken_by(definition, value):
     for one in definition.attr:
         if one.name in seen:
             continue
-        texts = tuple(repr(text.decode()) for text in one.allowed_values.list.s)
-        kinds = OF_ATTRIBUTE.get(one.type, ())
+        texts = tuple(repr(text.decode()) for text in one.allowed_values.list.s) or at_least(one)
+        kinds = (TEXT,) if texts else OF_ATTRIBUTE.get(one.type, ())
         has_default = one.HasField("default_value")
         default = default_of(one) if has_default else ""
         taken.append(Parameter(names.get(one.name, one.name), kinds, not has_default, True, texts, default))
     return tuple(taken)
+
+
+def at_least(attribute):
+    """Literals for an attribute that has a minimum: of a number, or of the length of a list."""
+    least = attribute.minimum if attribute.has_minimum else 0
+    if attribute.type == "int" and least > 1:
+        return repr(least), repr(least + 1)
+    if attribute.type in ("list(int)", "list(float)") and least > 2:
+        one, more = (1, 2) if attribute.type == "list(int)" else (1.0, 1.5)
+        return repr((one,) * least), repr((one, *[more] * (least - 2), one))
+    return ()
 
 
 def renamed(definition, value):
