@@ -78,7 +78,8 @@ REASONS = {
         " *.raw_ops.*Ragged* *.ragged_* *.nn.*embedding_lookup_sparse"
     ),
     "takes functions, not arrays": (
-        "*.nondifferentiable_batch_function *.cond *.case *.while_loop *.switch_case *.map_fn *.scan *.foldl *.foldr *.vectorized_map"
+        "*.nondifferentiable_batch_function"
+        " *.cond *.case *.while_loop *.switch_case *.map_fn *.scan *.foldl *.foldr *.vectorized_map"
         " *.custom_gradient *.recompute_grad *.function *.no_gradient *.grad_pass_through *.stop_gradient"
         " *.raw_ops.*If *.raw_ops.*While *.raw_ops.*Case *.raw_ops.*PartitionedCall"
         " *.raw_ops.SymbolicGradient"
@@ -91,7 +92,8 @@ REASONS = {
     ),
     "needs a GPU, a TPU or another device": (
         "*.raw_ops.*Cudnn* *.raw_ops.*TPU* *.raw_ops.*Infeed* *.raw_ops.*Outfeed* *.raw_ops.Xla*"
-        " *.raw_ops.CTCLossV2 *.raw_ops.BatchNormWithGlobalNormalization *.raw_ops.AllToAll *.raw_ops.*Relayout* *.raw_ops.CopyToMesh*"
+        " *.raw_ops.CTCLossV2 *.raw_ops.BatchNormWithGlobalNormalization"
+        " *.raw_ops.AllToAll *.raw_ops.*Relayout* *.raw_ops.CopyToMesh*"
         " *.raw_ops.*OneDnn* *.raw_ops._*"
     ),
     "the gradient of another op": (
