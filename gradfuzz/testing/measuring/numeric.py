@@ -282,13 +282,13 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
 
 
 def _analytic(measured: _Measured, asked: _Asked, value: float, bound: float) -> tuple[float, float] | None:
-    """The complex step and its bound, where the extrapolation knows the slope well and says the same; what it
-    is apart from that is in the bound.
+    """The complex step and its bound, where the extrapolation knows the slope well and says the same, and no
+    better; what it is apart from that is in the bound.
     """
     if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(asked.size)):
         return None
     found = measured.complex_slope(asked.direction, asked.size)
-    if found is None or abs(found[0] - value) > found[1] + bound:
+    if found is None or found[1] > bound or abs(found[0] - value) > found[1] + bound:
         return None
     return found[0], found[1] + abs(found[0] - value)
 
