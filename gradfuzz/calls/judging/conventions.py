@@ -107,9 +107,10 @@ def _overlaps(call: Call, case: CheckResult) -> bool:
 
 
 def _is_no_distribution(call: Call, case: CheckResult) -> bool:
-    """Whether the labels, the first array unless one has the keyword, do not have the sum 1."""
+    """Whether the labels, that of the keyword or by its place, do not have the sum 1."""
     arrays = [one for one in call.arrays() if one.array is not None]
-    labels = next((one for one in arrays if one.keyword == "labels"), arrays[0])
+    place = 1 if call.library == "mlx" else 0
+    labels = next((one for one in arrays if one.keyword in ("labels", "targets")), arrays[place])
     return not np.allclose(np.sum(seen(labels), axis=-1), 1.0)
 
 
@@ -228,7 +229,10 @@ CONVENTIONS = (
     Row(
         "labels are a distribution",
         "its gradient holds for labels with the sum 1, by the documents",
-        ("tensorflow.*softmax_cross_entropy_with_logits", "tensorflow.*SoftmaxCrossEntropyWithLogits"),
+        (
+            *("tensorflow.*softmax_cross_entropy_with_logits", "tensorflow.*SoftmaxCrossEntropyWithLogits"),
+            "mlx.nn.losses.cross_entropy",
+        ),
         _is_no_distribution,
         "https://www.tensorflow.org/api_docs/python/tf/nn/softmax_cross_entropy_with_logits",
     ),
