@@ -31,7 +31,7 @@ class Framework(abc.ABC):
     name: FrameworkName
     version: str
     roundoff = 0.0
-    """What the values of its functions are known to be off, relative to their size, in any precision."""
+    """What the values of some of its functions are known to be off, relative to their size, in float64."""
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
         """A context for all computations in `precision`."""

@@ -15,7 +15,7 @@ bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,7 +96,7 @@ class _Measured:
             self.precision = subject.precision
             values = subject.values(self.inputs)
         self.values = values
-        self.roundoff = max(unit_roundoff(self.precision), subject.framework.roundoff)
+        self.roundoff = unit_roundoff(self.precision)
 
     def weighted(self, values: Sequence[Array]) -> list[Array]:
         """The terms of the weighted sum."""
@@ -121,7 +121,17 @@ class _Measured:
         return self.at(inputs)
 
     def slope(self, direction: Direction, size: float) -> Slope | None:
-        return slope(lambda t: self.moved(direction, t), size, self.roundoff)
+        return self.slope_of(lambda t: self.moved(direction, t), size)
+
+    def slope_of(self, f: Callable[[float], float], size: float) -> Slope | None:
+        """The slope of `f` at 0, a function of the values; with the roundoff that the framework admits where
+        they have steps, or do not move.
+        """
+        coarse = self.subject.framework.roundoff
+        found = slope(f, size, self.roundoff)
+        if found is None or coarse <= self.roundoff or not (found.flat or _has_steps(f, size)):
+            return found
+        return slope(f, size, coarse)
 
     def complex_slope(self, direction: Direction, size: float) -> tuple[float, float] | None:
         """The slope by the complex step and its bound, from two steps; None where the function takes no
@@ -145,6 +155,12 @@ class _Measured:
         """The slope that would be natural: the size of the values over that of the entry."""
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
         return sum(sizes) / size
+
+
+def _has_steps(f: Callable[[float], float], size: float) -> bool:
+    """Whether differences at a small step contradict those at a larger one by more than float64 explains."""
+    wide, narrow = ((f(t * size) - f(-t * size)) / (2.0 * t * size) for t in (2.0**-16, 2.0**-34))
+    return not abs(wide - narrow) <= 2.0**-15 * abs(f(0.0)) / size
 
 
 Direction = Mapping[int, Array]
@@ -333,7 +349,7 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
                 return float(gradient(t)[name][index])
 
-            found = slope(entry, size, measured.roundoff)
+            found = measured.slope_of(entry, size)
             if found is None or found.kink:
                 return _unknown("the first derivative has a kink here")
             values[name][index], bounds[name][index] = found.value, found.bound
