@@ -240,8 +240,8 @@ CONVENTIONS = (
         "implicit reparameterization",
         "a draw from a gamma distribution is differentiated as if it were made by the inverse of its"
         " distribution, and it is made by rejection",
-        ("tensorflow.*Gamma*", "tensorflow.random.*gamma"),
-        lambda call, case: call.seeded,
+        ("tensorflow.raw_ops.*RandomGamma*",),
+        lambda call, case: True,
         "https://www.tensorflow.org/api_docs/python/tf/random/gamma",
     ),
     Row(
