@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -125,11 +126,11 @@ def signature(name: str, value: Any) -> str:
 # What a call takes ------------------------------------------------------------------------------------------
 
 _WORDS = (
-    (r"Array|Tensor|ndarray", (ARRAY,)),
+    (r"Array|Tensor|(?:^|\.|nd)array$", (ARRAY,)),
     (r"Axis", (INTEGERS, INTEGER)),
     (r"Shape$|Axes", (INTEGERS,)),
     (r"(?:^|\.)int$|SymInt$|^DimSize$", (INTEGER,)),
-    (r"^float$|Scalar", (NUMBER,)),
+    (r"^float$|[Ss]calar", (NUMBER,)),
     (r"^bool$", (FLAG,)),
     (r"^str$|Mode$|^'", (TEXT,)),
     (r"DType|dtype", (DTYPE,)),
@@ -144,10 +145,10 @@ _OPAQUE = ("Callable", "type", "dict", "Mapping")
 """The words before a bracket in which elements stand, and what gradfuzz does not draw."""
 
 _TOLD = (
-    (ARRAYS, r"(?:sequence|list|tuple)s? of (?:[\w-]+ )?(?:array|tensor)[\w-]*"),
+    (ARRAYS, r"(?:sequence|list|tuple)s? of (?:[\w-]+ ){0,4}(?:array|tensor)[\w-]*"),
     (
         INTEGERS,
-        r"(?:sequence|list|tuple|iterable|array)s? of (?:`?\w+`? )?int\w*|\(int\w*(?:, *int\w*)+\)|\btuple\b",
+        r"(?:sequence|list|tuple|iterable|array)s? of (?:\w+ )?int\w*|\(int\w*(?:, *int\w*)+\)|\btuple\b",
     ),
     (ARRAY, r"array[\w-]*|tensor|matrix"),
     (INTEGER, r"\bint(?:eger)?\b"),
@@ -377,7 +378,7 @@ def documented(doc: str) -> dict[str, Told]:
 
 def _in_words(type_: str) -> tuple[str, ...]:
     """The kinds in the type that a docstring gives, in its order."""
-    text = re.sub(_NESTED, "", type_.lower())
+    text = re.sub(_NESTED, "", type_.lower().replace("`", ""))
     found = []
     for kind, pattern in _TOLD:
         place = re.search(pattern, text)
@@ -406,6 +407,76 @@ def texts(doc: str) -> tuple[str, ...]:
     """The short words in quotation marks of a docstring, as Python literals."""
     found = re.findall(r"""(?<![\w'"])['"]([a-zA-Z_][\w-]{0,24})['"](?![\w'"])""", doc)
     return tuple(repr(word) for word in dict.fromkeys(found))
+
+
+# Following --------------------------------------------------------------------------------------------------
+
+SHAPES = ((2, 2), (4,), (), (1, 3, 3, 1))
+FLOATS, OTHERS = ("float32", "complex64"), ("int32", "int64", "bool")
+"""The arrays at which a library follows a function, so that it says what it returns, and what it misses."""
+
+MOST = 5
+"""Required parameters of a function that is followed."""
+
+BY_SIGNATURE = (
+    DIFFERENTIABLE,
+    "from arrays to arrays by its signature; not followed, its arguments are special",
+)
+
+
+def outcome(
+    taken: Sequence[Parameter],
+    attempt: Callable[[Sequence[Parameter], str, tuple[int, ...]], tuple[str, str] | None],
+) -> tuple[str, str]:
+    """What becomes of a function that takes these parameters.
+
+    `attempt(required, dtype, shape)` follows it at arrays of one dtype and shape. It returns None where the
+    library takes no such arguments; any exception says so, too.
+    """
+    required = [one for one in taken if one.required]
+    if len(required) > MOST or any(not one.kinds for one in required):
+        return BY_SIGNATURE
+    takes_others, said = False, None
+    for dtype, shape in itertools.product((*FLOATS, *OTHERS), SHAPES):
+        try:
+            found = attempt(required, dtype, shape)
+        except Exception:  # whatever it raises, it does not take these arguments
+            found = None
+        if found is not None and dtype in FLOATS:
+            if found[0] == DIFFERENTIABLE:
+                return found
+            said = said or found
+        takes_others = takes_others or found is not None
+    if said is not None:
+        return said
+    return (NOT_DIFFERENTIABLE, "takes no floats") if takes_others else BY_SIGNATURE
+
+
+def arguments(required: Iterable[Parameter], array: Callable[[], Any]) -> tuple[dict[str, Any], list[Any]]:
+    """An argument for each parameter, by name, and the arrays among them; `array` makes one."""
+    given: dict[str, Any] = {}
+    arrays: list[Any] = []
+    for one in required:
+        if ARRAY in one.kinds or ARRAYS in one.kinds:
+            made = [array() for _ in range(1 if ARRAY in one.kinds else 2)]
+            arrays += made
+            given[one.name] = made[0] if ARRAY in one.kinds else made
+        elif one.kinds[0] == TEXT:
+            given[one.name] = ast.literal_eval(one.choices[0]) if one.choices else ""
+        else:
+            given[one.name] = _PLAIN[one.kinds[0]]
+    return given, arrays
+
+
+_PLAIN: dict[str, Any] = {NUMBER: 1.0, INTEGER: 1, INTEGERS: [0], FLAG: False, DTYPE: "float32"}
+
+
+def returned(dtypes: Iterable[str]) -> tuple[str, str]:
+    """The outcome of a function that returns these dtypes, none of them floats."""
+    return NOT_DIFFERENTIABLE, "returns " + " and ".join(sorted(set(dtypes)))
+
+
+# Files ------------------------------------------------------------------------------------------------------
 
 
 def write(file: str, functions: Iterable[Function]) -> None:

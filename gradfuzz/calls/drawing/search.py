@@ -22,9 +22,6 @@ from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 from gradfuzz.testing.frameworks.framework import first_line
 
-_ENTRIES = 64
-"""The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
-
 _TRIES, _FIRST = 400, 6000
 """So many calls are tried in a row without a valid one; before the first."""
 
@@ -99,7 +96,7 @@ class Search:
             values = values_of(call)
             if not values or not any(value.size for value in values):
                 raise UsageError("no array of floats is among the arguments")
-            if sum(value.size for value in values) > _ENTRIES:
+            if sum(value.size for value in values) > self._library.entries:
                 return False
             self._note(call)
             with quiet(), np.errstate(all="ignore"):

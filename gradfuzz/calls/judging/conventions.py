@@ -15,7 +15,7 @@ import numpy as np
 from gradfuzz.calls.asking import returned
 from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.libraries.library import library_named
-from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.oracles.base import Array
 
@@ -106,6 +106,41 @@ def _overlaps(call: Call, case: CheckResult) -> bool:
     return len(set(places)) < len(places)
 
 
+def _is_no_distribution(call: Call, case: CheckResult) -> bool:
+    """Whether the labels, that of the keyword or by its place, do not have the sum 1."""
+    arrays = [one for one in call.arrays() if one.array is not None]
+    place = 1 if call.library == "mlx" else 0
+    labels = next((one for one in arrays if one.keyword in ("labels", "targets")), arrays[place])
+    return not np.allclose(np.sum(seen(labels), axis=-1), 1.0)
+
+
+def _is_not_hermitian(call: Call, case: CheckResult) -> bool:
+    """Whether a square matrix is not its own conjugate transpose."""
+    squares = [x for one in call.differentiated() if is_square(x := seen(one))]
+    return any(not np.array_equal(x, np.conj(np.swapaxes(x, -1, -2))) for x in squares)
+
+
+def _has_symmetric_part(call: Call, case: CheckResult) -> bool:
+    """Whether the answer is right as that by the Hermitian part of each square matrix."""
+    true, got = {} if case.truth is None else case.truth.gradient, case.answer.gradient
+    parts = [sign for one in call.differentiated() for sign in ((1, -1) if is_complex(one) else (1,))]
+    if len(parts) != len(case.question.wrt) or not set(case.question.wrt) <= set(true) & set(got):
+        return False
+    for name, sign in zip(case.question.wrt, parts, strict=True):
+        right = true[name]
+        if is_square(right):
+            right = (right + sign * np.swapaxes(right, -1, -2)) / 2.0
+        scale = float(np.max(np.abs(right), initial=0.0))
+        if not np.allclose(got[name], right, rtol=0.0, atol=1e-6 * scale):
+            return False
+    return True
+
+
+def is_complex(argument: Argument) -> bool:
+    """Whether it is an array of complex numbers."""
+    return argument.array is not None and argument.array.dtype.kind == "c"
+
+
 CONVENTIONS = (
     Row(
         "failed factorization",
@@ -172,6 +207,42 @@ CONVENTIONS = (
         ("torch.*",),
         _draws_without_slope,
         "https://docs.pytorch.org/docs/stable/distributions.html",
+    ),
+    Row(
+        "symmetric part",
+        "it reads one triangle, and its gradient is that by the symmetric part of the matrix",
+        (
+            *("paddle.*eigh", "paddle.*eigvalsh", "paddle.*cholesky", "tensorflow.*eigh", "mlx.*eigh"),
+            *("tensorflow.*eigvalsh", "tensorflow.*cholesky*", "tensorflow.*Cholesky", "mlx.*cholesky"),
+            "tensorflow.raw_ops.SelfAdjointEig*",
+        ),
+        _has_symmetric_part,
+        "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/eigh_en.html",
+    ),
+    Row(
+        "matrix that is not Hermitian",
+        "the matrix is Hermitian by the documents, and one triangle of it is read",
+        ("tensorflow.linalg.logdet",),
+        _is_not_hermitian,
+        "https://www.tensorflow.org/api_docs/python/tf/linalg/logdet",
+    ),
+    Row(
+        "labels are a distribution",
+        "its gradient holds for labels with the sum 1, by the documents",
+        (
+            *("tensorflow.*softmax_cross_entropy_with_logits", "tensorflow.*SoftmaxCrossEntropyWithLogits"),
+            "mlx.nn.losses.cross_entropy",
+        ),
+        _is_no_distribution,
+        "https://www.tensorflow.org/api_docs/python/tf/nn/softmax_cross_entropy_with_logits",
+    ),
+    Row(
+        "implicit reparameterization",
+        "a draw from a gamma distribution is differentiated as if it were made by the inverse of its"
+        " distribution, and it is made by rejection",
+        ("tensorflow.raw_ops.*RandomGamma*",),
+        lambda call, case: True,
+        "https://www.tensorflow.org/api_docs/python/tf/random/gamma",
     ),
     Row(
         "triangle that is not read",

@@ -19,6 +19,7 @@ from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
+from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
@@ -30,6 +31,7 @@ from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.memo import Memo
 from gradfuzz.fuzzer.sweep.run import Interrupts, SweepConfig, rerun_command
 from gradfuzz.fuzzer.sweep.workers import usual_size
+from gradfuzz.oracles.target_name import TargetName
 
 CALLS, CALLS_EACH = 3, 6
 """Calls that a turn judges, and calls of each function where nobody says."""
@@ -83,6 +85,7 @@ class _Sweep:
         self._config = config
         self._recorded = recorded
         self._libraries = libraries
+        self._homes = {name: home_of(name) for name in libraries}
         self._memo = memo
         self._totals = Totals(libraries)
         self._workers = Workers(config.jobs or usual_size())
@@ -134,8 +137,12 @@ class _Sweep:
             for name, place in keys:
                 function = self._libraries[name][1][place]
                 recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
-                library = name if name in LIBRARIES else function.why
-                yield (name, place), Turn(library, function, config.seed, number, calls, recorded)
+                library = TargetName.of(name).library
+                library = library if library in LIBRARIES else function.why
+                yield (
+                    (name, place),
+                    Turn(library, function, config.seed, number, calls, recorded, home=self._homes[name]),
+                )
 
     def _is_recorded(self, function: of.Function) -> bool:
         """Whether the program that was recorded calls it."""
@@ -187,6 +194,7 @@ class _Sweep:
         slot = self._owner.pop(id(one.turn))
         slot.open -= 1
         if isinstance(one, Done):
+            assert isinstance(one.result, Result), "no turn of a sweep asks about a finding"
             slot.parts.append(one.result)
         elif one.turn.only is not None:
             if one.draft is not None:

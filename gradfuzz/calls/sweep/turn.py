@@ -61,6 +61,10 @@ class Turn:
     """How often the process died in this turn: it draws other calls then."""
     only: Call | None = None
     """A call at which the process died: it alone is made, to see whether it dies again."""
+    home: str = ""
+    """The target in whose environment the library is; empty where it is beside gradfuzz."""
+    finding: Finding | None = None
+    """A finding about which is asked again; nothing else is done then."""
 
 
 @dataclass(slots=True)
@@ -119,6 +123,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
         made(turn.only)
         return Result()
     result = Result()
+    library_named(turn.library).careful = turn.again > 0
     function = turn.function
     words = refused(function)
     if words is not None:
@@ -166,7 +171,8 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
     said = [words for words, _ in (refusals or search.raised).most_common()]
     of_library = [words for words in said if not words.startswith(UsageError.__name__)]
     result.words = "" if result.judged else next(iter([*of_library, *said]), "")
-    result.findings = tuple(finding for finding in buckets.values() if finding is not None)
+    proofs = [finding for finding in buckets.values() if finding is not None]
+    result.findings = tuple(replace(one, target=turn.home) if turn.home else one for one in proofs)
     return result
 
 

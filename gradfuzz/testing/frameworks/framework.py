@@ -21,7 +21,7 @@ from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.tracing.leaves import leaves_of, with_leaves
 from gradfuzz.testing.tracing.units import Unit
 
-FrameworkName = Literal["jax", "torch", "autograd", "numpy"]
+FrameworkName = Literal["jax", "torch", "autograd", "tensorflow", "mlx", "paddle", "numpy"]
 
 Call = Callable[..., tuple[Any, ...]]
 """A function of the framework's real arrays that returns a tuple of them."""
@@ -33,6 +33,8 @@ Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 class Framework(abc.ABC):
     name: FrameworkName
     version: str
+    roundoff = 0.0
+    """What the values of some of its functions are known to be off, relative to their size, in float64."""
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
         """A context for all computations in `precision`."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
+from gradfuzz.calls.judging import conventions
 from gradfuzz.calls.judging.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
@@ -74,3 +79,48 @@ def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why
 def test_what_they_define_is_judged(defined: Call) -> None:
     (found,) = judged(defined, [("rev",)]).verdicts
     assert found.case.verdict is Verdict.AGREE
+
+
+# Libraries that are not installed beside gradfuzz: the rows themselves --------------------------------------
+
+
+def case_of(truth: dict[str, list[object]], answer: dict[str, list[object]]) -> Any:
+    given = {name: np.array(entries, float) for name, entries in answer.items()}
+    return SimpleNamespace(
+        truth=SimpleNamespace(gradient={name: np.array(entries, float) for name, entries in truth.items()}),
+        answer=SimpleNamespace(gradient=given),
+        question=SimpleNamespace(wrt=tuple(given)),
+    )
+
+
+LOWER, SYMMETRIC = [[1.0, 0.0], [3.0, 2.0]], [[1.0, 1.5], [1.5, 2.0]]
+ANTISYMMETRIC = [[0.0, -1.5], [1.5, 0.0]]
+
+
+def test_the_gradient_by_the_symmetric_part_is_a_convention() -> None:
+    real = Call("paddle", "paddle.linalg.eigvalsh", (FULL,))
+    assert conventions._has_symmetric_part(real, case_of({"x0": LOWER}, {"x0": SYMMETRIC}))
+    assert not conventions._has_symmetric_part(real, case_of({"x0": LOWER}, {"x0": [[1.0, 1.5], [1.4, 2.0]]}))
+    assert not conventions._has_symmetric_part(real, case_of({}, {"along": [1.0]}))
+    hermitian = Call(
+        "paddle", "paddle.linalg.eigvalsh", (array([2.0, 1.0j], [-1.0j, 3.0], dtype="complex128"),)
+    )
+    truth = {"x0": LOWER, "x1": [[0.0, 0.0], [3.0, 0.0]]}
+    assert conventions._has_symmetric_part(hermitian, case_of(truth, {"x0": SYMMETRIC, "x1": ANTISYMMETRIC}))
+    wrong = {"x0": SYMMETRIC, "x1": [[0.0, 1.5], [1.5, 0.0]]}
+    assert not conventions._has_symmetric_part(hermitian, case_of(truth, wrong))
+
+
+def test_what_is_asked_of_a_matrix_and_of_labels() -> None:
+    nothing = case_of({}, {})
+    assert conventions._is_not_hermitian(Call("tensorflow", "tensorflow.linalg.logdet", (FULL,)), nothing)
+    hermitian = array([2.0, 1.0j], [-1.0j, 3.0], dtype="complex128")
+    logdet = Call("tensorflow", "tensorflow.linalg.logdet", (hermitian,))
+    assert not conventions._is_not_hermitian(logdet, nothing)
+    name = "tensorflow.nn.softmax_cross_entropy_with_logits"
+    logits = array(0.5, 3.0)
+    right = Call("tensorflow", name, (array(0.25, 0.75), logits))
+    assert not conventions._is_no_distribution(right, nothing)
+    assert conventions._is_no_distribution(Call("tensorflow", name, (array(0.5, 0.75), logits)), nothing)
+    labels = replace(array(0.25, 0.75), keyword="labels")
+    assert not conventions._is_no_distribution(Call("tensorflow", name, (logits, labels)), nothing)

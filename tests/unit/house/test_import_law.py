@@ -239,6 +239,7 @@ def test_no_module_reaches_another_by_a_path() -> None:
     assert found == {
         "adapters/__init__.py",  # the scripts of its own folder
         "adapters/kit.py",  # itself and the adapter, in the frames of an exception
+        "calls/sweep/homes.py",  # the launcher, which it imports
         "oracles/catalogues.py",  # the launcher, which it imports
         "oracles/foreign/launcher.py",  # the package itself, for another interpreter
         "oracles/foreign/managed.py",  # the launcher, which it imports, and the requirements of a checkout
