@@ -8,9 +8,13 @@ Python 3.8 or newer and nothing else.
 from __future__ import annotations
 
 import ast
+import collections.abc
+import dataclasses
 import inspect
 import json
 import re
+import sys
+import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -38,11 +42,13 @@ FLAG = "flag"
 TEXT = "text"
 DTYPE = "dtype"
 
+STRUCTURE = "structure"
 VARIADIC = "variadic"
 
-KINDS = (ARRAY, ARRAYS, NUMBER, INTEGER, INTEGERS, FLAG, TEXT, DTYPE, VARIADIC)
+KINDS = (ARRAY, ARRAYS, NUMBER, INTEGER, INTEGERS, FLAG, TEXT, DTYPE, STRUCTURE, VARIADIC)
 """What a parameter takes: an array, a list of arrays, a number, an integer, a list of integers, a flag, a
-text, a dtype, any count of arrays one after the other.
+text, a dtype, lists in lists or a record (`Parameter.form` says of what), any count of arrays one after the
+other.
 """
 
 
@@ -60,6 +66,8 @@ class Parameter:
     """Texts that the library names for it, as Python literals: "'mean'"."""
     default: str = ""
     """Its default as a Python literal; empty where it has none, or where that is no literal."""
+    form: str = ""
+    """What a structure consists of, as `form` writes it; empty for other kinds."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +235,10 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
         if one.kind is one.VAR_POSITIONAL:  # what stands before it has to be given by its place
             kinds = () if any(before.default is not before.empty for before in found[:k]) else (VARIADIC,)
         choices = _choices(annotation, told.get(one.name), quoted) if TEXT in kinds else ()
-        read.append(_parameter_of(one, kinds, choices))
+        structure = "" if one.kind is one.VAR_POSITIONAL or one.name in _NEVER else structured(annotation)
+        if structure:
+            kinds = (*(kind for kind in kinds if kind in (TEXT, INTEGER)), STRUCTURE)
+        read.append(_parameter_of(one, kinds, choices, structure))
     return tuple(read)
 
 
@@ -255,7 +266,9 @@ def _before(first: inspect.Parameter, told: Mapping[str, Told]) -> Iterator[Para
             yield Parameter(name, kinds, True, choices=texts(told[name].text) if TEXT in kinds else ())
 
 
-def _parameter_of(one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple[str, ...]) -> Parameter:
+def _parameter_of(
+    one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple[str, ...], structure: str
+) -> Parameter:
     default = repr(one.default) if isinstance(one.default, (bool, int, float, str, tuple, type(None))) else ""
     return Parameter(
         one.name,
@@ -264,6 +277,7 @@ def _parameter_of(one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple
         keyword=one.kind is one.KEYWORD_ONLY,
         choices=choices,
         default="" if one.default is one.empty else default,
+        form=structure,
     )
 
 
@@ -349,6 +363,85 @@ def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
         return eval(annotation, dict(names))  # noqa: S307 - as Python does; it stands in the library
     except Exception:  # names that only a type checker has, or the syntax of a later Python
         return annotation
+
+
+# Structures
+
+
+def structured(annotation: Any) -> str:
+    """The form of an annotation that stands for lists in lists, tuples with an array, or a record; empty for
+    any other.
+    """
+    found = form(annotation)
+    is_nested = bool(re.search(r"[(\[].*[(\[]", found)) or "." in found
+    is_mixed = "array" in found and found.startswith("(")
+    return found if is_nested or is_mixed or found == "[float]" else ""
+
+
+def form(annotation: Any) -> str:
+    """What an annotation consists of, as an expression: of `int`, `float`, `bool` and `array`; `[int]` is a
+    list of any length, `(int, int)` one of two, and `jax.lax.GatherDimensionNumbers(offset_dims=[int])` a
+    record by its public name, with the fields that have no default. Empty where a part is something else.
+    Of a union it is the first member with a form that is no plain word, else the first with a form.
+    """
+    if isinstance(annotation, type) and annotation in _PLAIN:
+        return annotation.__name__
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is None:
+        known = annotated(_text(annotation)) if annotation is not None else ()
+        return "array" if known == (ARRAY,) else _record(annotation)
+    if origin is typing.Union or type(annotation).__name__ == "UnionType":
+        whole = annotated(_text(annotation))
+        found = [text for text in map(form, parts) if text]
+        plain = ["array"] if ARRAY in whole else found
+        return next(iter([text for text in found if not text.isidentifier()] + plain), "")
+    if origin in (list, tuple, collections.abc.Sequence, collections.abc.Iterable):
+        inner = [form(part) for part in parts if part is not Ellipsis]
+        if not inner or not all(inner):
+            return ""
+        is_list = origin is not tuple or Ellipsis in parts
+        return f"[{inner[0]}]" if is_list else f"({', '.join(inner)}{',' * (len(inner) == 1)})"
+    return ""
+
+
+_PLAIN = (int, float, bool)
+
+
+def _record(kind: Any) -> str:
+    """The form of a named tuple or a dataclass, whose fields have annotations."""
+    is_record = isinstance(kind, type) and (
+        dataclasses.is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )
+    name = _public_name(kind) if is_record else ""
+    if not name:
+        return ""
+    names = vars(sys.modules[kind.__module__])
+    try:
+        found = inspect.signature(kind).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    fields = []
+    for one in found:
+        if one.default is not one.empty or one.kind is one.VAR_KEYWORD:
+            continue
+        annotation = kind.__annotations__.get(one.name, one.annotation)
+        text = form(_resolved(getattr(annotation, "__forward_arg__", annotation), names))
+        if not text:
+            return ""
+        fields.append(f"{one.name}={text}")
+    return f"{name}({', '.join(fields)})" if fields else ""
+
+
+def _public_name(kind: type) -> str:
+    """The shortest name by which a program reaches a class; empty where there is none."""
+    top = kind.__module__.partition(".")[0]
+    homes = [
+        name
+        for name, module in list(sys.modules.items())
+        if f"{name}.".startswith(f"{top}.") and "._" not in name
+        if getattr(module, kind.__name__, None) is kind
+    ]
+    return f"{min(homes, key=len)}.{kind.__name__}" if homes else ""
 
 
 # Docstrings

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.adapters.catalogue import Function, Parameter
 from gradfuzz.calls.drawing.learned import Choice, Learned, T
+from gradfuzz.calls.drawing.structures import Drawing, mixed, structure
 from gradfuzz.calls.drawing.values import DTYPES, STYLES, Style, filled
 from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
@@ -154,6 +155,8 @@ def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learne
         counts = [(weight, str(count), count) for weight, count in _COUNTS.rows]
         count = shared.pick(dice, learned, f"{parameter.name} count", counts)
         return Argument(items=tuple(_array(dice, parameter, shared, learned) for _ in range(count)))
+    if kind == of.STRUCTURE:
+        return _structure(dice, parameter, shared, learned)
     options = dict.fromkeys(_literals(kind, parameter, shared))
     if kind == of.TEXT:
         options |= learned.texts
@@ -162,11 +165,28 @@ def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learne
     return Argument(literal=text)
 
 
+def _structure(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
+    is_axes = any(word in parameter.name for word in _AXIS_WORDS)
+    rank = len(shared.shape)
+    drawing = Drawing(
+        dice,
+        shared.shape,
+        is_axes,
+        lambda axes: _lists(shared.shape, rank, axes),
+        lambda: _array(dice, parameter, shared, learned),
+    )
+    return structure(parameter.form, drawing)
+
+
+_AXIS_WORDS = ("dim", "axis", "axes")
+"""In the names of parameters whose integers are axes."""
+
+
 def _literals(kind: str, parameter: Parameter, shared: _Shared) -> Iterator[str]:
     """The literals to choose from for a parameter."""
     if not parameter.required and parameter.default == "None":
         yield "None"
-    is_axis = any(word in parameter.name for word in ("dim", "axis", "axes"))
+    is_axis = any(word in parameter.name for word in _AXIS_WORDS)
     rank = len(shared.shape)
     if kind == of.INTEGER:
         yield from map(str, _AXES if is_axis else _INTEGERS)
@@ -297,6 +317,10 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
         rest = tuple(a for a in call.arguments if a.keyword != parameter.name)
         return Drawn(replace(call, arguments=rest), ((f"{parameter.name}?", "left away"),))
     argument = _argument(dice, parameter, shared, learned)
+    if of.STRUCTURE in parameter.kinds:
+        before = positional[k] if k < len(positional) else own.get(parameter.name)
+        literal = mixed(dice, before.literal if before else None, argument.literal)
+        argument = replace(argument, literal=literal)
     if k < len(positional):
         arguments = (*positional[:k], argument, *positional[k + 1 :], *own.values())
     else:
@@ -331,7 +355,7 @@ def _reshaped(dice: Dice, call: Call) -> Call:
     shape = list(old.shape)
     change = dice.weighted(_RESHAPES)
     if change == "length" and shape:
-        shape[dice.below(len(shape))] = dice.pick([*lengths, 1, 2, 3])
+        shape[dice.below(len(shape))] = dice.pick([*lengths, 1, 2, 3, 4])
     elif change == "more" or not shape:
         shape.insert(dice.below(len(shape) + 1), dice.pick([*lengths, 1, 2]))
     elif change == "less":
