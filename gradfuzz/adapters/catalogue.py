@@ -16,7 +16,7 @@ import re
 import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,12 @@ other.
 """
 
 
+ENTRIES = (
+    *("float64", "float32", "complex128", "complex64", "float16", "bfloat16", "int64", "int32", "bool"),
+)
+"""The dtypes of arrays that are drawn, the usual ones first."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of a function."""
@@ -68,6 +74,10 @@ class Parameter:
     """Its default as a Python literal; empty where it has none, or where that is no literal."""
     form: str = ""
     """What a structure consists of, as `form` writes it; empty for other kinds."""
+    dims: str | None = None
+    """The dimensions of an array as its annotation names them, "batch n"; None where it names none."""
+    entries: tuple[str, ...] = ()
+    """The dtypes of an array that its annotation allows, of `ENTRIES`; empty where it allows any."""
 
 
 @dataclass(frozen=True)
@@ -230,12 +240,16 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
     for k, one in enumerate(found):
         if one.kind is one.VAR_KEYWORD:
             continue
-        annotation = _resolved(one.annotation, names)
+        annotation = resolved(one.annotation, names)
         kinds = _kinds(one, annotation, told.get(one.name))
         if one.kind is one.VAR_POSITIONAL:  # what stands before it has to be given by its place
             kinds = () if any(before.default is not before.empty for before in found[:k]) else (VARIADIC,)
         choices = _choices(annotation, told.get(one.name), quoted) if TEXT in kinds else ()
         structure = "" if one.kind is one.VAR_POSITIONAL or one.name in _NEVER else structured(annotation)
+        array = dimensioned(annotation)
+        if array is not None:
+            read.append(replace(_parameter_of(one, (ARRAY,), (), ""), dims=array[0], entries=array[1]))
+            continue
         if structure:
             kinds = (*(kind for kind in kinds if kind in (TEXT, INTEGER)), STRUCTURE)
         read.append(_parameter_of(one, kinds, choices, structure))
@@ -353,7 +367,7 @@ def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
+def resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
     """What an annotation means where it is a text, or the text where that cannot be found; None for none."""
     if annotation in (inspect.Parameter.empty, None, type(None)):
         return None
@@ -363,6 +377,16 @@ def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
         return eval(annotation, dict(names))  # noqa: S307 - as Python does; it stands in the library
     except Exception:  # names that only a type checker has, or the syntax of a later Python
         return annotation
+
+
+def dimensioned(annotation: Any) -> tuple[str, tuple[str, ...]] | None:
+    """The dimensions and the allowed dtypes of an annotation of jaxtyping, or of a union with one."""
+    for one in (annotation, *typing.get_args(annotation)):
+        if hasattr(one, "array_type") and isinstance(getattr(one, "dim_str", None), str):
+            known = getattr(one, "dtypes", None)
+            named = [name for name in known if isinstance(name, str)] if isinstance(known, tuple) else []
+            return one.dim_str, tuple(name for name in ENTRIES if name in named)
+    return None
 
 
 # Structures
@@ -425,7 +449,7 @@ def _record(kind: Any) -> str:
         if one.default is not one.empty or one.kind is one.VAR_KEYWORD:
             continue
         annotation = kind.__annotations__.get(one.name, one.annotation)
-        text = form(_resolved(getattr(annotation, "__forward_arg__", annotation), names))
+        text = form(resolved(getattr(annotation, "__forward_arg__", annotation), names))
         if not text:
             return ""
         fields.append(f"{one.name}={text}")
@@ -519,4 +543,5 @@ def _function(row: dict[str, Any]) -> Function:
 
 
 def _parameter(row: dict[str, Any]) -> Parameter:
-    return Parameter(**{**row, "kinds": tuple(row["kinds"]), "choices": tuple(row["choices"])})
+    lists = {name: tuple(row[name]) for name in ("kinds", "choices", "entries")}
+    return Parameter(**{**row, **lists})

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.adapters.catalogue import Function, Parameter
+from gradfuzz.calls.drawing import dimensions
 from gradfuzz.calls.drawing.learned import Choice, Learned, T
 from gradfuzz.calls.drawing.structures import Drawing, mixed, structure
 from gradfuzz.calls.drawing.values import DTYPES, STYLES, Style, filled
@@ -67,6 +68,8 @@ class _Shared:
     sizes: tuple[int, ...]
     style: Style
     choices: list[Choice] = field(default_factory=list)
+    lengths: dimensions.Lengths = field(default_factory=dict)
+    """Of the axes that annotations name."""
 
     def pick(self, dice: Dice, learned: Learned, place: str, rows: Sequence[tuple[int, str, T]]) -> T:
         """One of the rows, as `Learned.pick` draws it; the choice is kept."""
@@ -239,6 +242,8 @@ def _shape(dice: Dice, relation: str, rank: int, sizes: Sequence[int]) -> Shape:
 def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
     """An array as the view of a drawn one."""
     name = parameter.name
+    if parameter.dims is not None:
+        return _annotated(dice, parameter, parameter.dims, shared, learned)
     roles = _INDEX_ROLES if any(word in name.lower() for word in _INDEX_WORDS) else _ROLES
     role = shared.pick(dice, learned, f"{name} of", [(weight, one, one) for weight, one in roles])
     shape = _own_shape(dice, name, shared, learned)
@@ -246,6 +251,18 @@ def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) 
         dice, learned, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
     )
     return Argument(array=_entries(dice, role, stored(shape, layout), shared), layout=layout)
+
+
+def _annotated(dice: Dice, parameter: Parameter, dims: str, shared: _Shared, learned: Learned) -> Argument:
+    """An array with the dimensions and of a dtype that its annotation names."""
+    shape = dimensions.shape(dims, dice, shared.lengths)
+    rows = [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
+    layout = shared.pick(dice, learned, "layout", rows)
+    allowed = parameter.entries or (shared.dtype,)
+    dtype = shared.dtype if shared.dtype in allowed else allowed[0]
+    role = dtype if dtype in ("int64", "int32", "bool") else "float"
+    entries = _entries(dice, role, stored(shape, layout), replace(shared, dtype=dtype))
+    return Argument(array=entries, layout=layout)
 
 
 def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shape:
