@@ -6,6 +6,7 @@ workers     the processes that have the turns; a call may end or block them
 totals      what the turns found out, added up
 replay      asks again about a finding
 run         the sweep: its turns in order, its events
+card        the report card: a few calls of each function
 """
 
 from __future__ import annotations
