@@ -131,9 +131,10 @@ def _told(words: str) -> str:
 
 
 _TYPE = (
-    r"(?:CPU|torch\.)?\b(?:Complex|B)?(?:Double|Float16|Float|Half|Long|Int|Bool|Byte|Char|Short)(?:Type|Tensor)?\b"
+    r"(?:CPU|torch\.)?\b(?:Complex|B)?(?:Double|Float16|Float|Half|Long|Int|Bool|Byte|Char|Short)"
+    r"(?:Type|Tensor)?\b"
     r"|\b(?:torch\.)?(?:b?float|complex|u?int)\d+\b|c10::(?:complex<\w+>|\w+)"
-    r"|\b(?:long int|unsigned char|double|float|int|bool)\b(?!\w)"
+    r"|\b(?:long int|unsigned char|double|float|int|bool)\b"
 )
 """How libraries write the type of an array's entries."""
 

@@ -248,6 +248,31 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
     ),
     *(
         KnownReport(
+            *(name, "torch", ">=2.13.0", "forward mode by the factor is a wrong number", FINITE),
+            rules=(rule,),
+            modes=(("fwd",),),
+        )
+        for name, rule in (("pytorch#196682", "CholeskyInverse"), ("pytorch#196694", "CholeskySolve"))
+    ),
+    KnownReport(
+        *("pytorch#192723", "torch", ">=2.13.0", "forward mode raises for integer targets", (Class.ERROR,)),
+        rules=("MseLoss", "SmoothL1Loss"),
+        modes=(("fwd",),),
+        says="can't be cast to the desired output type",
+    ),
+    KnownReport(
+        *("pytorch#76646", "torch", ">=2.13.0", "raises where dtypes differ", (Class.ERROR,)),
+        rules=("HuberLoss",),
+        says="Found dtype",
+    ),
+    KnownReport(
+        *("pytorch#192719", "torch", ">=2.13.0", "the gradient raises for a complex dtype", (Class.ERROR,)),
+        rules=("Sum", "Mean", "Prod"),
+        modes=(("rev",),),
+        says="input_is_complex == grad_is_complex",
+    ),
+    *(
+        KnownReport(
             *(name, "torch", ">=2.13.0", "sizes are not checked, and the process ends", (Class.ERROR,)),
             functions=("torch.native_batch_norm",),
             says="the process ends: segmentation fault",

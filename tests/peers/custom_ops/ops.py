@@ -308,6 +308,8 @@ ruled(distance, _distance, _distance_of_one)
 
 @name
 def taken(x: Tensor, index: Tensor) -> Tensor:
+    if index.dtype != torch.int64:
+        raise TypeError("taken takes an index of integers")
     return x.reshape(-1)[index.reshape(-1)]
 
 
