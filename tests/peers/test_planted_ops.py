@@ -32,7 +32,7 @@ def package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def swept() -> Any:
-    config = SweepConfig((MODULE,), (FAMILY,), max_examples=6, max_time=SECONDS, seed=5)
+    config = SweepConfig((MODULE,), (FAMILY,), max_examples=5, max_time=SECONDS, seed=5)
     *_, end = sweep(config)
     assert isinstance(end, SweepFinished)
     return end

@@ -301,7 +301,8 @@ def _entries(dice: Dice, role: str, shape: Shape, shared: _Shared) -> np.ndarray
 
 def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arrays: bool = False) -> Drawn:
     """A call that differs from another in one thing: an argument that is no array and has another value, a
-    keyword more or less, the values of the arrays, a layout, the dtype; with `arrays` also the shape of an
+    keyword more or less, the values of the arrays, a layout, the dtype, or an axis that is broadcast; with
+    `arrays` also the shape of an
     array, its dtype, one array as a whole, or the count of a list.
     """
     choices: list[Choice] = []
@@ -310,6 +311,8 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
         return Drawn(_reshaped(dice, call), ())
     if what == "count":
         return Drawn(_recounted(dice, call), ())
+    if what == "broadcast":
+        return Drawn(_broadcast(dice, call), ())
     if what == "values":
         choice, name = learned.pick(dice, "style", [(w, n, n) for n, w in _STYLE_WEIGHTS])
         return Drawn(revalued(dice, call, STYLES[name]), (choice,))
@@ -346,7 +349,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     return Drawn(replace(call, arguments=arguments), tuple(choices))
 
 
-_CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
+_CHANGES = Odds((46, "argument"), (23, "values"), (11, "dtype"), (11, "layout"), (9, "broadcast"))
 _CHANGES_OF_ARRAYS = Odds((30, "argument"), (44, "shape"), (6, "values"), (6, "dtype"), (14, "count"))
 
 
@@ -389,6 +392,22 @@ def _reshaped(dice: Dice, call: Call) -> Call:
 
 
 _RESHAPES = Odds((34, "length"), (22, "more"), (18, "less"), (16, "like"), (10, "dtype"))
+
+
+def _broadcast(dice: Dice, call: Call) -> Call:
+    """The call with an axis of one array of length 1, or without the first axis, which the other arrays keep."""
+    free = [a for a in call.differentiated() if a.array is not None and a.array.ndim]
+    if len(free) < 2:
+        return revalued(dice, call, STYLES["ordinary"])
+    chosen = dice.pick(free)
+    old = np.asarray(chosen.array)
+    shape = list(old.shape)
+    if dice.chance(40):
+        del shape[0]
+    else:
+        shape[dice.below(len(shape))] = 1
+    entries = filled(dice, tuple(shape), old.dtype.name, STYLES["ordinary"])
+    return call.with_argument(chosen, replace(chosen, array=entries, layout="contiguous"))
 
 
 def _recounted(dice: Dice, call: Call) -> Call:
