@@ -395,7 +395,7 @@ _RESHAPES = Odds((34, "length"), (22, "more"), (18, "less"), (16, "like"), (10, 
 
 
 def _broadcast(dice: Dice, call: Call) -> Call:
-    """The call with an axis of one array of length 1, or without the first axis, which the other arrays keep."""
+    """The call with one array that has an axis of length 1, or lacks its first axis; the others keep it."""
     free = [a for a in call.differentiated() if a.array is not None and a.array.ndim]
     if len(free) < 2:
         return revalued(dice, call, STYLES["ordinary"])
