@@ -307,6 +307,9 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     """
     choices: list[Choice] = []
     what = dice.weighted(_CHANGES_OF_ARRAYS if arrays else _CHANGES)
+    several = sum(1 for _ in call.differentiated()) > 1
+    if several and not arrays and dice.chance(_BROADCAST):
+        what = "broadcast"
     if what == "shape":
         return Drawn(_reshaped(dice, call), ())
     if what == "count":
@@ -349,7 +352,10 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     return Drawn(replace(call, arguments=arguments), tuple(choices))
 
 
-_CHANGES = Odds((46, "argument"), (23, "values"), (11, "dtype"), (11, "layout"), (9, "broadcast"))
+_CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
+_BROADCAST = 25
+"""Percent of the changes of calls with several arrays that broadcast one of them."""
+
 _CHANGES_OF_ARRAYS = Odds((30, "argument"), (44, "shape"), (6, "values"), (6, "dtype"), (14, "count"))
 
 
