@@ -31,13 +31,17 @@ class Row:
     fits: Callable[[Call, CheckResult], bool]
     source: str
     """Where it is documented."""
+    raises: bool = False
+    """Whether it is about exceptions, and not about numbers."""
 
 
 def excused(call: Call, case: CheckResult) -> CheckResult:
     """The case, or a convention where a row explains that its numbers are off."""
-    if case.verdict is not Verdict.DISAGREE:
+    if not case.verdict.is_wrong:
         return case
     for row in CONVENTIONS:
+        if row.raises != (case.verdict is Verdict.CRASHED):
+            continue
         about = any(fnmatchcase(call.function, pattern) for pattern in row.functions)
         if about and row.fits(call, case):
             message = f"{row.why}: {row.source}"
@@ -57,9 +61,17 @@ def _draws_without_slope(call: Call, case: CheckResult) -> bool:
 
 
 def _is_not_triangular(call: Call, case: CheckResult) -> bool:
-    """Whether a square matrix has entries on both sides of the diagonal."""
-    squares = [x for one in call.differentiated() if is_square(x := seen(one))]
-    return any(np.any(np.tril(x, -1)) and np.any(np.triu(x, 1)) for x in squares)
+    """Whether the last square matrix has entries in the triangle that is not read, or reverse mode is off by
+    one of these. It is the upper one, unless the flag `upper` is on.
+    """
+    squares = [x for one in call.arrays() if is_square(x := seen(one))][-1:]
+    is_upper = any(a.literal == "True" for a in call.arguments)
+    if any(np.any(np.tril(x, -1) if is_upper else np.triu(x, 1)) for x in squares):
+        return True
+    if case.question.modes[-1] != "rev":
+        return False
+    *_, row, column = (0, 0, *(case.worst[1] if case.worst else ()))
+    return bool(row > column if is_upper else row < column)
 
 
 def _is_singular(call: Call, case: CheckResult) -> bool:
@@ -141,6 +153,26 @@ def is_complex(argument: Argument) -> bool:
     return argument.array is not None and argument.array.dtype.kind == "c"
 
 
+def _has_a_phase(call: Call, case: CheckResult) -> bool:
+    """Whether a matrix is complex: its singular vectors may be turned by any phase."""
+    return any(one.array is not None and one.array.dtype.kind == "c" for one in call.differentiated())
+
+
+def _has_a_zero(call: Call, case: CheckResult) -> bool:
+    return any(np.any(seen(one) == 0) for one in call.differentiated())
+
+
+def _is_outside(call: Call, case: CheckResult) -> bool:
+    """Whether the gradient raises because an index lies outside of what is returned."""
+    return "out of bounds" in case.message
+
+
+def _has_no_spread(call: Call, case: CheckResult) -> bool:
+    """Whether the numbers of an array are all equal along an axis."""
+    arrays = [x for one in call.differentiated() if (x := seen(one)).size]
+    return any(np.any(np.ptp(np.abs(x), axis=axis) == 0) for x in arrays for axis in (None, *range(x.ndim)))
+
+
 CONVENTIONS = (
     Row(
         "failed factorization",
@@ -169,6 +201,42 @@ CONVENTIONS = (
         ("torch.lu*", "torch.Tensor.lu*", "torch.linalg.lu*", "torch.linalg.ldl*"),
         _is_singular,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.lu.html",
+    ),
+    Row(
+        "dependent columns",
+        "the factors of a matrix whose first columns are dependent have no derivative by the documents",
+        ("torch.qr", "torch.Tensor.qr", "torch.linalg.qr"),
+        _is_singular,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.qr.html",
+    ),
+    Row(
+        "phase of singular vectors",
+        "the singular vectors of a complex matrix may be turned by any phase, so they have no derivative",
+        ("torch.svd", "torch.Tensor.svd", "torch.svd_lowrank", "torch.pca_lowrank", "torch.linalg.svd"),
+        _has_a_phase,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.svd.html",
+    ),
+    Row(
+        "pool of zeros",
+        "where the sum of the powers is 0 the gradient is undefined and set to 0, as documented",
+        ("torch.nn.functional.lp_pool*",),
+        _has_a_zero,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.LPPool2d.html",
+    ),
+    Row(
+        "index outside of the result",
+        "an index lies outside of the result, which is not checked where the result is empty",
+        ("torch.nn.functional.max_unpool*",),
+        _is_outside,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.MaxUnpool2d.html",
+        raises=True,
+    ),
+    Row(
+        "equal numbers",
+        "the standard deviation is the square root of 0 where all numbers are equal, and has no derivative",
+        ("torch.*std*", "jax.numpy.*std*", "autograd.numpy.*std*"),
+        _has_no_spread,
+        "https://docs.pytorch.org/docs/stable/notes/autograd.html",
     ),
     Row(
         "log probabilities",

@@ -9,6 +9,7 @@ workers     the worker processes; a call may end or block them
 totals      what the turns found out, added up
 replay      asks again about a finding, in a process of its own where that is needed
 run         the sweep: its turns in order, its events
+card        the report card: a few calls of each function
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import datetime
 import random
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
 from gradfuzz.calls.sweep.workers import Died, Done, Workers
+from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
@@ -45,16 +46,35 @@ _GRACE = 3.0
 memos.KINDS[Turn] = memos.Kind("turn", Result)
 
 
-def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
+def sweep(
+    config: SweepConfig, memo: Memo | None = None, only: Collection[str] | None = None
+) -> Iterator[Event]:
     """The events of a sweep of the functions of the libraries `config.targets`: see `fuzzer.sweep.run.sweep`.
 
-    `config.max_examples` calls of each function are judged.
+    `config.max_examples` calls of each function are judged. `only` has the names of the functions to call, or
+    how they end, as "linalg.det" (None: all); `UsageError` where there is no such function.
     """
     started = time.monotonic()
     check(config)
-    libraries = {name: functions(name) for name in config.targets}
+    libraries = {name: chosen(*functions(name), only) for name in config.targets}
     recorded = by_function(read(Path(config.calls))) if config.calls else {}
     return _Sweep(config, libraries, recorded, memo, started).events()
+
+
+def chosen(
+    version: str, functions: list[of.Function], only: Collection[str] | None
+) -> tuple[str, list[of.Function]]:
+    """The version, and the functions with one of these names, or one that ends so."""
+    if only is None:
+        return version, functions
+
+    def is_called(one: of.Function, word: str) -> bool:
+        return any(f".{name}".endswith(f".{word}") for name in one.names)
+
+    unknown = [word for word in only if not any(is_called(one, word) for one in functions)]
+    if unknown:
+        raise UsageError(f"there is no function {unknown[0]!r}")
+    return version, [one for one in functions if any(is_called(one, word) for word in only)]
 
 
 _AGAIN = 1

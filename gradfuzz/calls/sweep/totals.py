@@ -107,6 +107,7 @@ class Totals:
             asked=asked,
             lacks={modes: text for modes, text in lacks.items() if modes not in asked},
             verdicts=whole.verdicts,
+            answers=whole.answers,
             inconclusive=whole.inconclusive,
             findings=tuple(self._about.get(key, {})),
             proofs=whole.proofs,

@@ -78,6 +78,8 @@ class Result:
     """By modes, as "fwd rev": calls with an answer."""
     lacks: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, int] = field(default_factory=dict)
+    answers: dict[str, int] = field(default_factory=dict)
+    """By modes and verdict, as "fwd rev: agree"."""
     inconclusive: dict[str, int] = field(default_factory=dict)
     words: str = ""
     """Why no call was valid, or none was judged: what the library said most often."""
@@ -101,6 +103,7 @@ def merged(results: Sequence[Result]) -> Result:
         for mine, other in (
             (whole.asked, one.asked),
             (whole.verdicts, one.verdicts),
+            (whole.answers, one.answers),
             (whole.inconclusive, one.inconclusive),
             (whole.proofs, one.proofs),
             (whole.open, one.open),
@@ -194,6 +197,8 @@ def _count(result: Result, judgement: Judgement) -> None:
         result.asked[name] = result.asked.get(name, 0) + 1
         verdict = one.case.verdict.value
         result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
+        answer = f"{name}: {verdict}"
+        result.answers[answer] = result.answers.get(answer, 0) + 1
         if one.case.reason is not None:
             reason = one.case.reason.value
             result.inconclusive[reason] = result.inconclusive.get(reason, 0) + 1

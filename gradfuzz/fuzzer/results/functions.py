@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.codec import OPTIONAL
+
 FAMILY = "functions"
 """The family of a sweep that calls functions: it draws calls, and no programs."""
 
@@ -46,6 +48,8 @@ class FunctionSummary:
     """By modes that no call has: the library's words."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
     """By verdict, as "agree": how many answers."""
+    answers: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
+    """By modes and verdict, as "fwd rev: agree": how many answers."""
     inconclusive: Mapping[str, int] = field(default_factory=dict)
     """By reason: how many answers."""
     findings: tuple[str, ...] = ()

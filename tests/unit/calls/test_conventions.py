@@ -57,6 +57,20 @@ WEIGHT = array([1.0, -1.0], [0.5, 2.0])
             call("nn.functional.embedding", array(0, 1, dtype="int64"), WEIGHT, literal("1.0", "max_norm")),
             "renormalized in place",
         ),
+        (call("cholesky_inverse", array([0.5, 2.0], [0.0, 0.5])), "triangle"),
+        (call("cholesky_inverse", array([0.5, 0.0], [2.0, 0.5]), literal("True")), "triangle"),
+        (call("cholesky_inverse", array([0.5, 0.0], [2.0, 0.5])), "triangle"),
+        (call("qr", Argument(array=np.array([[-0.23046875, -1.0]]), layout="expanded")), "dependent"),
+        (call("nn.functional.lp_pool3d", array([[[0.0]]]), literal("1"), literal("1")), "set to 0"),
+        (
+            call(
+                "nn.functional.max_unpool2d",
+                array([[0.5]]),
+                Argument(array=np.zeros((1, 1, 1), np.int64)),
+                literal("(0, 0)"),
+            ),
+            "an index lies outside",
+        ),
     ],
 )
 def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why: str) -> None:
@@ -66,11 +80,31 @@ def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why
     assert "https://docs.pytorch.org/" in found.case.message
 
 
+def test_a_wrong_derivative_by_the_triangle_that_is_read_is_a_finding() -> None:
+    """Forward mode of cholesky_inverse is wrong in Torch 2.13 at a triangular matrix: pytorch#196682."""
+    (found,) = judged(call("cholesky_inverse", array([1.0, 0.0], [0.75, 1.0])), [("fwd",)]).verdicts
+    assert found.case.verdict in (Verdict.DISAGREE, Verdict.AGREE)
+
+
+def test_complex_singular_vectors_have_no_forward_derivative() -> None:
+    turned = call("svd", array([1.0 + 2.0j, 0.5j], [0.25, 1.0 - 1.0j], dtype="complex128"))
+    (found,) = judged(turned, [("fwd",)]).verdicts
+    assert found.case.verdict is Verdict.CONVENTION
+    assert "phase" in found.case.message
+
+
+def test_the_spread_of_equal_numbers_has_no_second_derivative() -> None:
+    equal = call("std", Argument(array=np.full((1, 2), 0.5), layout="expanded"), literal("0"))
+    (found,) = judged(equal, [("fwd", "rev")]).verdicts
+    assert found.case.verdict in (Verdict.CONVENTION, Verdict.INCONCLUSIVE)
+
+
 @pytest.mark.parametrize(
     "defined",
     [
         call("index_put", array(2.0, 1.0), indices(1, 0), array(0.5, 3.0)),
         call("cholesky_inverse", array([2.0])),
+        call("nn.functional.lp_pool1d", array([[2.0]]), literal("2.0"), literal("1")),
         call("linalg.svd", TALL, literal("False")),
         call("linalg.cholesky_ex", array([4.0])),
         call("nn.functional.embedding", array(0, 0, 1, dtype="int64"), WEIGHT),
