@@ -382,6 +382,20 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         ops=("prod",),
     ),
     KnownReport(
+        *("tensorflow#127234", "tensorflow", ">=2.21.0", "a vector has the gradient of the identity", FINITE),
+        functions=("tensorflow.nn.isotonic_regression",),
+        modes=(("rev",),),
+    ),
+    KnownReport(
+        *("tensorflow#127713", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),
+        functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+    ),
+    KnownReport(
+        *("Paddle#79718", "paddle", ">=3.3.1", "places that overlap lose cotangents", FINITE),
+        functions=("paddle.as_strided", "paddle.Tensor.as_strided"),
+        modes=(("rev",),),
+    ),
+    KnownReport(
         *("HIPS/autograd#549", "autograd", ">=1.9.1", "raises at a singular matrix", (Class.ERROR,)),
         ops=("det",),
         says="LinAlgError",
