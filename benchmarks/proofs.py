@@ -39,10 +39,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "proofs.md"
 ENOUGH = 20
 """Points at which a rule is to be proved, in each mode."""
 
-POINTS = 5
+POINTS = 10
 """Points around each call."""
 
-SECONDS = 40
+SECONDS = 60
 """What a function may take."""
 
 MODES: dict[str, tuple[tuple[Mode, ...], ...]] = {
