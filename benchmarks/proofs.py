@@ -184,7 +184,7 @@ def proofs_of(library: str, function: Any, calls: int, seed: int) -> list[dict[s
 
 def collected(library: str, calls: int, seed: int) -> dict[str, Rule]:
     """Each function in a process of its own: it may take all its time, or take the process down."""
-    library_named(library)
+    library_named(library).begin()
     rules = {name: Rule() for name in RULES[library]()}
     rows = [f for f in catalogue(library).functions if f.outcome == "differentiable" and refused(f) is None]
     with tempfile.TemporaryDirectory(prefix="gradfuzz-proofs-") as folder:
