@@ -54,9 +54,9 @@ class FunctionSummary:
     """By reason: how many answers."""
     findings: tuple[str, ...] = ()
     """The ids of the findings about it."""
-    proofs: Mapping[str, int] = field(default_factory=dict)
+    proofs: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
     """By outcome, as "right" or "open": how many of the derivatives were taken as a formula and proved."""
-    open: Mapping[str, int] = field(default_factory=dict)
+    open: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
     """By reason: how many of these stayed open."""
-    wrong_rules: tuple[str, ...] = ()
+    wrong_rules: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """What is proved wrong though the numbers agree, in sentences."""
