@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters pictures clean
+.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs pictures clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -48,6 +48,9 @@ comparators tolerance: $(VENV)/bench
 
 adapters: $(READY)
 	$(BIN)/python -m benchmarks.adapters
+
+proofs: $(READY)
+	$(BIN)/python -m benchmarks.proofs
 
 pictures: $(READY)
 	$(BIN)/python -m benchmarks.pictures

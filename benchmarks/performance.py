@@ -23,6 +23,7 @@ PAGE = ROOT / "docs" / "performance.md"
 BENCHMARKS: Mapping[str, str] = MappingProxyType(
     {
         "gradients": "check_gradient beside gradcheck and check_grads",
+        "proving": "A proof beside the trace of the rule",
         "start": "The first question of a process",
         "growth": "Memory of a process that checks many functions",
         "loops": "Loops of the engine beside Torch, autograd and JAX",

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from gradfuzz import engine, errors, fuzzer, oracles, programs, reports, strategies, testing
     from gradfuzz.errors import GradfuzzError
     from gradfuzz.programs import Program, loop_program, parse, to_text
-    from gradfuzz.testing import GradientMismatch, check_gradient, check_program, measure_gradient, reference
+    from gradfuzz.testing import (
+        GradientMismatch,
+        check_gradient,
+        check_program,
+        measure_gradient,
+        prove_gradient,
+        reference,
+    )
 
 __all__ = [
     "GradfuzzError",
@@ -36,6 +43,7 @@ __all__ = [
     "oracles",
     "parse",
     "programs",
+    "prove_gradient",
     "reference",
     "reports",
     "strategies",
@@ -52,6 +60,7 @@ _HOMES = {
     "loop_program": "gradfuzz.programs",
     "measure_gradient": "gradfuzz.testing",
     "parse": "gradfuzz.programs",
+    "prove_gradient": "gradfuzz.testing",
     "reference": "gradfuzz.testing",
     "to_text": "gradfuzz.programs",
 }

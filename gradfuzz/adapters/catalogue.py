@@ -8,11 +8,16 @@ Python 3.8 or newer and nothing else.
 from __future__ import annotations
 
 import ast
+import collections.abc
+import dataclasses
 import inspect
+import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+import sys
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -38,12 +43,20 @@ FLAG = "flag"
 TEXT = "text"
 DTYPE = "dtype"
 
+STRUCTURE = "structure"
 VARIADIC = "variadic"
 
-KINDS = (ARRAY, ARRAYS, NUMBER, INTEGER, INTEGERS, FLAG, TEXT, DTYPE, VARIADIC)
+KINDS = (ARRAY, ARRAYS, NUMBER, INTEGER, INTEGERS, FLAG, TEXT, DTYPE, STRUCTURE, VARIADIC)
 """What a parameter takes: an array, a list of arrays, a number, an integer, a list of integers, a flag, a
-text, a dtype, any count of arrays one after the other.
+text, a dtype, lists in lists or a record (`Parameter.form` says of what), any count of arrays one after the
+other.
 """
+
+
+ENTRIES = (
+    *("float64", "float32", "complex128", "complex64", "float16", "bfloat16", "int64", "int32", "bool"),
+)
+"""The dtypes of arrays that are drawn, the usual ones first."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,12 @@ class Parameter:
     """Texts that the library names for it, as Python literals: "'mean'"."""
     default: str = ""
     """Its default as a Python literal; empty where it has none, or where that is no literal."""
+    form: str = ""
+    """What a structure consists of, as `form` writes it; empty for other kinds."""
+    dims: str | None = None
+    """The dimensions of an array as its annotation names them, "batch n"; None where it names none."""
+    entries: tuple[str, ...] = ()
+    """The dtypes of an array that its annotation allows, of `ENTRIES`; empty where it allows any."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +144,11 @@ def signature(name: str, value: Any) -> str:
 # What a call takes ------------------------------------------------------------------------------------------
 
 _WORDS = (
-    (r"Array|Tensor|ndarray", (ARRAY,)),
+    (r"Array|Tensor|(?:^|\.|nd)array$", (ARRAY,)),
     (r"Axis", (INTEGERS, INTEGER)),
     (r"Shape$|Axes", (INTEGERS,)),
     (r"(?:^|\.)int$|SymInt$|^DimSize$", (INTEGER,)),
-    (r"^float$|Scalar", (NUMBER,)),
+    (r"^float$|[Ss]calar", (NUMBER,)),
     (r"^bool$", (FLAG,)),
     (r"^str$|Mode$|^'", (TEXT,)),
     (r"DType|dtype", (DTYPE,)),
@@ -144,10 +163,10 @@ _OPAQUE = ("Callable", "type", "dict", "Mapping")
 """The words before a bracket in which elements stand, and what gradfuzz does not draw."""
 
 _TOLD = (
-    (ARRAYS, r"(?:sequence|list|tuple)s? of (?:[\w-]+ )?(?:array|tensor)[\w-]*"),
+    (ARRAYS, r"(?:sequence|list|tuple)s? of (?:[\w-]+ ){0,4}(?:array|tensor)[\w-]*"),
     (
         INTEGERS,
-        r"(?:sequence|list|tuple|iterable|array)s? of (?:`?\w+`? )?int\w*|\(int\w*(?:, *int\w*)+\)|\btuple\b",
+        r"(?:sequence|list|tuple|iterable|array)s? of (?:\w+ )?int\w*|\(int\w*(?:, *int\w*)+\)|\btuple\b",
     ),
     (ARRAY, r"array[\w-]*|tensor|matrix"),
     (INTEGER, r"\bint(?:eger)?\b"),
@@ -222,12 +241,19 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
     for k, one in enumerate(found):
         if one.kind is one.VAR_KEYWORD:
             continue
-        annotation = _resolved(one.annotation, names)
+        annotation = resolved(one.annotation, names)
         kinds = _kinds(one, annotation, told.get(one.name))
         if one.kind is one.VAR_POSITIONAL:  # what stands before it has to be given by its place
             kinds = () if any(before.default is not before.empty for before in found[:k]) else (VARIADIC,)
         choices = _choices(annotation, told.get(one.name), quoted) if TEXT in kinds else ()
-        read.append(_parameter_of(one, kinds, choices))
+        structure = "" if one.kind is one.VAR_POSITIONAL or one.name in _NEVER else structured(annotation)
+        array = dimensioned(annotation)
+        if array is not None:
+            read.append(replace(_parameter_of(one, (ARRAY,), (), ""), dims=array[0], entries=array[1]))
+            continue
+        if structure:
+            kinds = (*(kind for kind in kinds if kind in (TEXT, INTEGER)), STRUCTURE)
+        read.append(_parameter_of(one, kinds, choices, structure))
     return tuple(read)
 
 
@@ -255,7 +281,9 @@ def _before(first: inspect.Parameter, told: Mapping[str, Told]) -> Iterator[Para
             yield Parameter(name, kinds, True, choices=texts(told[name].text) if TEXT in kinds else ())
 
 
-def _parameter_of(one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple[str, ...]) -> Parameter:
+def _parameter_of(
+    one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple[str, ...], structure: str
+) -> Parameter:
     default = repr(one.default) if isinstance(one.default, (bool, int, float, str, tuple, type(None))) else ""
     return Parameter(
         one.name,
@@ -264,6 +292,7 @@ def _parameter_of(one: inspect.Parameter, kinds: tuple[str, ...], choices: tuple
         keyword=one.kind is one.KEYWORD_ONLY,
         choices=choices,
         default="" if one.default is one.empty else default,
+        form=structure,
     )
 
 
@@ -339,7 +368,7 @@ def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
+def resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
     """What an annotation means where it is a text, or the text where that cannot be found; None for none."""
     if annotation in (inspect.Parameter.empty, None, type(None)):
         return None
@@ -349,6 +378,95 @@ def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
         return eval(annotation, dict(names))  # noqa: S307 - as Python does; it stands in the library
     except Exception:  # names that only a type checker has, or the syntax of a later Python
         return annotation
+
+
+def dimensioned(annotation: Any) -> tuple[str, tuple[str, ...]] | None:
+    """The dimensions and the allowed dtypes of an annotation of jaxtyping, or of a union with one."""
+    for one in (annotation, *typing.get_args(annotation)):
+        if hasattr(one, "array_type") and isinstance(getattr(one, "dim_str", None), str):
+            known = getattr(one, "dtypes", None)
+            named = [name for name in known if isinstance(name, str)] if isinstance(known, tuple) else []
+            return one.dim_str, tuple(name for name in ENTRIES if name in named)
+    return None
+
+
+# Structures
+
+
+def structured(annotation: Any) -> str:
+    """The form of an annotation that stands for lists in lists, tuples with an array, or a record; empty for
+    any other.
+    """
+    found = form(annotation)
+    is_nested = bool(re.search(r"[(\[].*[(\[]", found)) or "." in found
+    is_mixed = "array" in found and found.startswith("(")
+    return found if is_nested or is_mixed or found == "[float]" else ""
+
+
+def form(annotation: Any) -> str:
+    """What an annotation consists of, as an expression: of `int`, `float`, `bool` and `array`; `[int]` is a
+    list of any length, `(int, int)` one of two, and `jax.lax.GatherDimensionNumbers(offset_dims=[int])` a
+    record by its public name, with the fields that have no default. Empty where a part is something else.
+    Of a union it is the first member with a form that is no plain word, else the first with a form.
+    """
+    if isinstance(annotation, type) and annotation in _NUMBERS:
+        return annotation.__name__
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is None:
+        known = annotated(_text(annotation)) if annotation is not None else ()
+        return "array" if known == (ARRAY,) else _record(annotation)
+    if origin is typing.Union or type(annotation).__name__ == "UnionType":
+        whole = annotated(_text(annotation))
+        found = [text for text in map(form, parts) if text]
+        plain = ["array"] if ARRAY in whole else found
+        return next(iter([text for text in found if not text.isidentifier()] + plain), "")
+    if origin in (list, tuple, collections.abc.Sequence, collections.abc.Iterable):
+        inner = [form(part) for part in parts if part is not Ellipsis]
+        if not inner or not all(inner):
+            return ""
+        is_list = origin is not tuple or Ellipsis in parts
+        return f"[{inner[0]}]" if is_list else f"({', '.join(inner)}{',' * (len(inner) == 1)})"
+    return ""
+
+
+_NUMBERS = (int, float, bool)
+
+
+def _record(kind: Any) -> str:
+    """The form of a named tuple or a dataclass, whose fields have annotations."""
+    is_record = isinstance(kind, type) and (
+        dataclasses.is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )
+    name = _public_name(kind) if is_record else ""
+    if not name:
+        return ""
+    names = vars(sys.modules[kind.__module__])
+    try:
+        found = inspect.signature(kind).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    fields = []
+    for one in found:
+        if one.default is not one.empty or one.kind is one.VAR_KEYWORD:
+            continue
+        annotation = kind.__annotations__.get(one.name, one.annotation)
+        text = form(resolved(getattr(annotation, "__forward_arg__", annotation), names))
+        if not text:
+            return ""
+        fields.append(f"{one.name}={text}")
+    return f"{name}({', '.join(fields)})" if fields else ""
+
+
+def _public_name(kind: type) -> str:
+    """The shortest name by which a program reaches a class; empty where there is none."""
+    top = kind.__module__.partition(".")[0]
+    homes = [
+        name
+        for name, module in list(sys.modules.items())
+        if f"{name}.".startswith(f"{top}.") and "._" not in name
+        if getattr(module, kind.__name__, None) is kind
+    ]
+    return f"{min(homes, key=len)}.{kind.__name__}" if homes else ""
 
 
 # Docstrings
@@ -377,7 +495,7 @@ def documented(doc: str) -> dict[str, Told]:
 
 def _in_words(type_: str) -> tuple[str, ...]:
     """The kinds in the type that a docstring gives, in its order."""
-    text = re.sub(_NESTED, "", type_.lower())
+    text = re.sub(_NESTED, "", type_.lower().replace("`", ""))
     found = []
     for kind, pattern in _TOLD:
         place = re.search(pattern, text)
@@ -408,6 +526,76 @@ def texts(doc: str) -> tuple[str, ...]:
     return tuple(repr(word) for word in dict.fromkeys(found))
 
 
+# Following --------------------------------------------------------------------------------------------------
+
+SHAPES = ((2, 2), (4,), (), (1, 3, 3, 1))
+FLOATS, OTHERS = ("float32", "complex64"), ("int32", "int64", "bool")
+"""The arrays at which a library follows a function, so that it says what it returns, and what it misses."""
+
+MOST = 5
+"""Required parameters of a function that is followed."""
+
+BY_SIGNATURE = (
+    DIFFERENTIABLE,
+    "from arrays to arrays by its signature; not followed, its arguments are special",
+)
+
+
+def outcome(
+    taken: Sequence[Parameter],
+    attempt: Callable[[Sequence[Parameter], str, tuple[int, ...]], tuple[str, str] | None],
+) -> tuple[str, str]:
+    """What becomes of a function that takes these parameters.
+
+    `attempt(required, dtype, shape)` follows it at arrays of one dtype and shape. It returns None where the
+    library takes no such arguments; any exception says so, too.
+    """
+    required = [one for one in taken if one.required]
+    if len(required) > MOST or any(not one.kinds for one in required):
+        return BY_SIGNATURE
+    takes_others, said = False, None
+    for dtype, shape in itertools.product((*FLOATS, *OTHERS), SHAPES):
+        try:
+            found = attempt(required, dtype, shape)
+        except Exception:  # whatever it raises, it does not take these arguments
+            found = None
+        if found is not None and dtype in FLOATS:
+            if found[0] == DIFFERENTIABLE:
+                return found
+            said = said or found
+        takes_others = takes_others or found is not None
+    if said is not None:
+        return said
+    return (NOT_DIFFERENTIABLE, "takes no floats") if takes_others else BY_SIGNATURE
+
+
+def arguments(required: Iterable[Parameter], array: Callable[[], Any]) -> tuple[dict[str, Any], list[Any]]:
+    """An argument for each parameter, by name, and the arrays among them; `array` makes one."""
+    given: dict[str, Any] = {}
+    arrays: list[Any] = []
+    for one in required:
+        if ARRAY in one.kinds or ARRAYS in one.kinds:
+            made = [array() for _ in range(1 if ARRAY in one.kinds else 2)]
+            arrays += made
+            given[one.name] = made[0] if ARRAY in one.kinds else made
+        elif one.kinds[0] == TEXT:
+            given[one.name] = ast.literal_eval(one.choices[0]) if one.choices else ""
+        else:
+            given[one.name] = _EXAMPLES[one.kinds[0]]
+    return given, arrays
+
+
+_EXAMPLES: dict[str, Any] = {NUMBER: 1.0, INTEGER: 1, INTEGERS: [0], FLAG: False, DTYPE: "float32"}
+
+
+def returned(dtypes: Iterable[str]) -> tuple[str, str]:
+    """The outcome of a function that returns these dtypes, none of them floats."""
+    return NOT_DIFFERENTIABLE, "returns " + " and ".join(sorted(set(dtypes)))
+
+
+# Files ------------------------------------------------------------------------------------------------------
+
+
 def write(file: str, functions: Iterable[Function]) -> None:
     """Writes the functions of a library into `file`."""
     rows = [asdict(function) for function in functions]
@@ -426,4 +614,5 @@ def _function(row: dict[str, Any]) -> Function:
 
 
 def _parameter(row: dict[str, Any]) -> Parameter:
-    return Parameter(**{**row, "kinds": tuple(row["kinds"]), "choices": tuple(row["choices"])})
+    lists = {name: tuple(row[name]) for name in ("kinds", "choices", "entries")}
+    return Parameter(**{**row, **lists})

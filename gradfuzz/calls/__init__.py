@@ -6,6 +6,7 @@
     package     the functions of a user's own module
     drawing     calls of a function, drawn, tried, and learned from
     judging     the verdicts on a call
+    proofs      the rules of the library, proved by drawn calls
     findings    what is wrong, shrunk, confirmed, and told
     sweep       the turns of all functions, in worker processes
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.calls.libraries.library import Library, function_of
+from gradfuzz.calls.libraries.watching import found_at
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
 from gradfuzz.oracles.base import Array
@@ -60,10 +61,19 @@ def _built(argument: Argument, library: Library, given: Any) -> Any:
         return [_built(item, library, given) for item in argument.items]
     if argument.literal is not None:
         head, _, name = argument.literal.partition(":")
+        if head == "record":
+            return _record(ast.parse(name, mode="eval").body)
         return library.dtype(name) if head == "dtype" else ast.literal_eval(argument.literal)
     assert argument.array is not None, "an argument has an array, items or a literal"
     built = next(given) if argument.is_differentiated else library.array(argument.array)
     return library.view(built, argument.layout)
+
+
+def _record(node: ast.expr) -> Any:
+    """The record that a literal names, with literals as fields."""
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    return found_at(ast.unparse(node.func))(**{str(k.arg): _record(k.value) for k in node.keywords})
 
 
 @contextlib.contextmanager

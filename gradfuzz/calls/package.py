@@ -6,12 +6,15 @@ the library that their code names. The rows are those of a catalogue; the reason
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import subprocess
 import sys
 import tempfile
+import typing
 from pathlib import Path
+from typing import Any
 
 from gradfuzz.adapters.catalogue import (
     DIFFERENTIABLE,
@@ -20,6 +23,7 @@ from gradfuzz.adapters.catalogue import (
     parameters,
     public,
     read,
+    resolved,
     signature,
 )
 from gradfuzz.calls.libraries.library import LIBRARIES
@@ -36,11 +40,11 @@ def functions(module: str) -> list[Function]:
     package = module.partition(".")[0]
     rows = []
     for thing in public({module: owner}):
-        value = inspect.unwrap(thing.value)
+        value = _written(thing.value)
         home = str(getattr(value, "__module__", ""))
         if isinstance(value, type) or home.partition(".")[0] != package:
             continue
-        shown = signature(thing.names[0], thing.value)
+        shown = signature(thing.names[0], value)
         made_of = _made_of(value)
         if made_of is None:
             why = "neither its annotations nor its code name JAX, Torch or autograd"
@@ -50,17 +54,30 @@ def functions(module: str) -> list[Function]:
     return rows
 
 
+def _written(value: Any) -> Any:
+    """The function that a person wrote: without decorators, and of a custom op of Torch its first kernel."""
+    return inspect.unwrap(getattr(value, "_init_fn", value))
+
+
 def _made_of(value: object) -> str | None:
     """The library whose arrays a function takes."""
-    try:
-        annotations = " ".join(str(p.annotation) for p in inspect.signature(value).parameters.values())  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        annotations = ""
+    found: list[inspect.Parameter] = []
+    with contextlib.suppress(TypeError, ValueError):
+        found = list(inspect.signature(value).parameters.values())  # type: ignore[arg-type]
+    names = getattr(value, "__globals__", {})
+    annotations = " ".join(_read(resolved(one.annotation, names)) for one in found)
     for name, words in (("jax", ("jax", "jnp")), ("torch", ("torch", "Tensor"))):
         if any(word in annotations for word in words):
             return name
-    found = framework_of(value, ()).name
-    return found if found in LIBRARIES else None
+    library = framework_of(value, ()).name
+    return library if library in LIBRARIES else None
+
+
+def _read(annotation: object) -> str:
+    """An annotation as text; of one with dimensions the type of the array, which names its library."""
+    parts = (annotation, *typing.get_args(annotation))
+    arrays = [one.array_type for one in parts if hasattr(one, "array_type")]
+    return str(arrays[0] if arrays else annotation)
 
 
 def listed(module: str) -> list[Function]:

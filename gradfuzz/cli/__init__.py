@@ -17,6 +17,7 @@ from gradfuzz.cli.bisect import bisect
 from gradfuzz.cli.check import check
 from gradfuzz.cli.diff import diff
 from gradfuzz.cli.probe import probe
+from gradfuzz.cli.prove import prove
 from gradfuzz.cli.record import record
 from gradfuzz.cli.replay import replay
 from gradfuzz.cli.report import report
@@ -32,7 +33,22 @@ from gradfuzz.version import __version__
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 
 COMMANDS = (
-    *(baseline, bisect, check, diff, probe, record, replay, report, selftest, show, sweep, targets, write),
+    *(
+        baseline,
+        bisect,
+        check,
+        diff,
+        probe,
+        prove,
+        record,
+        replay,
+        report,
+        selftest,
+        show,
+        sweep,
+        targets,
+        write,
+    ),
 )
 
 

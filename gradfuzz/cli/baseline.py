@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+from gradfuzz.cli.options.storage import BASELINE, STORE
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.storage import BASELINE, STORE
 from gradfuzz.errors import UsageError
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.arguments import REQUIREMENTS
+from gradfuzz.cli.options.arguments import REQUIREMENTS
+from gradfuzz.cli.options.storage import STORE, installed
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.replay import findings
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
-from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.cli.arguments import names_in
-from gradfuzz.cli.device import ON_DEVICE
-from gradfuzz.cli.limits import LIMITS
+from gradfuzz.cli.options.arguments import names_in
+from gradfuzz.cli.options.device import ON_DEVICE
+from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import UsageError

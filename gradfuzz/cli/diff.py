@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradfuzz.cli.options.storage import STORE
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
-from gradfuzz.cli.storage import STORE
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.finding import Finding

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.arguments import PATH, names_in
-from gradfuzz.cli.device import ON_DEVICE
-from gradfuzz.cli.limits import LIMITS
+from gradfuzz.cli.options.arguments import PATH, names_in
+from gradfuzz.cli.options.device import ON_DEVICE
+from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 
@@ -14,7 +14,7 @@ from gradfuzz.cli.shell import click
 @click.command(short_help="Print a report card of one target.")
 @click.argument("target")
 @click.option("--suite", default="loops", help="The canonical cases to ask about.")
-@click.option("--op", metavar="OP,...", help="Only the rows of a status table about these ops.")
+@click.option("--op", metavar="OP,...", help="Only the rows of a status table about these ops or functions.")
 @click.option("--scripts", "folder", type=PATH, metavar="FOLDER", help="Write a script for each wrong cell.")
 @click.option(
     "--script",
@@ -40,9 +40,11 @@ def probe(
 
     A row that agrees by coincidence is wrong at a neighbouring point. A row is vacuous where the true
     derivative is zero all around. The suites of ops (linalg, complex, tensor, vectorize) print a word per
-    cell. Wrong cells are numbered, and each has a script that shows the error without gradfuzz.
+    cell. Wrong cells are numbered, and each has a script that shows the error without gradfuzz. The suite
+    functions calls every function of a library, or of your own module, and prints a word per derivative.
     """
     from gradfuzz.fuzzer.probe.report import probe as report_card
+    from gradfuzz.fuzzer.results.functions import FAMILY
     from gradfuzz.oracles import registry
     from gradfuzz.reports.common import scripts
     from gradfuzz.reports.machine import json as documents
@@ -50,13 +52,18 @@ def probe(
 
     if folder is not None:
         scripts.check_folder(folder)
-    ways = registry.resolve(target, together=True, supervised=True)
     ops = None if op is None else names_in(op)
 
     def tell(doing: str) -> None:
         click.echo(doing, err=True)
 
-    report = report_card(target, ways, suite, tell, ops=ops, max_time=max_time)
+    if suite == FAMILY:
+        from gradfuzz.calls.sweep.card import card
+
+        report = card(target, tell, functions=ops, max_time=max_time)
+    else:
+        ways = registry.resolve(target, together=True, supervised=True)
+        report = report_card(target, ways, suite, tell, ops=ops, max_time=max_time)
     if folder is not None and scripts.write_probe_scripts(report, folder):
         click.echo(f"Scripts of the numbered cells are in {folder}.", err=True)
     if number is not None:

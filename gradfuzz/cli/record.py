@@ -17,7 +17,7 @@ from gradfuzz.errors import UsageError
 )
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does: -m pytest.")
 @click.option(
-    "--library", default="", metavar="L,...", help="torch, jax, autograd; all that are installed by default."
+    "--library", default="", metavar="L,...", help="torch, jax, ...; all that are installed by default."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("calls.json"), metavar="FILE")
 @click.argument("arguments", nargs=-1, metavar="[SCRIPT] [ARG]...")

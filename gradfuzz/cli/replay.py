@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.device import ON_DEVICE
-from gradfuzz.cli.limits import LIMITS
+from gradfuzz.cli.options.device import ON_DEVICE
+from gradfuzz.cli.options.limits import LIMITS
+from gradfuzz.cli.options.storage import STORE, installed
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
-from gradfuzz.cli.storage import STORE, installed
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.finding import Finding

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.arguments import SHOW_SCRIPTS
+from gradfuzz.cli.options.arguments import SHOW_SCRIPTS
+from gradfuzz.cli.options.storage import STORE
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.reporting import report as write
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.storage import STORE
 
 
 @click.command(short_help="Report a recorded sweep again, in any format.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.cli.arguments import JOBS, SEED, whole
+from gradfuzz.cli.options.arguments import JOBS, SEED, whole
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
 from gradfuzz.errors import UsageError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradfuzz.cli.options.storage import STORE
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.storage import STORE
 from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.cli.arguments import JOBS, SEED, SHOW_SCRIPTS, names_in, whole
-from gradfuzz.cli.device import ON_DEVICE
-from gradfuzz.cli.limits import LIMITS
+from gradfuzz.cli.options.arguments import JOBS, SEED, SHOW_SCRIPTS, names_in, whole
+from gradfuzz.cli.options.device import ON_DEVICE
+from gradfuzz.cli.options.limits import LIMITS
+from gradfuzz.cli.options.storage import BASELINE, STORE, installed
 from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import REPORTS, STDOUT, Streams, outputs, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, click
-from gradfuzz.cli.storage import BASELINE, STORE, installed
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:

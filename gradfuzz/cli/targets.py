@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from gradfuzz.cli.adapters import LANGUAGES
-from gradfuzz.cli.arguments import REQUIREMENTS
-from gradfuzz.cli.limits import LIMITS
+from gradfuzz.cli.options.arguments import REQUIREMENTS
+from gradfuzz.cli.options.limits import LIMITS
+from gradfuzz.cli.options.storage import STORE, installed
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import GradfuzzError, UsageError
 
 _LANG = click.Choice(list(LANGUAGES))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.arguments import PATH
+from gradfuzz.cli.options.arguments import PATH
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import StoreError, UsageError
 

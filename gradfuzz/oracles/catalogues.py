@@ -24,6 +24,9 @@ CATALOGUES: dict[str, str] = {
     "jax": "gradfuzz.oracles.jax.catalogue",
     "torch": "gradfuzz.oracles.torch.catalogue",
     "autograd": "autograd_catalogue.py",
+    "tensorflow": "tensorflow_catalogue.py",
+    "mlx": "mlx_catalogue.py",
+    "paddle": "paddle_catalogue.py",
 }
 """Library -> the module that writes its catalogue, or the script in `gradfuzz.adapters`."""
 

@@ -3,13 +3,15 @@
     check_gradient(f, *args)     raises GradientMismatch where f's derivative is wrong at these arguments
     measure_gradient(f, *args)   the same as a result that says all there is to say; never raises for what f
                                  does
-    check_program(program, t)    the same for a program and a target
+    prove_gradient(f, *args)     whether the rules that the library would run are right, without a tolerance
+    check_program(program, t)    the same as check_gradient for a program and a target
     reference(truth)             says what a function computes exactly, where nothing can work it out
 
     check         what people call; `attached` has exact references, `mismatch` the error and what it says
     frameworks    whose function it is, and how its derivatives are asked for
     tracing       the function as a program
     measuring     the function asked and judged
+    proving       the rules of the library, evaluated in balls
     leading       leads a test of Hypothesis's to the worst error
     starter       the test that `gradfuzz write` begins with
 
@@ -26,6 +28,7 @@ if _typing.TYPE_CHECKING:
     from gradfuzz.testing.check import check_gradient, check_program, measure_gradient
     from gradfuzz.testing.measuring.measured import InconclusiveError, InconclusiveWarning, Measured
     from gradfuzz.testing.mismatch import GradientMismatch
+    from gradfuzz.testing.proving.gradient import prove_gradient
 
 __all__ = [
     "GradientMismatch",
@@ -35,6 +38,7 @@ __all__ = [
     "check_gradient",
     "check_program",
     "measure_gradient",
+    "prove_gradient",
     "reference",
 ]
 
@@ -46,6 +50,7 @@ _LATER = {
     "check_gradient": "check",
     "check_program": "check",
     "measure_gradient": "check",
+    "prove_gradient": "proving.gradient",
     "reference": "attached",
 }
 """The modules of the names that are loaded at first use."""

@@ -22,6 +22,7 @@ from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
+from gradfuzz.reports.common.proofs import text as proof_text
 from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.leading import lead
@@ -36,6 +37,8 @@ from gradfuzz.testing.measuring.measured import (
 from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.measuring.units import in_units, unit_of
 from gradfuzz.testing.mismatch import GradientMismatch, told
+from gradfuzz.testing.proving.gradient import prove_gradient
+from gradfuzz.testing.proving.listing import record_of
 
 Allowed = Literal["stop_gradient"]
 """What may make a gradient differ from the derivative."""
@@ -56,6 +59,7 @@ def check_gradient(
     allow: Allowed | None = None,
     target: str | None = None,
     strict: bool = False,
+    proof: bool = False,
 ) -> None:
     """Raises `GradientMismatch` where a derivative of `f` at `args` is wrong; returns None where all are
     right.
@@ -93,6 +97,9 @@ def check_gradient(
     it is to be. Where a convention of the library decides, as for the triangle of a matrix that is not read,
     nothing is wrong.
 
+    With `proof` the derivative that JAX or Torch would run is proved as well (see `prove_gradient`): a rule
+    that is wrong fails, however small the error.
+
     In a Hypothesis test the error over the allowed error is the test's target: later examples are like the
     worst ones so far.
 
@@ -117,6 +124,12 @@ def check_gradient(
     if failure is not None and not measured.modes:
         raise failure
     _say(measured, failure, strict)
+    if proof:
+        for one in prove_gradient(
+            f, *args, wrt=wrt, order=order, modes=modes, framework=framework, answer=False
+        ):
+            if one.outcome == "wrong rule":
+                raise GradientMismatch(proof_text(record_of(one, measured.function)), measured)
 
 
 def measure_gradient(

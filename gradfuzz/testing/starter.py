@@ -127,6 +127,29 @@ def starter(
     return _text(subject, found, _FOUND if not why else _NOT_FOUND.format(why=why))
 
 
+def example(
+    source: str, framework: FrameworkName | None = None, inputs: Mapping[str, Array] | None = None
+) -> tuple[Callable[..., Any], FrameworkName, list[Array]]:
+    """The function MODULE:FUNC, its framework, and arguments that it accepts: `inputs`, and others that are
+    searched for. `UsageError` where there is no such function, or none were found.
+    """
+    module, _, name = source.partition(":")
+    f = imported(module, name)
+    subject = _Subject(source, module, name, f, framework or framework_of(f, []).name, None)
+    if subject.framework == "numpy":
+        raise UsageError(f"the code of {source} names no framework; say which it is of with --framework")
+    given = dict(inputs or {})
+    names = _parameters(f, name)
+    optional = [key for key in given if key not in names]
+    if optional:
+        known = ", ".join(names)
+        raise UsageError(f"--at names {optional[0]!r}, which is not a required argument of {name}: {known}")
+    found, why = _arguments(subject, names, given)
+    if why:
+        raise UsageError(f"no arguments were found that {name} accepts ({why}); name some with --at")
+    return (f.apply if _is_function_class(f) else f), subject.framework, list(found.values())  # type: ignore[attr-defined]
+
+
 # The function -----------------------------------------------------------------------------------------------
 
 

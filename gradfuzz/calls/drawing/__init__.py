@@ -1,10 +1,12 @@
 """Calls of a function.
 
-views       the view of its array that an argument is
-values      the values of arrays of floats, in styles
-learned     what is learned about a function by calling it
-draw        calls, drawn from what the parameters of a function take
-search      valid calls: draw, try, learn
+views         the view of its array that an argument is
+values        the values of arrays of floats, in styles
+learned       what is learned about a function by calling it
+dimensions    shapes by the axes that annotations name
+structures    lists in lists, tuples with arrays, and records
+draw          calls, drawn from what the parameters of a function take
+search        valid calls: draw, try, learn
 """
 
 from __future__ import annotations

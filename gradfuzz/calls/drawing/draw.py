@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.adapters.catalogue import Function, Parameter
+from gradfuzz.calls.drawing import dimensions
 from gradfuzz.calls.drawing.learned import Choice, Learned, T
+from gradfuzz.calls.drawing.structures import Drawing, mixed, structure
 from gradfuzz.calls.drawing.values import DTYPES, STYLES, Style, filled
 from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
@@ -66,6 +68,8 @@ class _Shared:
     sizes: tuple[int, ...]
     style: Style
     choices: list[Choice] = field(default_factory=list)
+    lengths: dimensions.Lengths = field(default_factory=dict)
+    """Of the axes that annotations name."""
 
     def pick(self, dice: Dice, learned: Learned, place: str, rows: Sequence[tuple[int, str, T]]) -> T:
         """One of the rows, as `Learned.pick` draws it; the choice is kept."""
@@ -154,6 +158,8 @@ def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learne
         counts = [(weight, str(count), count) for weight, count in _COUNTS.rows]
         count = shared.pick(dice, learned, f"{parameter.name} count", counts)
         return Argument(items=tuple(_array(dice, parameter, shared, learned) for _ in range(count)))
+    if kind == of.STRUCTURE:
+        return _structure(dice, parameter, shared, learned)
     options = dict.fromkeys(_literals(kind, parameter, shared))
     if kind == of.TEXT:
         options |= learned.texts
@@ -162,11 +168,28 @@ def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learne
     return Argument(literal=text)
 
 
+def _structure(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
+    is_axes = any(word in parameter.name for word in _AXIS_WORDS)
+    rank = len(shared.shape)
+    drawing = Drawing(
+        dice,
+        shared.shape,
+        is_axes,
+        lambda axes: _lists(shared.shape, rank, axes),
+        lambda: _array(dice, parameter, shared, learned),
+    )
+    return structure(parameter.form, drawing)
+
+
+_AXIS_WORDS = ("dim", "axis", "axes")
+"""In the names of parameters whose integers are axes."""
+
+
 def _literals(kind: str, parameter: Parameter, shared: _Shared) -> Iterator[str]:
     """The literals to choose from for a parameter."""
     if not parameter.required and parameter.default == "None":
         yield "None"
-    is_axis = any(word in parameter.name for word in ("dim", "axis", "axes"))
+    is_axis = any(word in parameter.name for word in _AXIS_WORDS)
     rank = len(shared.shape)
     if kind == of.INTEGER:
         yield from map(str, _AXES if is_axis else _INTEGERS)
@@ -219,6 +242,8 @@ def _shape(dice: Dice, relation: str, rank: int, sizes: Sequence[int]) -> Shape:
 def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
     """An array as the view of a drawn one."""
     name = parameter.name
+    if parameter.dims is not None:
+        return _annotated(dice, parameter, parameter.dims, shared, learned)
     roles = _INDEX_ROLES if any(word in name.lower() for word in _INDEX_WORDS) else _ROLES
     role = shared.pick(dice, learned, f"{name} of", [(weight, one, one) for weight, one in roles])
     shape = _own_shape(dice, name, shared, learned)
@@ -226,6 +251,18 @@ def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) 
         dice, learned, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
     )
     return Argument(array=_entries(dice, role, stored(shape, layout), shared), layout=layout)
+
+
+def _annotated(dice: Dice, parameter: Parameter, dims: str, shared: _Shared, learned: Learned) -> Argument:
+    """An array with the dimensions and of a dtype that its annotation names."""
+    shape = dimensions.shape(dims, dice, shared.lengths)
+    rows = [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
+    layout = shared.pick(dice, learned, "layout", rows)
+    allowed = parameter.entries or (shared.dtype,)
+    dtype = shared.dtype if shared.dtype in allowed else allowed[0]
+    role = dtype if dtype in ("int64", "int32", "bool") else "float"
+    entries = _entries(dice, role, stored(shape, layout), replace(shared, dtype=dtype))
+    return Argument(array=entries, layout=layout)
 
 
 def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shape:
@@ -264,15 +301,21 @@ def _entries(dice: Dice, role: str, shape: Shape, shared: _Shared) -> np.ndarray
 
 def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arrays: bool = False) -> Drawn:
     """A call that differs from another in one thing: an argument that is no array and has another value, a
-    keyword more or less, the values of the arrays, a layout, the dtype; with `arrays` also the shape of an
+    keyword more or less, the values of the arrays, a layout, the dtype, or an axis that is broadcast; with
+    `arrays` also the shape of an
     array, its dtype, one array as a whole, or the count of a list.
     """
     choices: list[Choice] = []
     what = dice.weighted(_CHANGES_OF_ARRAYS if arrays else _CHANGES)
+    several = sum(1 for _ in call.differentiated()) > 1
+    if several and not arrays and dice.chance(_BROADCAST):
+        what = "broadcast"
     if what == "shape":
         return Drawn(_reshaped(dice, call), ())
     if what == "count":
         return Drawn(_recounted(dice, call), ())
+    if what == "broadcast":
+        return Drawn(_broadcast(dice, call), ())
     if what == "values":
         choice, name = learned.pick(dice, "style", [(w, n, n) for n, w in _STYLE_WEIGHTS])
         return Drawn(revalued(dice, call, STYLES[name]), (choice,))
@@ -297,6 +340,10 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
         rest = tuple(a for a in call.arguments if a.keyword != parameter.name)
         return Drawn(replace(call, arguments=rest), ((f"{parameter.name}?", "left away"),))
     argument = _argument(dice, parameter, shared, learned)
+    if of.STRUCTURE in parameter.kinds:
+        before = positional[k] if k < len(positional) else own.get(parameter.name)
+        literal = mixed(dice, before.literal if before else None, argument.literal)
+        argument = replace(argument, literal=literal)
     if k < len(positional):
         arguments = (*positional[:k], argument, *positional[k + 1 :], *own.values())
     else:
@@ -306,6 +353,9 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
 
 
 _CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
+_BROADCAST = 25
+"""Percent of the changes of calls with several arrays that broadcast one of them."""
+
 _CHANGES_OF_ARRAYS = Odds((30, "argument"), (44, "shape"), (6, "values"), (6, "dtype"), (14, "count"))
 
 
@@ -331,7 +381,7 @@ def _reshaped(dice: Dice, call: Call) -> Call:
     shape = list(old.shape)
     change = dice.weighted(_RESHAPES)
     if change == "length" and shape:
-        shape[dice.below(len(shape))] = dice.pick([*lengths, 1, 2, 3])
+        shape[dice.below(len(shape))] = dice.pick([*lengths, 1, 2, 3, 4])
     elif change == "more" or not shape:
         shape.insert(dice.below(len(shape) + 1), dice.pick([*lengths, 1, 2]))
     elif change == "less":
@@ -348,6 +398,22 @@ def _reshaped(dice: Dice, call: Call) -> Call:
 
 
 _RESHAPES = Odds((34, "length"), (22, "more"), (18, "less"), (16, "like"), (10, "dtype"))
+
+
+def _broadcast(dice: Dice, call: Call) -> Call:
+    """The call with one array that has an axis of length 1, or lacks its first axis; the others keep it."""
+    free = [a for a in call.differentiated() if a.array is not None and a.array.ndim]
+    if len(free) < 2:
+        return revalued(dice, call, STYLES["ordinary"])
+    chosen = dice.pick(free)
+    old = np.asarray(chosen.array)
+    shape = list(old.shape)
+    if dice.chance(40):
+        del shape[0]
+    else:
+        shape[dice.below(len(shape))] = 1
+    entries = filled(dice, tuple(shape), old.dtype.name, STYLES["ordinary"])
+    return call.with_argument(chosen, replace(chosen, array=entries, layout="contiguous"))
 
 
 def _recounted(dice: Dice, call: Call) -> Call:

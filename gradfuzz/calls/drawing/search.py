@@ -22,9 +22,6 @@ from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 from gradfuzz.testing.frameworks.framework import first_line
 
-_ENTRIES = 64
-"""The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
-
 _TRIES, _FIRST = 400, 6000
 """So many calls are tried in a row without a valid one; before the first."""
 
@@ -99,7 +96,7 @@ class Search:
             values = values_of(call)
             if not values or not any(value.size for value in values):
                 raise UsageError("no array of floats is among the arguments")
-            if sum(value.size for value in values) > _ENTRIES:
+            if sum(value.size for value in values) > self._library.entries:
                 return False
             self._note(call)
             with quiet(), np.errstate(all="ignore"):
@@ -117,6 +114,29 @@ class Search:
     def _refused(self, candidate: Drawn, words: str) -> None:
         self._learned.heard(candidate.choices, valid=False)
         self._learned.texts.update(dict.fromkeys(texts(words)))
-        words = re.sub(r"[-+]?\d+(\.\d+)?", "N", words)
-        self._further[words] = [*self._further.get(words, [])[-1:], candidate.call]
+        words = _told(words)
         self.raised[words] += 1
+        if not re.search(_AT_THE_DOOR, words):
+            self._further[words] = [*self._further.get(words, [])[-1:], candidate.call]
+
+
+def _told(words: str) -> str:
+    """What a message says without its numbers and types: sizes and dtypes of the call are no other words."""
+    words = re.sub(_TYPE, "T", words)
+    words = re.sub(r"[-+]?\d+(\.\d+)?", "N", words)
+    return re.sub(r"N(?:(?:, ?|x| x )N)*,?|(?<=[\[(])(?=[\])])", "N", words)
+
+
+_TYPE = (
+    r"(?:CPU|torch\.)?\b(?:Complex|B)?(?:Double|Float16|Float|Half|Long|Int|Bool|Byte|Char|Short)"
+    r"(?:Type|Tensor)?\b"
+    r"|\b(?:torch\.)?(?:b?float|complex|u?int)\d+\b|c10::(?:complex<\w+>|\w+)"
+    r"|\b(?:long int|unsigned char|double|float|int|bool)\b"
+)
+"""How libraries write the type of an array's entries."""
+
+_AT_THE_DOOR = (
+    r"^TypeError: .*(?:invalid combination of arguments|must be .* not |positional argument|keyword argument)"
+    "|^UsageError"
+)
+"""What is raised before the function looks at its arguments: such a call has not come far."""

@@ -91,6 +91,8 @@ def _expression(argument: Argument, given: Iterator[str], library: Library) -> s
         return f"[{', '.join(_expression(item, given, library) for item in argument.items)}]"
     if argument.literal is not None:
         kind, _, name = argument.literal.partition(":")
+        if kind == "record":
+            return name
         return library.dtype_code(name) if kind == "dtype" else argument.literal
     array = np.asarray(argument.array)
     text = next(given) if argument.is_differentiated else library.array_code(array)

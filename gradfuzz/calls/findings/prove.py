@@ -14,6 +14,7 @@ from gradfuzz.calls.findings.script import script
 from gradfuzz.calls.findings.shrink import Wrong, shrunk
 from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
 from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.calls.proofs import PROVING, subject_of_call
 from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
 from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
@@ -24,6 +25,8 @@ from gradfuzz.programs.language.syntax import Const, Param, Program, Return
 from gradfuzz.programs.language.types import Type
 from gradfuzz.testing.measuring.measure import FACTORS
 from gradfuzz.testing.measuring.measured import Method
+from gradfuzz.testing.proving.listing import record_of
+from gradfuzz.testing.proving.prove import proved as proved_rule
 
 _SECONDS, _TRIALS = 120.0, 120
 """What shrinking may cost: the count of trials decides, so that a turn is the same on a slow machine."""
@@ -144,6 +147,22 @@ def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]
         yield f"the answer is {ratios[0]:.6g} times the derivative, also at other values"
     if first.method in _METHODS:
         yield _METHODS[first.method]
+    yield from _by_proof(call, wrong.modes)
+
+
+def _by_proof(call: Call, modes: Modes) -> Iterator[str]:
+    """What is proved of the library's rule, where it can be traced."""
+    subject = subject_of_call(call) if call.library in PROVING and call.form == "alone" else None
+    if subject is None:
+        return
+    with quiet():
+        proof = record_of(proved_rule(subject, modes), call.function)
+    where = f" in {proof.step} ({proof.where})" if proof.step else ""
+    cause = f": {proof.cause}" if proof.cause else ""
+    if proof.outcome == "wrong rule":
+        yield f"the rule is wrong, which is proved without a tolerance{where}{cause}"
+    elif proof.outcome in ("right", "wrong computation"):
+        yield f"the rule is right, which is proved; the library computes it wrongly{where}{cause}"
 
 
 def _by_modes(all_modes: Judgement, own: Modes) -> Iterator[str]:

@@ -87,7 +87,7 @@ def _objective(call: Call, library: Library) -> list[str]:
         '    """The weighted sum of the outputs, real and imaginary parts one by one."""',
         "    parts = iter(xs)",
         f"    ys = f({', '.join(given)})",
-        "    return sum((w * y).sum() for w, y in zip(weights, real_parts(ys)))",
+        f"    return sum(total({library.product_code}) for w, y in zip(weights, real_parts(ys)))",
     ]
 
 

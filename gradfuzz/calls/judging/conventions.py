@@ -15,7 +15,7 @@ import numpy as np
 from gradfuzz.calls.asking import returned
 from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.libraries.library import library_named
-from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.oracles.base import Array
 
@@ -31,13 +31,17 @@ class Row:
     fits: Callable[[Call, CheckResult], bool]
     source: str
     """Where it is documented."""
+    raises: bool = False
+    """Whether it is about exceptions, and not about numbers."""
 
 
 def excused(call: Call, case: CheckResult) -> CheckResult:
     """The case, or a convention where a row explains that its numbers are off."""
-    if case.verdict is not Verdict.DISAGREE:
+    if not case.verdict.is_wrong:
         return case
     for row in CONVENTIONS:
+        if row.raises != (case.verdict is Verdict.CRASHED):
+            continue
         about = any(fnmatchcase(call.function, pattern) for pattern in row.functions)
         if about and row.fits(call, case):
             message = f"{row.why}: {row.source}"
@@ -57,9 +61,17 @@ def _draws_without_slope(call: Call, case: CheckResult) -> bool:
 
 
 def _is_not_triangular(call: Call, case: CheckResult) -> bool:
-    """Whether a square matrix has entries on both sides of the diagonal."""
-    squares = [x for one in call.differentiated() if is_square(x := seen(one))]
-    return any(np.any(np.tril(x, -1)) and np.any(np.triu(x, 1)) for x in squares)
+    """Whether the last square matrix has entries in the triangle that is not read, or reverse mode is off by
+    one of these. It is the upper one, unless the flag `upper` is on.
+    """
+    squares = [x for one in call.arrays() if is_square(x := seen(one))][-1:]
+    is_upper = any(a.literal == "True" for a in call.arguments)
+    if any(np.any(np.tril(x, -1) if is_upper else np.triu(x, 1)) for x in squares):
+        return True
+    if case.question.modes[-1] != "rev":
+        return False
+    *_, row, column = (0, 0, *(case.worst[1] if case.worst else ()))
+    return bool(row > column if is_upper else row < column)
 
 
 def _is_singular(call: Call, case: CheckResult) -> bool:
@@ -106,6 +118,61 @@ def _overlaps(call: Call, case: CheckResult) -> bool:
     return len(set(places)) < len(places)
 
 
+def _is_no_distribution(call: Call, case: CheckResult) -> bool:
+    """Whether the labels, that of the keyword or by its place, do not have the sum 1."""
+    arrays = [one for one in call.arrays() if one.array is not None]
+    place = 1 if call.library == "mlx" else 0
+    labels = next((one for one in arrays if one.keyword in ("labels", "targets")), arrays[place])
+    return not np.allclose(np.sum(seen(labels), axis=-1), 1.0)
+
+
+def _is_not_hermitian(call: Call, case: CheckResult) -> bool:
+    """Whether a square matrix is not its own conjugate transpose."""
+    squares = [x for one in call.differentiated() if is_square(x := seen(one))]
+    return any(not np.array_equal(x, np.conj(np.swapaxes(x, -1, -2))) for x in squares)
+
+
+def _has_symmetric_part(call: Call, case: CheckResult) -> bool:
+    """Whether the answer is right as that by the Hermitian part of each square matrix."""
+    true, got = {} if case.truth is None else case.truth.gradient, case.answer.gradient
+    parts = [sign for one in call.differentiated() for sign in ((1, -1) if is_complex(one) else (1,))]
+    if len(parts) != len(case.question.wrt) or not set(case.question.wrt) <= set(true) & set(got):
+        return False
+    for name, sign in zip(case.question.wrt, parts, strict=True):
+        right = true[name]
+        if is_square(right):
+            right = (right + sign * np.swapaxes(right, -1, -2)) / 2.0
+        scale = float(np.max(np.abs(right), initial=0.0))
+        if not np.allclose(got[name], right, rtol=0.0, atol=1e-6 * scale):
+            return False
+    return True
+
+
+def is_complex(argument: Argument) -> bool:
+    """Whether it is an array of complex numbers."""
+    return argument.array is not None and argument.array.dtype.kind == "c"
+
+
+def _has_a_phase(call: Call, case: CheckResult) -> bool:
+    """Whether a matrix is complex: its singular vectors may be turned by any phase."""
+    return any(one.array is not None and one.array.dtype.kind == "c" for one in call.differentiated())
+
+
+def _has_a_zero(call: Call, case: CheckResult) -> bool:
+    return any(np.any(seen(one) == 0) for one in call.differentiated())
+
+
+def _is_outside(call: Call, case: CheckResult) -> bool:
+    """Whether the gradient raises because an index lies outside of what is returned."""
+    return "out of bounds" in case.message
+
+
+def _has_no_spread(call: Call, case: CheckResult) -> bool:
+    """Whether the numbers of an array are all equal along an axis."""
+    arrays = [x for one in call.differentiated() if (x := seen(one)).size]
+    return any(np.any(np.ptp(np.abs(x), axis=axis) == 0) for x in arrays for axis in (None, *range(x.ndim)))
+
+
 CONVENTIONS = (
     Row(
         "failed factorization",
@@ -134,6 +201,42 @@ CONVENTIONS = (
         ("torch.lu*", "torch.Tensor.lu*", "torch.linalg.lu*", "torch.linalg.ldl*"),
         _is_singular,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.lu.html",
+    ),
+    Row(
+        "dependent columns",
+        "the factors of a matrix whose first columns are dependent have no derivative by the documents",
+        ("torch.qr", "torch.Tensor.qr", "torch.linalg.qr"),
+        _is_singular,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.qr.html",
+    ),
+    Row(
+        "phase of singular vectors",
+        "the singular vectors of a complex matrix may be turned by any phase, so they have no derivative",
+        ("torch.svd", "torch.Tensor.svd", "torch.svd_lowrank", "torch.pca_lowrank", "torch.linalg.svd"),
+        _has_a_phase,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.svd.html",
+    ),
+    Row(
+        "pool of zeros",
+        "where the sum of the powers is 0 the gradient is undefined and set to 0, as documented",
+        ("torch.nn.functional.lp_pool*",),
+        _has_a_zero,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.LPPool2d.html",
+    ),
+    Row(
+        "index outside of the result",
+        "an index lies outside of the result, which is not checked where the result is empty",
+        ("torch.nn.functional.max_unpool*",),
+        _is_outside,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.MaxUnpool2d.html",
+        raises=True,
+    ),
+    Row(
+        "equal numbers",
+        "the standard deviation is the square root of 0 where all numbers are equal, and has no derivative",
+        ("torch.*std*", "jax.numpy.*std*", "autograd.numpy.*std*"),
+        _has_no_spread,
+        "https://docs.pytorch.org/docs/stable/notes/autograd.html",
     ),
     Row(
         "log probabilities",
@@ -172,6 +275,42 @@ CONVENTIONS = (
         ("torch.*",),
         _draws_without_slope,
         "https://docs.pytorch.org/docs/stable/distributions.html",
+    ),
+    Row(
+        "symmetric part",
+        "it reads one triangle, and its gradient is that by the symmetric part of the matrix",
+        (
+            *("paddle.*eigh", "paddle.*eigvalsh", "paddle.*cholesky", "tensorflow.*eigh", "mlx.*eigh"),
+            *("tensorflow.*eigvalsh", "tensorflow.*cholesky*", "tensorflow.*Cholesky", "mlx.*cholesky"),
+            "tensorflow.raw_ops.SelfAdjointEig*",
+        ),
+        _has_symmetric_part,
+        "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/eigh_en.html",
+    ),
+    Row(
+        "matrix that is not Hermitian",
+        "the matrix is Hermitian by the documents, and one triangle of it is read",
+        ("tensorflow.linalg.logdet",),
+        _is_not_hermitian,
+        "https://www.tensorflow.org/api_docs/python/tf/linalg/logdet",
+    ),
+    Row(
+        "labels are a distribution",
+        "its gradient holds for labels with the sum 1, by the documents",
+        (
+            *("tensorflow.*softmax_cross_entropy_with_logits", "tensorflow.*SoftmaxCrossEntropyWithLogits"),
+            "mlx.nn.losses.cross_entropy",
+        ),
+        _is_no_distribution,
+        "https://www.tensorflow.org/api_docs/python/tf/nn/softmax_cross_entropy_with_logits",
+    ),
+    Row(
+        "implicit reparameterization",
+        "a draw from a gamma distribution is differentiated as if it were made by the inverse of its"
+        " distribution, and it is made by rejection",
+        ("tensorflow.raw_ops.*RandomGamma*",),
+        lambda call, case: True,
+        "https://www.tensorflow.org/api_docs/python/tf/random/gamma",
     ),
     Row(
         "triangle that is not read",

@@ -72,8 +72,8 @@ def _judged(
     call: Call, library: Library, modes: Sequence[Modes], factors: Sequence[float]
 ) -> Judgement | None:
     """The same, or None where the call returns other values each time."""
-    arrays = [library.array(value) for value in values_of(call)]
     try:
+        arrays = [library.array(value) for value in values_of(call)]
         followed = library.followed(called(replace(call, results=()), library), arrays)
         if followed == ():
             return Judgement(call, refused="the library differentiates nothing that it returns")

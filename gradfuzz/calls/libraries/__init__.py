@@ -1,11 +1,15 @@
 """The libraries whose functions are called.
 
-library     the interface of a library
-numbers     numbers of arrays as text
-watching    functions that tell of their calls
-autograd    HIPS autograd
-jax         JAX
-torch       Torch
+library       the interface of a library
+numbers       numbers of arrays as text
+watching      functions that tell of their calls
+connected     which results a library connects with which arguments
+autograd      HIPS autograd
+jax           JAX
+mlx           MLX
+paddle        PaddlePaddle
+tensorflow    TensorFlow
+torch         Torch
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ class JaxLibrary(Library):
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
     def array(self, value: Array) -> Any:
-        with _types_of([value]):
+        """A constant, also inside of a function that is traced: Python may read its numbers."""
+        with _types_of([value]), jax.ensure_compile_time_eval():
             return jnp.asarray(value)
 
     def dtype(self, name: str) -> Any:

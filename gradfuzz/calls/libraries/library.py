@@ -19,7 +19,7 @@ from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
-LIBRARIES = ("torch", "jax", "autograd")
+LIBRARIES = ("torch", "jax", "autograd", "tensorflow", "mlx", "paddle")
 """The libraries whose functions can be called."""
 
 
@@ -27,6 +27,10 @@ class Library(abc.ABC):
     """Arrays are the library's own, except where the type is `Array`."""
 
     name: FrameworkName
+    entries = 64
+    """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
+    careful = False
+    """Whether `check` looks first, if the library can, at what may end the process: after it ended once."""
 
     @property
     def version(self) -> str:
@@ -142,6 +146,8 @@ class Library(abc.ABC):
     """Lines of a script that define `slope_rev(g, xs, v)` and `slope_fwd(g, xs, v)`: the derivative of the
     real scalar function `g` of the arrays `xs` along `v`, by the library; each can stand inside the other.
     """
+    product_code = "w * y"
+    """The product of a weight in float64 and a real result."""
     sin_code: str
     map_code: str
     compile_code: str

@@ -1,11 +1,15 @@
 """The sweep of a library's functions.
 
 targets     whose functions can be called
+homes       where a library is: beside gradfuzz, or in the environment of a target
 turn        the turn of one function: calls are found, judged, and what is wrong is proved
-workers     the processes that have the turns; a call may end or block them
+again       asks again about a finding, where its library is
+worker      a process that has turns
+workers     the worker processes; a call may end or block them
 totals      what the turns found out, added up
-replay      asks again about a finding
+replay      asks again about a finding, in a process of its own where that is needed
 run         the sweep: its turns in order, its events
+card        the report card: a few calls of each function
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import datetime
 import random
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,10 +19,12 @@ from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
+from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
 from gradfuzz.calls.sweep.workers import Died, Done, Workers
+from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
@@ -30,6 +32,7 @@ from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.memo import Memo
 from gradfuzz.fuzzer.sweep.run import Interrupts, SweepConfig, rerun_command
 from gradfuzz.fuzzer.sweep.workers import usual_size
+from gradfuzz.oracles.target_name import TargetName
 
 CALLS, CALLS_EACH = 3, 6
 """Calls that a turn judges, and calls of each function where nobody says."""
@@ -43,16 +46,35 @@ _GRACE = 3.0
 memos.KINDS[Turn] = memos.Kind("turn", Result)
 
 
-def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
+def sweep(
+    config: SweepConfig, memo: Memo | None = None, only: Collection[str] | None = None
+) -> Iterator[Event]:
     """The events of a sweep of the functions of the libraries `config.targets`: see `fuzzer.sweep.run.sweep`.
 
-    `config.max_examples` calls of each function are judged.
+    `config.max_examples` calls of each function are judged. `only` has the names of the functions to call, or
+    how they end, as "linalg.det" (None: all); `UsageError` where there is no such function.
     """
     started = time.monotonic()
     check(config)
-    libraries = {name: functions(name) for name in config.targets}
+    libraries = {name: chosen(*functions(name), only) for name in config.targets}
     recorded = by_function(read(Path(config.calls))) if config.calls else {}
     return _Sweep(config, libraries, recorded, memo, started).events()
+
+
+def chosen(
+    version: str, functions: list[of.Function], only: Collection[str] | None
+) -> tuple[str, list[of.Function]]:
+    """The version, and the functions with one of these names, or one that ends so."""
+    if only is None:
+        return version, functions
+
+    def is_called(one: of.Function, word: str) -> bool:
+        return any(f".{name}".endswith(f".{word}") for name in one.names)
+
+    unknown = [word for word in only if not any(is_called(one, word) for one in functions)]
+    if unknown:
+        raise UsageError(f"there is no function {unknown[0]!r}")
+    return version, [one for one in functions if any(is_called(one, word) for word in only)]
 
 
 _AGAIN = 1
@@ -83,6 +105,7 @@ class _Sweep:
         self._config = config
         self._recorded = recorded
         self._libraries = libraries
+        self._homes = {name: home_of(name) for name in libraries}
         self._memo = memo
         self._totals = Totals(libraries)
         self._workers = Workers(config.jobs or usual_size())
@@ -134,8 +157,12 @@ class _Sweep:
             for name, place in keys:
                 function = self._libraries[name][1][place]
                 recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
-                library = name if name in LIBRARIES else function.why
-                yield (name, place), Turn(library, function, config.seed, number, calls, recorded)
+                library = TargetName.of(name).library
+                library = library if library in LIBRARIES else function.why
+                yield (
+                    (name, place),
+                    Turn(library, function, config.seed, number, calls, recorded, home=self._homes[name]),
+                )
 
     def _is_recorded(self, function: of.Function) -> bool:
         """Whether the program that was recorded calls it."""
@@ -187,6 +214,7 @@ class _Sweep:
         slot = self._owner.pop(id(one.turn))
         slot.open -= 1
         if isinstance(one, Done):
+            assert isinstance(one.result, Result), "no turn of a sweep asks about a finding"
             slot.parts.append(one.result)
         elif one.turn.only is not None:
             if one.draft is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.package import listed
-from gradfuzz.errors import MissingExtraError, UsageError
+from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.sweep.run import SweepConfig
 from gradfuzz.oracles import registry
@@ -25,11 +25,9 @@ def check(config: SweepConfig) -> None:
         if name.library not in LIBRARIES and (registry.is_known(name.library) or not _is_module(target)):
             able = f"{', '.join(LIBRARIES)}, and of your own modules, as mypackage.module"
             raise UsageError(f"the functions of {target!r} cannot be called; those of {able} can")
-        if name.way or name.specifier:
-            advice = f"ask for {name.library!r} as it is installed beside gradfuzz"
-            raise UsageError(
-                f"{target!r} is one way or release; the family {FAMILY!r} is about a whole library: {advice}"
-            )
+        if name.way:
+            told = f"{target!r} is one way into a library; the family {FAMILY!r} is about all of it"
+            raise UsageError(f"{told}: ask for {name.base!r}")
     usual = SweepConfig(config.targets)
     for flag, value, default in (
         ("--dtypes", config.precisions, usual.precisions),
@@ -60,12 +58,8 @@ def _is_module(name: str) -> bool:
 
 def functions(name: str) -> tuple[str, list[Function]]:
     """The version of a library or of a user's module, and its functions."""
-    if name not in LIBRARIES:
+    if TargetName.of(name).library not in LIBRARIES:
         return _version(name), listed(name)
-    if registry.beside(name) is None:
-        raise MissingExtraError(
-            f"{name} is not installed beside gradfuzz, whose processes call its functions"
-        )
     found = catalogue(name)
     return found.version, found.functions
 

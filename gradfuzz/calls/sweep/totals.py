@@ -107,6 +107,10 @@ class Totals:
             asked=asked,
             lacks={modes: text for modes, text in lacks.items() if modes not in asked},
             verdicts=whole.verdicts,
+            answers=whole.answers,
             inconclusive=whole.inconclusive,
             findings=tuple(self._about.get(key, {})),
+            proofs=whole.proofs,
+            open=whole.open,
+            wrong_rules=whole.wrong_rules,
         )

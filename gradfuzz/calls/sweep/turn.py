@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,11 @@ from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
 from gradfuzz.calls.judging.judge import Judgement, judged_by_some, made
 from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
-from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
 
 _FORMS: Odds[Form] = Odds(*zip((44, 22, 8, 8, 12, 6), FORMS, strict=True))
@@ -30,6 +33,12 @@ _OUTSIDE = 40
 
 _MADE = 40
 """So many valid calls are made at most, and twenty for each that is to be judged."""
+
+_FORMULAS = 4
+"""Rules of a turn that are taken as formulas."""
+
+_REASON = 90
+"""Characters of a reason."""
 
 _PROVED = 3
 """Disagreements of one turn that are shrunk: one of a kind."""
@@ -52,6 +61,10 @@ class Turn:
     """How often the process died in this turn: it draws other calls then."""
     only: Call | None = None
     """A call at which the process died: it alone is made, to see whether it dies again."""
+    home: str = ""
+    """The target in whose environment the library is; empty where it is beside gradfuzz."""
+    finding: Finding | None = None
+    """A finding about which is asked again; nothing else is done then."""
 
 
 @dataclass(slots=True)
@@ -65,12 +78,20 @@ class Result:
     """By modes, as "fwd rev": calls with an answer."""
     lacks: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, int] = field(default_factory=dict)
+    answers: dict[str, int] = field(default_factory=dict)
+    """By modes and verdict, as "fwd rev: agree"."""
     inconclusive: dict[str, int] = field(default_factory=dict)
     words: str = ""
     """Why no call was valid, or none was judged: what the library said most often."""
     findings: tuple[Finding, ...] = ()
     unproved: int = 0
     """Disagreements that did not come again."""
+    proofs: dict[str, int] = field(default_factory=dict)
+    """By outcome: derivatives whose rule was taken as a formula."""
+    open: dict[str, int] = field(default_factory=dict)
+    """By reason: those of which nothing is proved."""
+    wrong_rules: tuple[str, ...] = ()
+    """What is proved wrong though the numbers agree."""
 
 
 def merged(results: Sequence[Result]) -> Result:
@@ -82,7 +103,10 @@ def merged(results: Sequence[Result]) -> Result:
         for mine, other in (
             (whole.asked, one.asked),
             (whole.verdicts, one.verdicts),
+            (whole.answers, one.answers),
             (whole.inconclusive, one.inconclusive),
+            (whole.proofs, one.proofs),
+            (whole.open, one.open),
         ):
             for name, count in other.items():
                 mine[name] = mine.get(name, 0) + count
@@ -90,6 +114,7 @@ def merged(results: Sequence[Result]) -> Result:
             whole.lacks.setdefault(modes, words)
         whole.words = whole.words or one.words
         whole.findings += one.findings
+        whole.wrong_rules = tuple(dict.fromkeys((*whole.wrong_rules, *one.wrong_rules)))
     whole.words = "" if whole.judged else whole.words
     return whole
 
@@ -101,6 +126,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
         made(turn.only)
         return Result()
     result = Result()
+    library_named(turn.library).careful = turn.again > 0
     function = turn.function
     words = refused(function)
     if words is not None:
@@ -134,6 +160,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
             _lacks(result, judgement)
             continue
         _count(result, judgement)
+        _prove(result, judgement)
         for wrong in judgement.wrong():
             bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
             if bucket not in buckets and len(buckets) < _PROVED:
@@ -147,7 +174,8 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
     said = [words for words, _ in (refusals or search.raised).most_common()]
     of_library = [words for words in said if not words.startswith(UsageError.__name__)]
     result.words = "" if result.judged else next(iter([*of_library, *said]), "")
-    result.findings = tuple(finding for finding in buckets.values() if finding is not None)
+    proofs = [finding for finding in buckets.values() if finding is not None]
+    result.findings = tuple(replace(one, target=turn.home) if turn.home else one for one in proofs)
     return result
 
 
@@ -169,10 +197,29 @@ def _count(result: Result, judgement: Judgement) -> None:
         result.asked[name] = result.asked.get(name, 0) + 1
         verdict = one.case.verdict.value
         result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
+        answer = f"{name}: {verdict}"
+        result.answers[answer] = result.answers.get(answer, 0) + 1
         if one.case.reason is not None:
             reason = one.case.reason.value
             result.inconclusive[reason] = result.inconclusive.get(reason, 0) + 1
     _lacks(result, judgement)
+
+
+def _prove(result: Result, judgement: Judgement) -> None:
+    """Takes the first derivatives of a call as formulas, without a compile, and proves them."""
+    call = judgement.call
+    enough = sum(result.proofs.values()) >= _FORMULAS
+    if enough or call.library not in PROVING or call.form in ("compiled", "vectorized"):
+        return
+    agreeing = {one.modes for one in judgement.verdicts if one.case.verdict is Verdict.AGREE}
+    for proof in proofs_of_call(judgement.call, explain=False, answer=False):
+        result.proofs[proof.outcome] = result.proofs.get(proof.outcome, 0) + 1
+        if proof.outcome == "open":
+            reason = re.sub(r"[-+]?\d[\w.+-]*", "N", proof.reason)[:_REASON]
+            result.open[reason] = result.open.get(reason, 0) + 1
+        elif proof.outcome == "wrong rule" and proof.modes in agreeing:
+            what = f"{judgement.call.function}, {check_name(proof.modes)}"
+            result.wrong_rules += (f"{what}: off by {proof.apart:.0e} of the derivative",)
 
 
 def _lacks(result: Result, judgement: Judgement) -> None:

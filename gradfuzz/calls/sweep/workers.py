@@ -8,12 +8,11 @@ network.
 from __future__ import annotations
 
 import contextlib
-import mmap
 import multiprocessing
 import os
 import pickle
 import signal
-import sys
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -22,18 +21,17 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.calls.findings.prove import deadly
-from gradfuzz.calls.libraries.library import library_named
-from gradfuzz.calls.sweep.turn import Result, Turn, run
+from gradfuzz.calls.sweep import homes
+from gradfuzz.calls.sweep.turn import Result, Turn
+from gradfuzz.calls.sweep.worker import BOX, HEAD, READY, child
+from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.sweep.workers import begin, single_threaded
+from gradfuzz.fuzzer.sweep.replaying import Replayed
+from gradfuzz.fuzzer.sweep.workers import single_threaded
 
-_BOX = 1 << 20
-"""The most bytes of a noted call."""
-
-_HEAD = 24
-"""The bytes of a box before the call: its length, and when it was noted."""
+_STARTING = 300.0
+"""Seconds until a worker that does not come up in an environment is given up."""
 
 HANGS = 60.0
 """Seconds until a call is given up. It hangs where the library alone takes as long, when it is made again."""
@@ -55,7 +53,8 @@ class Died:
 @dataclass(frozen=True, slots=True)
 class Done:
     turn: Turn
-    result: Result
+    result: Result | Replayed
+    """What became of a finding, where the turn is about one."""
 
 
 class Workers:
@@ -80,7 +79,11 @@ class Workers:
 
     def give(self, turn: Turn) -> None:
         """Hands out a turn."""
-        worker = self._free.pop() if self._free else self._started()
+        worker = next((one for one in self._free if one.home == turn.home), None)
+        if worker is not None:
+            self._free.remove(worker)
+        else:
+            worker = self._started(turn)
         worker.pipe.send(turn)
         self._busy[worker] = turn
 
@@ -105,11 +108,13 @@ class Workers:
         self._busy.clear()
         self._folder.cleanup()
 
-    def _started(self) -> _Worker:
+    def _started(self, turn: Turn) -> _Worker:
+        if len(self._free) + len(self._busy) >= self.size:  # one of another home makes room
+            self._free.pop().end()
         self._count += 1
         folder = Path(self._folder.name, str(self._count))
         folder.mkdir()
-        return _Worker(self._context, folder)
+        return _Worker(self._context, folder, turn)
 
     def _received(self, worker: _Worker, turn: Turn) -> list[Done | Died]:
         try:
@@ -160,20 +165,64 @@ def _ending(code: int | None) -> str:
     return f"the process ended with exit code {code}"
 
 
+class _Guest:
+    """A process in the environment of a target, as `multiprocessing` has its own."""
+
+    def __init__(self, turn: Turn, pipe: Connection, box: Path, work: Path) -> None:
+        number = pipe.fileno()
+        command = [*homes.command(turn.home), turn.library, str(number), str(box), str(work)]
+        self._said = work.with_name("stderr")
+        with self._said.open("wb") as said:
+            self._process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
+                command, cwd=work, pass_fds=[number], stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+
+    @property
+    def exitcode(self) -> int | None:
+        return self._process.returncode
+
+    def join(self) -> None:
+        self._process.wait()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def words(self) -> str:
+        """The last line that it wrote."""
+        lines = self._said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+
 class _Worker:
     """One process and its box."""
 
-    def __init__(self, context: Any, folder: Path) -> None:
+    def __init__(self, context: Any, folder: Path, turn: Turn) -> None:
+        """A process for `turn` and those of the same home. `TargetProcessError` where none comes up."""
+        self.home = turn.home
         self.draft: Finding | None = None
         self._box = folder / "box"
-        self._box.write_bytes(bytes(_BOX))
+        self._box.write_bytes(bytes(BOX))
         work = folder / "empty"
         work.mkdir()
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, str(self._box), str(work)), daemon=True)
-        with single_threaded(), _quickly_compiled(folder.parent / "xla"):
-            self.process.start()
-        theirs.close()
+        with theirs, single_threaded(), _quickly_compiled(folder.parent / "xla"):
+            if not self.home:
+                arguments = theirs, str(self._box), str(work)
+                self.process = context.Process(target=child, args=arguments, daemon=True)
+                self.process.start()
+                return
+            self.process = guest = _Guest(turn, theirs, self._box, work)
+        if not self._is_up():
+            self.end()
+            told = f"no worker came up in the environment of {self.home}: {guest.words()}"
+            raise TargetProcessError("exit", told)
+
+    def _is_up(self) -> bool:
+        """Whether the process in the environment says that it is ready."""
+        try:
+            return bool(self.pipe.poll(_STARTING) and self.pipe.recv() == READY)
+        except (EOFError, OSError):
+            return False
 
     def noted(self) -> Call | None:
         """The last call that was noted."""
@@ -181,7 +230,7 @@ class _Worker:
         length = int.from_bytes(data[:8], "little")
         if not length:
             return None
-        call: Call = pickle.loads(data[_HEAD : _HEAD + length])  # noqa: S301 - written by our own process
+        call: Call = pickle.loads(data[HEAD : HEAD + length])  # noqa: S301 - written by our own process
         return call
 
     def is_stuck(self) -> bool:
@@ -196,62 +245,3 @@ class _Worker:
         with contextlib.suppress(OSError, ValueError):
             self.process.kill()
             self.process.join()
-
-
-# In the worker ----------------------------------------------------------------------------------------------
-
-
-def _work(pipe: Connection, box: str, folder: str) -> None:
-    """Works off turns until the pipe is closed."""
-    began = multiprocessing.get_context("spawn").RawValue("b", 0)
-    begin(began)
-    os.chdir(folder)
-    sys.addaudithook(_without_network)
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)  # libraries write there as they like
-    os.dup2(nothing, 2)
-    with Path(box).open("r+b") as file, mmap.mmap(file.fileno(), _BOX) as memory:
-        note, begun = _Note(memory), set[str]()
-        while True:
-            try:
-                turn = pipe.recv()
-            except EOFError:
-                return
-            if turn.library not in begun:
-                begun.add(turn.library)
-                library_named(turn.library).begin()
-            if turn.only is not None:
-                pipe.send(deadly(turn.only))
-            try:
-                result = run(turn, note)
-            except Exception as error:  # noqa: BLE001 - told with the function, and the sweep goes on
-                result = Result(words=f"an error of gradfuzz: {type(error).__name__}: {error}")
-            note.nothing()
-            pipe.send(result)
-
-
-class _Note:
-    """Writes calls into a box."""
-
-    def __init__(self, memory: mmap.mmap) -> None:
-        self._memory = memory
-
-    def __call__(self, call: Call) -> None:
-        data = pickle.dumps(call)
-        if len(data) > _BOX - _HEAD:
-            data = b""
-        self._memory[:8] = len(data).to_bytes(8, "little")
-        self._memory[8:_HEAD] = time.monotonic_ns().to_bytes(16, "little")
-        self._memory[_HEAD : _HEAD + len(data)] = data
-
-    def nothing(self) -> None:
-        self._memory[:_HEAD] = bytes(_HEAD)
-
-
-_NETWORK = ("socket.connect", "socket.bind", "socket.getaddrinfo", "os.system")
-
-
-def _without_network(event: str, _arguments: object) -> None:
-    """Python's own report of what a function is about to do."""
-    if event in _NETWORK:
-        raise PermissionError(f"a function that is called has no business with {event}")

@@ -14,6 +14,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.probe.status import status
 from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.fuzzer.questions.suites import SUITES, CanonicalTable
+from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable, Value
 from gradfuzz.fuzzer.verdict.rows import LabelledRow, groups, rows
 from gradfuzz.oracles.base import Oracle
@@ -51,7 +52,7 @@ def probe(
     if suite in GRIDS:
         return status(target, oracles, suite, progress, ops, late)
     if suite not in SUITES:
-        raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join([*SUITES, *GRIDS])}")
+        raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join([*SUITES, *GRIDS, FAMILY])}")
     if ops is not None:
         others = f"the suites {', '.join(GRIDS)} have"
         raise UsageError(f"the suite {suite} is about loops and has no ops to choose from; {others}")

@@ -6,6 +6,7 @@
     call                          a call of a library's function
     shown                         what a finding shows: a program, or the code of a call
     functions                     what became of each function of a library in a sweep that calls them
+    proof                         what is proved of a library's derivative rule
     evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
                                   adjoints
     events                        what a sweep says while it runs

@@ -49,7 +49,9 @@ class Argument:
     items: tuple[Argument, ...] | None = None
     """The items of a list."""
     literal: str | None = None
-    """A literal of Python as "2.0", "(0, 1)" or "'mean'"; of a dtype its name after "dtype:"."""
+    """A literal of Python as "2.0", "(0, 1)" or "'mean'"; of a dtype its name after "dtype:"; of a record the
+    expression that makes it after "record:".
+    """
     constant: bool = field(default=False, metadata={OPTIONAL: True})
     """Whether an array of floats is not differentiated by."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.codec import OPTIONAL
+
 FAMILY = "functions"
 """The family of a sweep that calls functions: it draws calls, and no programs."""
 
@@ -46,7 +48,15 @@ class FunctionSummary:
     """By modes that no call has: the library's words."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
     """By verdict, as "agree": how many answers."""
+    answers: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
+    """By modes and verdict, as "fwd rev: agree": how many answers."""
     inconclusive: Mapping[str, int] = field(default_factory=dict)
     """By reason: how many answers."""
     findings: tuple[str, ...] = ()
     """The ids of the findings about it."""
+    proofs: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
+    """By outcome, as "right" or "open": how many of the derivatives were taken as a formula and proved."""
+    open: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
+    """By reason: how many of these stayed open."""
+    wrong_rules: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
+    """What is proved wrong though the numbers agree, in sentences."""

@@ -2,7 +2,8 @@
 
 A finding that fits a row is shown with the report, so that nobody files it again. A row holds what is known
 of the bug and no more: what has another op, mode, class or version than it names may be another bug. The
-reports are those of `docs/trophies.md`. A report about a function that no program can call has no row.
+reports are those of `docs/trophies.md`. A row of ops or loops is about programs, one of functions or of the
+library's rules about calls of functions, and a row may be about both.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import FINITE, Class, Finding
 from gradfuzz.fuzzer.results.trigger import PLAIN, loops_in, ops_in
 from gradfuzz.oracles.base import Mode
@@ -76,11 +78,17 @@ class KnownReport:
     sizes: tuple[float, float] = (0.0, math.inf)
     """Bounds of the largest entry, in absolute value, of the inputs at the smallest point."""
     text: str = ""
-    """A regular expression that is found in the program's text."""
+    """A regular expression that is found in the program's text, or, in a row of functions, in the code of the
+    call.
+    """
     says: str = ""
     """What an error's message contains."""
     rules: tuple[str, ...] = ()
     """How the names begin of the library's own rules that are wrong: one of them differentiates a call."""
+    functions: tuple[str, ...] = ()
+    """The public names of functions that are wrong: a call is one of them."""
+    real: bool = False
+    """Whether it is about calls with real arrays only."""
 
     @property
     def link(self) -> str:
@@ -103,9 +111,10 @@ class KnownReport:
         )
 
     def _fits_program(self, finding: Finding) -> bool:
-        """A call is no program: it fits where one of the rules differentiates it."""
         if finding.call is not None:
-            return any(rule.startswith(self.rules) for rule in finding.rules) if self.rules else False
+            return self._fits_call(finding.call, finding)
+        if not (self.ops or self.loops):
+            return False
         ops, loops = ops_in(finding.program), loops_in(finding.program)
         low, high = self.sizes
         return (
@@ -115,6 +124,17 @@ class KnownReport:
             and bool(loops) == bool(self.loops)
             and low <= _largest(finding) <= high
             and re.search(self.text, to_text(finding.program), re.DOTALL) is not None
+        )
+
+    def _fits_call(self, call: Call, finding: Finding) -> bool:
+        """It is a call of one of the functions, or one of the rules differentiates it."""
+        is_named = call.function in self.functions
+        is_ruled = bool(self.rules) and any(rule.startswith(self.rules) for rule in finding.rules)
+        is_complex = any(a.array is not None and a.array.dtype.kind == "c" for a in call.differentiated())
+        return (
+            (is_named or is_ruled)
+            and not (self.real and is_complex)
+            and (not self.functions or re.search(self.text, finding.code or "", re.DOTALL) is not None)
         )
 
 
@@ -175,6 +195,95 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         *("pytorch#158169", "torch", ">=2.13.0", "vmap raises for a vector", (Class.ERROR,)),
         ops=("lstsq",),
         says="input.size(-2) should match other.size(-2)",
+    ),
+    *(
+        KnownReport(
+            *(
+                name,
+                "torch",
+                ">=2.13.0",
+                "the forward derivative takes saved statistics for constants",
+                FINITE,
+            ),
+            rules=(rule,),
+            modes=(("fwd", "rev"), ("fwd", "fwd")),
+        )
+        for name, rule in (("pytorch#196700", "NativeLayerNorm"), ("pytorch#196699", "NativeBatchNorm"))
+    ),
+    KnownReport(
+        *("pytorch#196698", "torch", ">=2.13.0", "the forward derivative takes the product for a constant"),
+        FINITE,
+        rules=("LinalgHouseholderProduct",),
+        modes=(("fwd", "rev"), ("fwd", "fwd")),
+    ),
+    KnownReport(
+        *("pytorch#196705", "torch", ">=2.13.0", "forward mode loses what stands before a larger entry"),
+        (*FINITE, Class.PRECISION),
+        rules=("Logcumsumexp",),
+        modes=(("fwd",),),
+        real=True,
+    ),
+    KnownReport(
+        *("pytorch#196707", "torch", ">=2.13.0", "forward mode reads the other triangle", FINITE),
+        rules=("TriangularSolve",),
+        modes=(("fwd",),),
+    ),
+    KnownReport(
+        *("pytorch#110009", "torch", ">=2.13.0", "wrong where singular values are cut off", FINITE),
+        functions=("torch.linalg.pinv",),
+        modes=FIRST,
+        text=r"pinv\(.*, (?!hermitian|-2\))",
+    ),
+    KnownReport(
+        *("pytorch#60197", "torch", ">=2.13.0", "the gradient raises", (Class.ERROR,)),
+        functions=("torch.vander",),
+        modes=(("rev",),),
+        says="modified by an inplace operation",
+    ),
+    KnownReport(
+        *("pytorch#95434", "torch", ">=2.13.0", "the gradient raises where dtypes differ", (Class.ERROR,)),
+        functions=("torch.addr", "torch.Tensor.addr"),
+        modes=(("rev",),),
+        says="must have the same dtype",
+    ),
+    *(
+        KnownReport(
+            *(name, "torch", ">=2.13.0", "forward mode by the factor is a wrong number", FINITE),
+            rules=(rule,),
+            modes=(("fwd",),),
+        )
+        for name, rule in (("pytorch#196682", "CholeskyInverse"), ("pytorch#196694", "CholeskySolve"))
+    ),
+    KnownReport(
+        *("pytorch#192723", "torch", ">=2.13.0", "forward mode raises for integer targets", (Class.ERROR,)),
+        rules=("MseLoss", "SmoothL1Loss"),
+        modes=(("fwd",),),
+        says="can't be cast to the desired output type",
+    ),
+    KnownReport(
+        *("pytorch#76646", "torch", ">=2.13.0", "raises where dtypes differ", (Class.ERROR,)),
+        rules=("HuberLoss",),
+        says="Found dtype",
+    ),
+    KnownReport(
+        *("pytorch#192719", "torch", ">=2.13.0", "the gradient raises for a complex dtype", (Class.ERROR,)),
+        rules=("Sum", "Mean", "Prod"),
+        modes=(("rev",),),
+        says="input_is_complex == grad_is_complex",
+    ),
+    *(
+        KnownReport(
+            *(name, "torch", ">=2.13.0", "sizes are not checked, and the process ends", (Class.ERROR,)),
+            functions=("torch.native_batch_norm",),
+            says="the process ends: segmentation fault",
+        )
+        for name in ("pytorch#194014", "pytorch#169208", "pytorch#85217")
+    ),
+    KnownReport(
+        *("pytorch#173946", "torch", ">=2.13.0", "states are not checked, and the process ends"),
+        (Class.ERROR,),
+        functions=("torch.lstm",),
+        says="the process ends: segmentation fault",
     ),
     KnownReport(
         *("jax#40141", "jax", ">=0.10.2", "wrong where an eigenvalue is so large that 1 + w rounds", NUMBERS),
@@ -273,9 +382,29 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         ops=("prod",),
     ),
     KnownReport(
+        *("tensorflow#127234", "tensorflow", ">=2.21.0", "a vector has the gradient of the identity", FINITE),
+        functions=("tensorflow.nn.isotonic_regression",),
+        modes=(("rev",),),
+    ),
+    KnownReport(
+        *("tensorflow#127713", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),
+        functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+    ),
+    KnownReport(
+        *("Paddle#79718", "paddle", ">=3.3.1", "places that overlap lose cotangents", FINITE),
+        functions=("paddle.as_strided", "paddle.Tensor.as_strided"),
+        modes=(("rev",),),
+    ),
+    KnownReport(
         *("HIPS/autograd#549", "autograd", ">=1.9.1", "raises at a singular matrix", (Class.ERROR,)),
         ops=("det",),
         says="LinAlgError",
+    ),
+    KnownReport(
+        *("HIPS/autograd#252", "autograd", ">=1.9.1", "the gradient raises for a list", (Class.ERROR,)),
+        functions=("autograd.numpy.repeat",),
+        modes=(("rev",),),
+        says="cannot be interpreted as an integer",
     ),
     KnownReport(
         *("tfjs#3252", "tfjs", ">=4.22.0", "the second derivative raises", (Class.ERROR,)),

@@ -15,8 +15,8 @@
     managed, installers                 environments for releases (`warp==1.19.0`): made once, found again; a
                                         row for each language
     releases                            which releases there are, and which of them a name means
-    launcher                            runs a module of gradfuzz in an environment where gradfuzz is not
-                                        installed
+    launcher, lending                   runs a module of gradfuzz in an environment where gradfuzz is not
+                                        installed, and lends it what gradfuzz requires
 
 - The commands ask JAX and Torch in this way, too (`registry.resolve(..., supervised=True)`). An oracle that
   is made in Python is in its own process.

@@ -188,7 +188,7 @@ def plan(target: str, extra: Sequence[str] = ()) -> EnvironmentPlan:
     arguments: tuple[str, ...] = ()
     if name.library in LIBRARIES:  # gradfuzz has their oracles itself, and runs in their environments too
         language, distribution = LANGUAGES["python"], name.library
-        script, arguments, also = Path(launcher.__file__), (SERVER, name.library), _own_requirements()
+        script, arguments, also = Path(launcher.__file__), (SERVER, name.library), own_requirements()
     else:
         adapter = ADAPTERS[name.library]
         found = LANGUAGES.get(adapter.language)
@@ -219,7 +219,7 @@ def _undeclared(distribution: str, version: str) -> list[str]:
     ]
 
 
-def _own_requirements() -> tuple[str, ...]:
+def own_requirements() -> tuple[str, ...]:
     """The requirements of gradfuzz itself, without extras."""
     try:
         found = importlib.metadata.requires("gradfuzz") or []

@@ -43,7 +43,7 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import Precision
 
-_PRECISIONS = (128, 1024)
+PRECISIONS = (128, 1024)
 """Bits tried one after the other: enough for nearly everything, and for cancellation down to the smallest
 float64.
 """
@@ -215,7 +215,7 @@ def _positive(x: Number, op: str) -> None:
 
 
 @contextlib.contextmanager
-def _working(bits: int, terms: int) -> Iterator[None]:
+def working(bits: int, terms: int) -> Iterator[None]:
     """FLINT's precision and series length are global: they are put back."""
     before = flint.ctx.prec, flint.ctx.cap
     flint.ctx.prec, flint.ctx.cap = bits, terms
@@ -241,7 +241,7 @@ class ArbReference(Reference):
         return [self._beside(question, point) for point in question.points]
 
     def _beside(self, question: Question, point: Point) -> Sides | None:
-        with _working(_PRECISIONS[-1], question.order + 1):
+        with working(PRECISIONS[-1], question.order + 1):
             try:
                 setting = Setting(question, point)
                 sides = [_settled(setting, [], offset=sign * _BESIDE)[1] for sign in (-1, 1)]
@@ -251,12 +251,12 @@ class ArbReference(Reference):
             return (before, after) if all(map(_is_narrow, itertools.chain(*sides))) else None
 
     def _at(self, question: Question, point: Point) -> Truth:
-        for bits in _PRECISIONS:
+        for bits in PRECISIONS:
             trace: list[int] = []
-            last = bits == _PRECISIONS[-1]
+            last = bits == PRECISIONS[-1]
             try:
                 setting = Setting(question, point)
-                with _working(bits, question.order + 1):
+                with working(bits, question.order + 1):
                     values, gradient = _settled(setting, trace)
                     if last or all(map(_is_narrow, _all_balls(values, gradient))):
                         return _truth(setting, values, gradient, trace)

@@ -36,6 +36,7 @@ from gradfuzz.adapters.catalogue import (
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
     NUMBER,
+    STRUCTURE,
     TEXT,
     Function,
     Parameter,
@@ -277,7 +278,7 @@ _KINDS = (
     (r"(?:Sym)?[Ii]nt\[", (INTEGERS,)),
     (r"(?:Sym)?[Ii]nt", (INTEGER,)),
     (r"bool", (FLAG,)),
-    (r"float\[|Scalar\[", ()),
+    (r"float\[|Scalar\[", (STRUCTURE,)),
     (r"float|Scalar", (NUMBER,)),
     (r"str", (TEXT,)),
     (r"ScalarType", (DTYPE,)),
@@ -301,7 +302,8 @@ def _parameter(argument: Argument, keyword: bool, quoted: tuple[str, ...]) -> Pa
         kinds = (DTYPE,)
     default = "" if argument.default is None else _literal(argument.default)
     choices = quoted if TEXT in kinds else ()
-    return Parameter(argument.name, kinds, argument.default is None, keyword, choices, default)
+    form = "[float]" if STRUCTURE in kinds else ""
+    return Parameter(argument.name, kinds, argument.default is None, keyword, choices, default, form)
 
 
 def _literal(default: str) -> str:

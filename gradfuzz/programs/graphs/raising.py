@@ -31,14 +31,14 @@ and branches included.
 """
 
 
-def to_program(graph: Graph) -> Program:
-    """A program that computes what `graph` computes.
+def to_program(graph: Graph, named: frozenset[Var] = frozenset()) -> Program:
+    """A program that computes what `graph` computes. The values that are `named` get a statement each.
 
     A loop over the rows of arrays reads and writes them at the place of its counter. Raises
     `ProgramTypeError` where the graph has a loop that reads or writes stacks: derivatives do, and have no
     program.
     """
-    writer = _Writer()
+    writer = _Writer(named)
     params = tuple(Param(writer.bind(v), v.type) for v in graph.inputs)
     body = writer.block(graph)
     name = graph.name if graph.name.isidentifier() and graph.name not in RESERVED else "f"
@@ -54,7 +54,8 @@ def _parts(value: Const | ArrayConst) -> tuple[tuple[Const, ...], tuple[Const, .
 
 
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, named: frozenset[Var]) -> None:
+        self.named = named
         self.expressions: dict[Var, Expr] = {}
         self.depths: dict[Var, int] = {}
         self.taken: set[str] = set(RESERVED)
@@ -98,7 +99,8 @@ class _Writer:
             if isinstance(node, Equation):
                 call = Call(node.op, tuple(self.read(a) for a in node.inputs), node.params)
                 depth = 1 + max((self.depths.get(a, 0) for a in node.inputs if isinstance(a, Var)), default=0)
-                if uses.get(node.output) == 1 and depth <= _DEEPEST:
+                inline = uses.get(node.output) == 1 and node.output not in self.named
+                if inline and depth <= _DEEPEST:
                     self.expressions[node.output] = call
                     self.depths[node.output] = depth
                 else:

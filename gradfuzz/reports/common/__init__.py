@@ -5,6 +5,7 @@
     standing             what is known of a finding: new, known, fixed
     summary, systems     counts for each target; the ways into a system added up
     functions            what became of the functions of a library
+    proofs               what is proved of a rule
     tables               a finding's tables, as text
     plain                text of others made inert
     pieces               what terminal pages are made of

@@ -30,6 +30,9 @@ MEANINGS: Mapping[str, str] = {
     NOT_REACHED: "the sweep ended before",
 }
 
+_MOST_REASONS = 12
+"""The most reasons that are listed."""
+
 _LONGEST = 70
 """The most characters of the library's words."""
 
@@ -62,6 +65,12 @@ class Coverage:
     """(answers, their share of all answers, reason), the most frequent first."""
     refused: tuple[tuple[str, str], ...]
     """(function, the library's words) of those that were refused."""
+    proofs: str
+    """A sentence on the rules that were taken as formulas; empty where none was."""
+    open: tuple[tuple[int, str, str], ...]
+    """(derivatives, their share, reason) of which nothing is proved, the most frequent first."""
+    wrong_rules: tuple[str, ...]
+    """What is proved wrong though the numbers agree."""
 
 
 def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
@@ -70,6 +79,8 @@ def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
     verdicts = _sums(one.verdicts for one in functions)
     reasons = _sums(one.inconclusive for one in functions)
     answers = sum(verdicts.values())
+    proofs, still = _sums(one.proofs for one in functions), _sums(one.open for one in functions)
+    total = sum(proofs.values())
     return Coverage(
         total=len(functions),
         outcomes={name: outcomes[name] for name in OUTCOMES},
@@ -78,6 +89,9 @@ def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
         answers=_answers(verdicts, answers),
         inconclusive=tuple((n, share(n, answers), reason) for reason, n in reasons.most_common()),
         refused=tuple((one.name, short(one.why)) for one in functions if one.outcome == REFUSED),
+        proofs=_proofs(proofs),
+        open=tuple((n, share(n, total), reason) for reason, n in still.most_common(_MOST_REASONS)),
+        wrong_rules=tuple(words for one in functions for words in one.wrong_rules),
     )
 
 
@@ -125,6 +139,18 @@ def _calls(functions: Sequence[FunctionSummary]) -> str:
 def _answers(verdicts: Mapping[str, int], total: int) -> str:
     told = ", ".join(f"{n:,} {verdict} ({share(n, total)})" for verdict, n in verdicts.items() if n)
     return f"{count(total, 'answer')}{f': {told}' if told else ''}."
+
+
+def _proofs(outcomes: Mapping[str, int]) -> str:
+    total = sum(outcomes.values())
+    if not total:
+        return ""
+    right, wrong = outcomes.get("right", 0), outcomes.get("wrong rule", 0)
+    return (
+        f"{count(total, 'derivative')} taken as a formula: {right:,} rules proved right"
+        f" ({share(right, total)}), {wrong:,} proved wrong ({share(wrong, total)}),"
+        f" {outcomes.get('open', 0):,} open."
+    )
 
 
 def _sums(counts: Iterable[Mapping[str, int]]) -> Counter[str]:

@@ -2,9 +2,11 @@
 
     page, article       what is shown: around the articles, and of one finding
     functions           the map of a library's functions
+    proofs              a page of its own: proofs about derivative rules
     figures, entries    plots of a finding; where in its arrays it is wrong
     svg, scales         plots as SVG text; from values to pixels
     budget              how much of each finding fits
+    assets              the templates, style and script of the package
     templates/          how it is laid out, with style and script
 
 - Everything that is shown is made by `page`, `article` and `figures` and laid out by the templates.
@@ -13,13 +15,10 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import functools
-import hashlib
-from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from gradfuzz.fuzzer.results.events import SweepFinished
@@ -30,6 +29,7 @@ from gradfuzz.reports.common.functions import MEANINGS
 from gradfuzz.reports.common.standing import Standings, safe_link
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import anchor, article
+from gradfuzz.reports.html.assets import asset, environment, hash_of
 from gradfuzz.reports.html.budget import BYTES, MOST, Fitted, fit
 from gradfuzz.reports.html.functions import function_map
 from gradfuzz.reports.markdown.issue import issue
@@ -40,8 +40,8 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
     and of the map of functions.
     """
     finished, review = _inert(finished), plain.inert(review)
-    templates = _environment()
-    style, script = _asset("report.css"), _asset("report.js")
+    templates = _templates()
+    style, script = asset("report.css"), asset("report.js")
     standing = review is not None or any(words.flaky(f) or reports_of(f) for f in finished.findings)
     mapped = function_map(finished.functions)
     left = max(budget - mapped.size, budget // 3)
@@ -50,8 +50,8 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
     return templates.get_template("page.html.j2").render(
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=hash_of(style),
+        script_hash=hash_of(script),
         finished=finished,
         headline=headline.headline(finished),
         work=headline.work(finished),
@@ -109,25 +109,7 @@ def _fitted(
 
 
 @functools.cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("gradfuzz.reports.html"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"words": words, "anchor": anchor, "safe_link": safe_link}
-    return environment
-
-
-@functools.cache
-def _asset(name: str) -> Markup:
-    """A file of the package, for literal inclusion in the page."""
-    text = (files("gradfuzz.reports.html") / "templates" / name).read_text(encoding="utf-8")
-    return Markup(text.replace("\r\n", "\n").strip())  # noqa: S704 - our own file
-
-
-def _hash(text: str) -> str:
-    """The hash of a style or script as a content-security policy writes it."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+def _templates() -> Environment:
+    templates = environment()
+    templates.globals |= {"words": words, "anchor": anchor, "safe_link": safe_link}
+    return templates

@@ -66,6 +66,7 @@ def _functions(finished: SweepFinished) -> list[str]:
     if not finished.functions:
         return []
     found = coverage(finished.functions)
+    wrong = [f"Proved wrong, though the numbers agree: {markdown(words)}" for words in found.wrong_rules]
     outcomes = [(name, f"{n:,}", MEANINGS[name]) for name, n in found.outcomes.items()]
     asked = [(m.mode, f"{m.functions:,}", m.share, f"{m.calls:,}", f"{m.lacking:,}") for m in found.modes]
     return [
@@ -75,7 +76,8 @@ def _functions(finished: SweepFinished) -> list[str]:
             ("derivative", "functions", "share", "calls", "without it"),
             [(markdown(mode), *rest) for mode, *rest in asked],
         ),
-        f"{markdown(found.calls)} {markdown(found.answers)}",
+        " ".join(filter(None, map(markdown, (found.calls, found.answers, found.proofs)))),
+        *([sections.bullets(wrong)] if wrong else []),
     ]
 
 

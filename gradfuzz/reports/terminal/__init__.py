@@ -4,6 +4,7 @@ report          findings, the summary of a sweep, answers to one program, report
 block, sheet    one finding; tables that stay readable when they do not fit
 live            what is said while a sweep runs
 functions       the catalogue of a library's functions, and what a sweep asked of them
+proofs          what is proved of the rules of a function
 concise         one line for each finding
 selftest        the score of a self-test
 """

@@ -69,8 +69,24 @@ def section(functions: Sequence[FunctionSummary]) -> list[RenderableType]:
         Text(found.calls, overflow="fold"),
         Text(found.answers, overflow="fold"),
         *([Text("Inconclusive, and why:"), *lines] if lines else []),
+        *_proofs(found),
         *_refused(found.refused),
         Text(""),
+    ]
+
+
+def _proofs(found: Coverage) -> list[Text]:
+    """What is proved of the rules."""
+    if not found.proofs:
+        return []
+    lines = [
+        Text(f"{n:>8,}  {part:>6}  {plain.line(reason)}", overflow="fold") for n, part, reason in found.open
+    ]
+    wrong = [Text(f"    {plain.line(words)}", overflow="fold") for words in found.wrong_rules]
+    return [
+        Text(found.proofs, overflow="fold"),
+        *([Text("Open, and why:"), *lines] if lines else []),
+        *([Text("Rules that are proved wrong, though the numbers agree:"), *wrong] if wrong else []),
     ]
 
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.tracing.leaves import leaves_of, with_leaves
+from gradfuzz.testing.tracing.units import Unit
 
-FrameworkName = Literal["jax", "torch", "autograd", "numpy"]
+FrameworkName = Literal["jax", "torch", "autograd", "tensorflow", "mlx", "paddle", "numpy"]
 
 Call = Callable[..., tuple[Any, ...]]
 """A function of the framework's real arrays that returns a tuple of them."""
@@ -30,6 +33,8 @@ Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 class Framework(abc.ABC):
     name: FrameworkName
     version: str
+    roundoff = 0.0
+    """What the values of some of its functions are known to be off, relative to their size, in float64."""
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
         """A context for all computations in `precision`."""
@@ -117,6 +122,18 @@ class Framework(abc.ABC):
     @abc.abstractmethod
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
         """The function as a program; `UntraceableError` if there is none."""
+
+    def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
+        """A function of the framework's arrays as a graph; `derivative` says that it is one, in which a value
+        may be hidden from differentiation. `UntraceableError` if there is none.
+        """
+        raise UntraceableError(f"the derivatives of {self.name} are not traced; those of JAX and Torch are")
+
+    def units(self, call: Callable[..., Any], arrays: Sequence[Array], mode: Mode) -> Iterable[Unit]:
+        """The steps of a function at `arrays` that have a rule each, for `mode`; none where they are not
+        known.
+        """
+        return ()
 
 
 def first_line(error: BaseException) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -16,9 +16,11 @@ import numpy as np
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import own
 from gradfuzz.oracles.jax.derivatives import derivative
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree, first_line
+from gradfuzz.testing.tracing.units import Unit
 
 _NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
 
@@ -159,3 +161,13 @@ class JaxFunctions(Framework):
         from gradfuzz.testing.tracing.jax.trace import traced
 
         return traced(call, arrays)
+
+    def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
+        from gradfuzz.testing.tracing.jax.trace import traced_graph
+
+        return traced_graph(call, arrays, derivative=derivative)
+
+    def units(self, call: Callable[..., Any], arrays: Sequence[Array], mode: Mode) -> Iterable[Unit]:
+        from gradfuzz.testing.tracing.jax.units import units
+
+        return units(call, arrays, mode)

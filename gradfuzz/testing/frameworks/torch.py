@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from torch.utils import _pytree as pytree
 
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
+from gradfuzz.testing.tracing.units import Unit
 
 # Torch loads this at its first forward derivative. Its DeprecationWarning would count as an error of the
 # tested function.
@@ -61,6 +63,8 @@ class TorchFunctions(Framework):
         return isinstance(value, torch.Tensor)
 
     def array(self, value: Array, like: Any = None) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value
         value = np.array(value)  # tensors share the memory of their array, and need it writable
         if value.dtype == FORMATS["bfloat16"].dtype:
             tensor = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
@@ -150,6 +154,16 @@ class TorchFunctions(Framework):
         from gradfuzz.testing.tracing.torch.trace import traced
 
         return traced(call, arrays)
+
+    def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
+        from gradfuzz.testing.tracing.torch.trace import traced_graph
+
+        return traced_graph(call, arrays, derivative=derivative)
+
+    def units(self, call: Callable[..., Any], arrays: Sequence[Array], mode: Mode) -> Iterable[Unit]:
+        from gradfuzz.testing.tracing.torch.units import units
+
+        return units(call, arrays, mode)
 
 
 def _one_by_one(

@@ -15,7 +15,7 @@ bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -121,7 +121,17 @@ class _Measured:
         return self.at(inputs)
 
     def slope(self, direction: Direction, size: float) -> Slope | None:
-        return slope(lambda t: self.moved(direction, t), size, self.roundoff)
+        return self.slope_of(lambda t: self.moved(direction, t), size)
+
+    def slope_of(self, f: Callable[[float], float], size: float) -> Slope | None:
+        """The slope of `f` at 0, a function of the values; with the roundoff that the framework admits where
+        they have steps, or do not move.
+        """
+        coarse = self.subject.framework.roundoff
+        found = slope(f, size, self.roundoff)
+        if found is None or coarse <= self.roundoff or not (found.flat or _has_steps(f, size)):
+            return found
+        return slope(f, size, coarse)
 
     def complex_slope(self, direction: Direction, size: float) -> tuple[float, float] | None:
         """The slope by the complex step and its bound, from two steps; None where the function takes no
@@ -145,6 +155,12 @@ class _Measured:
         """The slope that would be natural: the size of the values over that of the entry."""
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
         return sum(sizes) / size
+
+
+def _has_steps(f: Callable[[float], float], size: float) -> bool:
+    """Whether differences at a small step contradict those at a larger one by more than float64 explains."""
+    wide, narrow = ((f(t * size) - f(-t * size)) / (2.0 * t * size) for t in (2.0**-16, 2.0**-34))
+    return not abs(wide - narrow) <= 2.0**-15 * abs(f(0.0)) / size
 
 
 Direction = Mapping[int, Array]
@@ -282,13 +298,13 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
 
 
 def _analytic(measured: _Measured, asked: _Asked, value: float, bound: float) -> tuple[float, float] | None:
-    """The complex step and its bound, where the extrapolation knows the slope well and says the same; what it
-    is apart from that is in the bound.
+    """The complex step and its bound, where the extrapolation knows the slope well and says the same, and no
+    better; what it is apart from that is in the bound.
     """
     if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(asked.size)):
         return None
     found = measured.complex_slope(asked.direction, asked.size)
-    if found is None or abs(found[0] - value) > found[1] + bound:
+    if found is None or found[1] > bound or abs(found[0] - value) > found[1] + bound:
         return None
     return found[0], found[1] + abs(found[0] - value)
 
@@ -333,7 +349,7 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
                 return float(gradient(t)[name][index])
 
-            found = slope(entry, size, measured.roundoff)
+            found = measured.slope_of(entry, size)
             if found is None or found.kink:
                 return _unknown("the first derivative has a kink here")
             values[name][index], bounds[name][index] = found.value, found.bound

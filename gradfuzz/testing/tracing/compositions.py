@@ -298,38 +298,3 @@ def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:
     hit[places.ravel()] = True
     moved = at_positions(recorded(spread(values, places.shape)), source.reshape(np.shape(x)))
     return moved if hit.all() else engine.where(hit.reshape(np.shape(x)), moved, x)
-
-
-def convolution(
-    x: Operand,
-    kernel: Operand,
-    *,
-    strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    dilation: tuple[int, ...],
-    groups: int = 1,
-) -> Any:
-    """Cross-correlation of x (N, C, spatial...) with a kernel (O, C / groups, spatial...)."""
-    if len(strides) not in (1, 2):
-        raise UntraceableError(f"a convolution over {len(strides)} axes; gradfuzz has those over 1 and 2")
-    if any(d != 1 for d in dilation):
-        kernel = _dilated(kernel, dilation)
-    if groups == 1:
-        return engine.conv(x, kernel, strides=strides, padding=padding)
-    inputs, outputs = np.shape(x)[1] // groups, np.shape(kernel)[0] // groups
-    parts = []
-    for g in range(groups):
-        own, rows = slice(g * inputs, (g + 1) * inputs), slice(g * outputs, (g + 1) * outputs)
-        parts.append(
-            engine.conv(recorded(x)[:, own], recorded(kernel)[rows], strides=strides, padding=padding)
-        )
-    return engine.concat(parts, axis=1)
-
-
-def _dilated(kernel: Operand, dilation: tuple[int, ...]) -> Any:
-    """`kernel` with zeros between its entries."""
-    shape = np.shape(kernel)
-    sizes = (*shape[:2], *((n - 1) * d + 1 for n, d in zip(shape[2:], dilation, strict=True)))
-    steps = (slice(None), slice(None), *(slice(None, None, d) for d in dilation))
-    where = np.arange(math.prod(sizes)).reshape(sizes)[steps]
-    return replaced_at(recorded(np.zeros(sizes)), where, kernel)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,8 +76,18 @@ def positional(f: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
-_TRACED: ContextVar[tuple[Sequence[Value], Sequence[Array]] | None] = ContextVar("traced", default=None)
-"""The arguments of the function that is being traced just now: what records, and what it stands for."""
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """What is being traced: the arguments that record, what they stand for, and whether it is a derivative,
+    in which conventions have been decided.
+    """
+
+    values: Sequence[Value]
+    arrays: Sequence[Array]
+    derivative: bool
+
+
+_TRACED: ContextVar[_Trace | None] = ContextVar("traced", default=None)
 
 
 def finished(
@@ -85,9 +96,29 @@ def finished(
     """The program of what `run` does with recording values that stand for `arrays`; `UntraceableError` where
     the trace fits no program.
     """
+    return program_of(graph_of(run, types, names, arrays))
+
+
+def program_of(graph: Graph) -> Program:
+    """A graph as a program; `UntraceableError` where no program says it."""
+    try:
+        return to_program(graph)
+    except (ProgramError, UsageError) as error:
+        raise UntraceableError(f"the trace is no program: {error}") from error
+
+
+def graph_of(
+    run: Callable[..., Any],
+    types: Sequence[Type],
+    names: Sequence[str],
+    arrays: Sequence[Array],
+    *,
+    derivative: bool = False,
+) -> Graph:
+    """The graph of what `run` does with recording values that stand for `arrays`."""
 
     def told(*values: Value) -> Any:
-        token = _TRACED.set((values, arrays))
+        token = _TRACED.set(_Trace(values, arrays, derivative))
         try:
             return run(*values)
         finally:
@@ -95,7 +126,7 @@ def finished(
 
     told.__name__ = getattr(run, "__name__", "f")
     try:
-        return to_program(prune(trace_function(told, types, names).graph))
+        return prune(trace_function(told, types, names).graph)
     except (ProgramError, UsageError) as error:
         raise UntraceableError(f"the trace is no program: {error}") from error
 
@@ -109,12 +140,14 @@ def bounded(x: Operand) -> Operand:
     """
     if not isinstance(x, (float, np.ndarray, np.generic)) or np.all(np.isfinite(x)):
         return x
-    if np.any(np.isnan(x)):
-        raise UntraceableError("a constant is NaN, with which nothing can be computed exactly")
     traced = _TRACED.get()
     assert traced is not None, "a function is being traced"
-    most = FORMATS[precision_of(float_dtype(traced[1]))].largest / 4.0
-    return np.nan_to_num(x, posinf=most, neginf=-most)
+    if traced.derivative:  # balls know what is infinite, and what is none
+        return x
+    if np.any(np.isnan(x)):
+        raise UntraceableError("a constant is NaN, with which nothing can be computed exactly")
+    most = FORMATS[precision_of(float_dtype(traced.arrays))].largest / 4.0
+    return np.clip(x, -most, most)
 
 
 def need_symmetric(x: Operand, name: str) -> None:
@@ -123,6 +156,9 @@ def need_symmetric(x: Operand, name: str) -> None:
 
     LAPACK reads one triangle of it: a gradient may stand in either or in both halves.
     """
+    traced = _TRACED.get()
+    if traced is not None and traced.derivative:
+        return
     values = _at_others(x) if isinstance(x, Value) else [np.asarray(x)]
     for value in values:
         apart = value - np.conj(np.swapaxes(value, -1, -2))
@@ -138,12 +174,12 @@ def _at_others(x: Value) -> list[Array]:
     """The value at some arguments beside those of the trace."""
     traced = _TRACED.get()
     assert traced is not None, "a function is being traced"
-    inputs = [v.atom for v in traced[0] if isinstance(v.atom, Var)]
+    inputs = [v.atom for v in traced.values if isinstance(v.atom, Var)]
     graph = prune(Graph(tuple(inputs), tuple(x.builder.nodes), (x.atom,)))
     rng, found = np.random.default_rng(0), []
     for size in (1e-3, 1e-2):
         moved = []
-        for a in traced[1]:
+        for a in traced.arrays:
             if is_float(a.dtype):
                 factor = 1.0 + size * rng.uniform(-1, 1, a.shape)
                 a = a.astype(np.float64) * factor + size * size * rng.uniform(-1, 1, a.shape)

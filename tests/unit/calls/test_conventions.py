@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
+from gradfuzz.calls.judging import conventions
 from gradfuzz.calls.judging.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
@@ -52,6 +57,19 @@ WEIGHT = array([1.0, -1.0], [0.5, 2.0])
             call("nn.functional.embedding", array(0, 1, dtype="int64"), WEIGHT, literal("1.0", "max_norm")),
             "renormalized in place",
         ),
+        (call("cholesky_inverse", array([0.5, 2.0], [0.0, 0.5])), "triangle"),
+        (call("cholesky_inverse", array([0.5, 0.0], [2.0, 0.5]), literal("True")), "triangle"),
+        (call("cholesky_inverse", array([0.5, 0.0], [2.0, 0.5])), "triangle"),
+        (call("qr", Argument(array=np.array([[-0.23046875, -1.0]]), layout="expanded")), "dependent"),
+        (
+            call(
+                "nn.functional.max_unpool2d",
+                array([[0.5]]),
+                Argument(array=np.zeros((1, 1, 1), np.int64)),
+                literal("(0, 0)"),
+            ),
+            "an index lies outside",
+        ),
     ],
 )
 def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why: str) -> None:
@@ -61,11 +79,31 @@ def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why
     assert "https://docs.pytorch.org/" in found.case.message
 
 
+def test_a_wrong_derivative_by_the_triangle_that_is_read_is_a_finding() -> None:
+    """Forward mode of cholesky_inverse is wrong in Torch 2.13 at a triangular matrix: pytorch#196682."""
+    (found,) = judged(call("cholesky_inverse", array([1.0, 0.0], [0.75, 1.0])), [("fwd",)]).verdicts
+    assert found.case.verdict in (Verdict.DISAGREE, Verdict.AGREE)
+
+
+def test_complex_singular_vectors_have_no_forward_derivative() -> None:
+    turned = call("svd", array([1.0 + 2.0j, 0.5j], [0.25, 1.0 - 1.0j], dtype="complex128"))
+    (found,) = judged(turned, [("fwd",)]).verdicts
+    assert found.case.verdict is Verdict.CONVENTION
+    assert "phase" in found.case.message
+
+
+def test_the_spread_of_equal_numbers_has_no_second_derivative() -> None:
+    equal = call("std", Argument(array=np.full((1, 2), 0.5), layout="expanded"), literal("0"))
+    (found,) = judged(equal, [("fwd", "rev")]).verdicts
+    assert found.case.verdict in (Verdict.CONVENTION, Verdict.INCONCLUSIVE)
+
+
 @pytest.mark.parametrize(
     "defined",
     [
         call("index_put", array(2.0, 1.0), indices(1, 0), array(0.5, 3.0)),
         call("cholesky_inverse", array([2.0])),
+        call("nn.functional.lp_pool1d", array([[2.0]]), literal("2.0"), literal("1")),
         call("linalg.svd", TALL, literal("False")),
         call("linalg.cholesky_ex", array([4.0])),
         call("nn.functional.embedding", array(0, 0, 1, dtype="int64"), WEIGHT),
@@ -74,3 +112,56 @@ def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why
 def test_what_they_define_is_judged(defined: Call) -> None:
     (found,) = judged(defined, [("rev",)]).verdicts
     assert found.case.verdict is Verdict.AGREE
+
+
+# Libraries that are not installed beside gradfuzz: the rows themselves --------------------------------------
+
+
+def case_of(truth: dict[str, list[object]], answer: dict[str, list[object]]) -> Any:
+    given = {name: np.array(entries, float) for name, entries in answer.items()}
+    return SimpleNamespace(
+        truth=SimpleNamespace(gradient={name: np.array(entries, float) for name, entries in truth.items()}),
+        answer=SimpleNamespace(gradient=given),
+        question=SimpleNamespace(wrt=tuple(given)),
+    )
+
+
+LOWER, SYMMETRIC = [[1.0, 0.0], [3.0, 2.0]], [[1.0, 1.5], [1.5, 2.0]]
+ANTISYMMETRIC = [[0.0, -1.5], [1.5, 0.0]]
+
+
+def test_the_gradient_by_the_symmetric_part_is_a_convention() -> None:
+    real = Call("paddle", "paddle.linalg.eigvalsh", (FULL,))
+    assert conventions._has_symmetric_part(real, case_of({"x0": LOWER}, {"x0": SYMMETRIC}))
+    assert not conventions._has_symmetric_part(real, case_of({"x0": LOWER}, {"x0": [[1.0, 1.5], [1.4, 2.0]]}))
+    assert not conventions._has_symmetric_part(real, case_of({}, {"along": [1.0]}))
+    hermitian = Call(
+        "paddle", "paddle.linalg.eigvalsh", (array([2.0, 1.0j], [-1.0j, 3.0], dtype="complex128"),)
+    )
+    truth = {"x0": LOWER, "x1": [[0.0, 0.0], [3.0, 0.0]]}
+    assert conventions._has_symmetric_part(hermitian, case_of(truth, {"x0": SYMMETRIC, "x1": ANTISYMMETRIC}))
+    wrong = {"x0": SYMMETRIC, "x1": [[0.0, 1.5], [1.5, 0.0]]}
+    assert not conventions._has_symmetric_part(hermitian, case_of(truth, wrong))
+
+
+def test_what_is_asked_of_a_matrix_and_of_labels() -> None:
+    nothing = case_of({}, {})
+    assert conventions._is_not_hermitian(Call("tensorflow", "tensorflow.linalg.logdet", (FULL,)), nothing)
+    hermitian = array([2.0, 1.0j], [-1.0j, 3.0], dtype="complex128")
+    logdet = Call("tensorflow", "tensorflow.linalg.logdet", (hermitian,))
+    assert not conventions._is_not_hermitian(logdet, nothing)
+    name = "tensorflow.nn.softmax_cross_entropy_with_logits"
+    logits = array(0.5, 3.0)
+    right = Call("tensorflow", name, (array(0.25, 0.75), logits))
+    assert not conventions._is_no_distribution(right, nothing)
+    assert conventions._is_no_distribution(Call("tensorflow", name, (array(0.5, 0.75), logits)), nothing)
+    labels = replace(array(0.25, 0.75), keyword="labels")
+    assert not conventions._is_no_distribution(Call("tensorflow", name, (logits, labels)), nothing)
+
+
+def test_a_pool_of_zeros_is_no_finding() -> None:
+    """It has no derivative; Torch's documents set it to 0."""
+    zeros = call("nn.functional.lp_pool3d", array([[[0.0]]]), literal("1"), literal("1"))
+    (found,) = judged(zeros, [("rev",)]).verdicts
+    assert not found.case.verdict.is_wrong
+    assert found.case.verdict is not Verdict.AGREE

@@ -4,7 +4,7 @@ import dataclasses
 import enum
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,12 +18,14 @@ from gradfuzz.adapters.catalogue import (
     INTEGER,
     INTEGERS,
     NUMBER,
+    STRUCTURE,
     TEXT,
     VARIADIC,
     Function,
     Parameter,
     annotated,
     documented,
+    form,
     parameters,
     read,
     write,
@@ -44,6 +46,12 @@ def taken(function: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
 
 
 # Annotations ------------------------------------------------------------------------------------------------
+
+
+class Places(NamedTuple):
+    first: tuple[int, ...]
+    steps: Sequence[tuple[int, int]]
+    strict: bool = True
 
 
 @pytest.mark.parametrize(
@@ -101,7 +109,44 @@ def test_an_alias_is_followed_where_its_name_says_nothing() -> None:
     axes, rounding = parameters(f)
     assert rounding.kinds == (TEXT,)
     assert rounding.choices == ("'up'", "'to_even'")
-    assert axes.kinds == ()
+    assert axes.kinds == (STRUCTURE,)
+    assert axes.form == "(([int], [int]), ([int], [int]))"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (int, "int"),
+        (Sequence[tuple[int, int, int]], "[(int, int, int)]"),
+        (str | Sequence[tuple[int, int]], "[(int, int)]"),
+        (tuple[np.ndarray, bool], "(array, bool)"),
+        (list[float], "[float]"),
+        (tuple[int, ...], "[int]"),
+        (Places | None, f"{__name__}.Places(first=[int], steps=[(int, int)])"),
+        (tuple[str, int], ""),
+        (Callable[[int], int], ""),
+        (None, ""),
+    ],
+)
+def test_the_form_of_an_annotation(annotation: Any, expected: str) -> None:
+    assert form(annotation) == expected
+
+
+@pytest.mark.parametrize(
+    ("annotation", "kinds"),
+    [
+        (Places, (STRUCTURE,)),
+        (int | tuple[Sequence[int], Sequence[int]], (INTEGER, STRUCTURE)),
+        (Sequence[int], (INTEGERS,)),
+        (list[np.ndarray], (ARRAYS,)),
+        (int | None, (INTEGER,)),
+    ],
+)
+def test_lists_in_lists_and_records_are_structures(annotation: Any, kinds: tuple[str, ...]) -> None:
+    def f(x: np.ndarray, where: Any) -> None: ...
+
+    f.__annotations__["where"] = annotation
+    assert taken(f)["where"] == kinds
 
 
 def test_a_text_that_only_a_type_checker_understands_is_read_as_text() -> None:

@@ -121,7 +121,7 @@ def test_a_time_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (SweepConfig(("mutant:x",), ("functions",)), "those of torch, jax, autograd"),
         (SweepConfig(("torch:eager",), ("functions",)), "ask for 'torch'"),
-        (SweepConfig(("torch==2.6.0",), ("functions",)), "ask for 'torch'"),
+        (SweepConfig(("torch==2.6.0:eager",), ("functions",)), "ask for 'torch==2.6.0'"),
         (SweepConfig(("torch",), ("functions", "loops")), "sweep loops by another command"),
         (SweepConfig((), ("functions",)), "needs a library"),
         (SweepConfig(("torch",), ("functions",), orders=(1,)), "--orders is for programs"),

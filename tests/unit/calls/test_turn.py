@@ -16,8 +16,9 @@ from hypothesis import find
 
 from gradfuzz.adapters.catalogue import ARRAY, INTEGER, NUMBER, Function, Parameter
 from gradfuzz.calls.asking import values_of
-from gradfuzz.calls.drawing.draw import calls_of
-from gradfuzz.calls.drawing.search import Search
+from gradfuzz.calls.drawing.draw import calls_of, changed
+from gradfuzz.calls.drawing.learned import Learned
+from gradfuzz.calls.drawing.search import Search, _told
 from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.findings.shrink import _with_simpler_values
 from gradfuzz.calls.judging.judge import judged, judged_by_some
@@ -29,6 +30,7 @@ from gradfuzz.fuzzer.sweep.replaying import Status, replay
 from gradfuzz.strategies.drawing.dice import Seeded
 
 X = Parameter("x", (ARRAY,), required=True)
+Y = Parameter("y", (ARRAY,), required=True)
 RIGHT = primitive_vjps[anp.tanh]
 TANH = Function(("autograd.numpy.tanh",), "tanh(x)", "differentiable", "", (X,))
 SUM = Function(
@@ -78,6 +80,25 @@ def test_a_wrong_rule_is_a_finding(doubled_tanh: None) -> None:
     assert finding.code == f"x0 = np.array({x!r}, np.float64)\ny = autograd.numpy.tanh(x0)"
 
 
+def test_a_valid_call_is_broadcast_in_one_array() -> None:
+    """A gradient that is not summed over the axes that were repeated is a usual mistake."""
+    pair = Call("autograd", "autograd.numpy.add", tuple(Argument(array=np.ones((2, 3))) for _ in range(2)))
+    both = Function(("autograd.numpy.add",), "add(x, y)", "differentiable", "", (X, Y))
+    shapes = set()
+    for seed in range(200):
+        found = changed(Seeded(str(seed)), pair, both, Learned()).call
+        first, second = (np.shape(a.array) for a in found.arrays())
+        assert (2, 3) in (first, second)
+        shapes |= {first, second}
+    assert shapes >= {(2, 3), (1, 3), (2, 1), (3,)}
+
+
+def test_words_with_other_sizes_and_dtypes_are_the_same_words() -> None:
+    first = _told("TypeError: add got incompatible shapes for broadcasting: (2, 3), (4,) of float32")
+    assert first == _told("TypeError: add got incompatible shapes for broadcasting: (), (1, 5, 2) of float64")
+    assert first != _told("TypeError: add got incompatible dtypes")
+
+
 def test_a_turn_is_the_same_again(doubled_tanh: None) -> None:
     first, second = ran(TANH), ran(TANH)
     assert encode(Result, first) == encode(Result, second)
@@ -111,8 +132,8 @@ def test_a_parameter_that_is_not_drawn_is_a_reason() -> None:
 def test_the_search_learns_which_axes_there_are() -> None:
     search = Search("autograd", SUM, Seeded("a"), lambda call: None)
     calls = search.calls()
-    found = [next(calls) for _ in range(40)]
-    assert search.valid == 40
+    found = [next(calls) for _ in range(80)]
+    assert search.valid == 80
     assert search.valid / search.drawn > 0.6
     assert {"0", "-1"} <= {a.literal for call in found for a in call.arguments}
     assert all(any(value.size for value in values_of(call)) for call in found)

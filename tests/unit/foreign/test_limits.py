@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gradfuzz.cli import FINDINGS, USAGE, main
-from gradfuzz.cli.limits import _OPTIONS
+from gradfuzz.cli.options.limits import _OPTIONS
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.sweep.run import SweepConfig, rerun_command
 from gradfuzz.oracles.foreign.process import ResourceLimits

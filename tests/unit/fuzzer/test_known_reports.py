@@ -13,6 +13,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from gradfuzz.adapters.shipped import ADAPTERS
+from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.known_reports import KNOWN_REPORTS, TRACKERS, KnownReport, reports_of
 from gradfuzz.fuzzer.results.records import from_document, to_document
@@ -38,16 +39,10 @@ HEADINGS = {
 }
 """Headings of docs/trophies.md that are not the target's name in other letters."""
 
-OUTSIDE = {
-    f"pytorch#{number}"
-    for number in (
-        *(196699, 196700, 196705, 196707, 197867, 110009, 196698),
-        *(90065, 160513, 60197, 95434, 194014, 169208, 85217, 173946),
-    )
-} | {"HIPS/autograd#384", "HIPS/autograd#252"}
-"""Reports about functions, dtypes and arguments that no program has: layer_norm, batch_norm, logcumsumexp,
-the old triangular_solve, custom functions, pinv with a tolerance, householder_product, Python floats in
-forward mode, vander, addr, native_batch_norm and lstm; broadcast_to and repeat by a list.
+OUTSIDE = {"pytorch#197867", "pytorch#90065", "pytorch#160513", "HIPS/autograd#384"}
+"""Reports that no finding can be told to fit: about custom functions, whatever they compute; about Python
+floats in forward mode, whatever function meets them; and about `broadcast_to`, of which autograd itself says
+that it has no such rule.
 """
 
 
@@ -59,7 +54,8 @@ def test_a_row_names_what_there_is(row: KnownReport) -> None:
     assert row.system in {*ADAPTERS, *LIBRARIES}
     assert {*row.ops, *row.beside} <= set(OPS)
     assert set(row.loops) <= set(FORMS.values())
-    assert row.ops or row.loops, "it would claim any program"
+    assert row.ops or row.loops or row.functions or row.rules, "it would claim nothing"
+    assert not (row.real or row.functions) or not (row.ops or row.loops), "calls are no programs"
     assert row.classes
     assert all(set(modes) <= {"rev", "fwd"} for modes in row.modes)
     assert bool(row.says) <= (Class.ERROR in row.classes), "only an error says something"
@@ -241,6 +237,62 @@ TRIANGULAR = 'def f(A: "float[1, 1]", b: "float[1]"):\n    return triangular_sol
 def test_each_condition_of_a_row_decides(report: str, fitting: Finding, changes: dict[str, Any]) -> None:
     assert report in names(fitting)
     assert report not in names(replace(fitting, **changes))
+
+
+# Calls ------------------------------------------------------------------------------------------------------
+
+
+def called(function: str, kind: Class, modes: str, **more: Any) -> Finding:
+    """A finding about a call of a function of one array of two numbers."""
+    call = Call("torch", function, (Argument(array=np.array([1.0, 2.0])),))
+    base = finding(with_evidence=False)
+    about = {"target": "torch", "version": "2.13.0+cpu", "kind": kind, "modes": tuple(modes.split())}
+    return replace(base, **{**about, "call": call, "code": f"y = {function}(x0)", "note": "", **more})
+
+
+COMPLEX = Call("torch", "torch.logcumsumexp", (Argument(array=np.array([1.0 + 2.0j])),))
+
+
+@pytest.mark.parametrize(
+    ("report", "fitting", "changes"),
+    [
+        (
+            "pytorch#196700",
+            called("torch.layer_norm", Class.WRONG_VALUE, "fwd rev", rules=("NativeLayerNormBackward0",)),
+            {"rules": ("NativeGroupNormBackward0",)},
+        ),
+        (
+            "pytorch#196705",
+            called("torch.logcumsumexp", Class.PRECISION, "fwd", rules=("LogcumsumexpBackward0",)),
+            {"call": COMPLEX},
+        ),
+        (
+            "pytorch#110009",
+            called("torch.linalg.pinv", Class.WRONG_VALUE, "rev", code="y = torch.linalg.pinv(x0, rtol=0.5)"),
+            {"code": "y = torch.linalg.pinv(x0)"},
+        ),
+        (
+            "pytorch#60197",
+            called("torch.vander", Class.ERROR, "rev", note="one has been modified by an inplace operation"),
+            {"call": Call("torch", "torch.linalg.vander", ())},
+        ),
+        (
+            "pytorch#173946",
+            called("torch.lstm", Class.ERROR, "", note="the process ends: segmentation fault"),
+            {"note": "the process ends: no answer within 60 s"},
+        ),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_a_finding_of_a_call_says_its_report(report: str, fitting: Finding, changes: dict[str, Any]) -> None:
+    assert names(fitting) == [report]
+    assert names(replace(fitting, **changes)) == []
+
+
+def test_a_row_of_functions_is_about_no_program() -> None:
+    text = "def f(x):\n    return x * x\n"
+    program = made(text, "torch:eager", "2.13.0", Class.ERROR, "rev", note="modified by an inplace operation")
+    assert names(program) == []
 
 
 # Reports ----------------------------------------------------------------------------------------------------

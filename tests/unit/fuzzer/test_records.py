@@ -316,7 +316,8 @@ FIELDS = {
     "Call": "library function arguments form seeded results",
     "Argument": "keyword array layout items literal constant",
     "FunctionSummary": (
-        "name signature outcome why drawn valid judged asked lacks verdicts inconclusive findings"
+        "name signature outcome why drawn valid judged asked lacks verdicts answers inconclusive findings"
+        " proofs open wrong_rules"
     ),
     "Review": "known expired stale fixed first_seen",
     "Evidence": "curve variants differences adjoints",

@@ -95,10 +95,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "attached",
             "measuring",
             "mismatch",
+            "proving",
         ),
         *("leading", "check", "starter"),
     ),
-    "calls": ("libraries", "asking", "recording", "package", "drawing", "judging", "findings", "sweep"),
+    "calls": (
+        *("libraries", "asking", "recording", "package", "drawing", "judging"),
+        *("proofs", "findings", "sweep"),
+    ),
 }
 """Package -> its layers, the lowest first: a layer imports itself and those before it, and never the
 package's face.
@@ -118,7 +122,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
         "calls/libraries/torch",
     ),
     "torchgen": ("oracles/torch/",),
-    "flint": ("oracles/references/",),
+    "flint": ("oracles/references/", "testing/proving/"),
     "ml_dtypes": ("programs/language/precision",),
     "mpmath": ("oracles/references/", "oracles/emit/"),
     "hypothesis": (
@@ -235,6 +239,7 @@ def test_no_module_reaches_another_by_a_path() -> None:
     assert found == {
         "adapters/__init__.py",  # the scripts of its own folder
         "adapters/kit.py",  # itself and the adapter, in the frames of an exception
+        "calls/sweep/homes.py",  # the launcher, which it imports
         "oracles/catalogues.py",  # the launcher, which it imports
         "oracles/foreign/launcher.py",  # the package itself, for another interpreter
         "oracles/foreign/managed.py",  # the launcher, which it imports, and the requirements of a checkout

@@ -326,8 +326,8 @@ def test_a_library_that_cannot_list_says_why(small: Callable[[str], None]) -> No
     ("arguments", "words"),
     [
         (
-            ["paddle"],
-            "no catalogue of the functions of 'paddle': there are catalogues of jax, torch, autograd",
+            ["drjit"],
+            "no catalogue of the functions of 'drjit': there are catalogues of jax, torch, autograd",
         ),
         (["mutant:nx-1747"], "no catalogue of the functions"),
         (["torchh"], "did you mean torch"),

@@ -110,6 +110,19 @@ def test_a_function_that_cannot_be_traced(x: float) -> None:
 X = np.array([0.5, 1.25, 2.0])
 
 
+def test_complex_steps_that_contradict_each_other_replace_no_good_difference() -> None:
+    """The imaginary part of what it returns for complex numbers is no derivative."""
+
+    def softplus(x):
+        y = np.log1p(np.exp(np.real(x))) if x[0].real > 0.0 else 0.0 * x  # it cannot be traced
+        return np.sum(y + 1j * np.sqrt(np.imag(x)) if np.iscomplexobj(x) else y)
+
+    x = np.array([0.5, -1.25])
+    measured = measure_gradient(softplus, x, grad=lambda x: 1.0 / (1.0 + np.exp(-x)))
+    assert measured.verdict is Verdict.AGREE
+    assert measured.method == "Richardson"
+
+
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_numpy_function_that_looks_at_its_dtype(wrong: bool) -> None:
     def parts(x):

@@ -12,15 +12,16 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
     as_kind,
     ascending,
     at_positions,
-    convolution,
     kind_of,
-    recorded,
 )
-from gradfuzz.testing.tracing.jax.indexing import padded, part, taken
+from gradfuzz.testing.tracing.convolutions import convolution
+from gradfuzz.testing.tracing.fourier import Transform, of_all
+from gradfuzz.testing.tracing.jax.indexing import part, taken
 
 Rule = Callable[..., Any]
 
@@ -58,6 +59,12 @@ def _split(equation: Any, x: Operand) -> list[Any]:
     return parts
 
 
+def _unstacked(equation: Any, x: Operand) -> list[Any]:
+    axis = int(equation.params["axis"])
+    shape = tuple(n for a, n in enumerate(np.shape(x)) if a != axis)
+    return [engine.reshape(part(x, axis, k, k + 1), shape) for k in range(np.shape(x)[axis])]
+
+
 def _tiled(equation: Any, x: Operand) -> Any:
     for axis, times in enumerate(equation.params["reps"]):
         x = engine.concat([x] * times, axis=axis) if times != 1 else x
@@ -79,6 +86,7 @@ _SHAPES: dict[str, Rule] = {
     "split": _split,
     "stack": lambda equation, *xs: engine.stack(xs, axis=int(equation.params["axis"])),
     "tile": _tiled,
+    "unstack": _unstacked,
     "transpose": lambda equation, x: engine.permute_dims(x, tuple(map(int, equation.params["permutation"]))),
 }
 
@@ -140,8 +148,11 @@ def _sorted(equation: Any, *operands: Operand) -> list[Any]:
 
 
 def _greatest(equation: Any, x: Operand) -> list[Any]:
-    axis, count = equation.params.get("axis", -1) % len(np.shape(x)), np.arange(equation.params["k"])
-    return [taken(found, count, axis) for found in ascending(x, axis, descending=True)]
+    """Approximate ones are exact on a CPU."""
+    p = equation.params
+    axis = p.get("reduction_dimension", p.get("axis", -1)) % len(np.shape(x))
+    found = ascending(x, axis, descending=p.get("is_max_k", True))
+    return [taken(one, np.arange(p["k"]), axis) for one in found]
 
 
 def _window_sum(equation: Any, x: Operand) -> Any:
@@ -197,7 +208,7 @@ _REDUCTIONS: dict[str, Rule] = {
     "reduce_window_min": _window_extreme("amin"),
     "reduce_window_sum": _window_sum,
     "sort": _sorted,
-    "top_k": _greatest,
+    **dict.fromkeys(("top_k", "approx_top_k"), _greatest),
 }
 
 # Products ---------------------------------------------------------------------------------------------------
@@ -209,8 +220,10 @@ def _product(equation: Any, x: Operand, y: Operand) -> Any:
     """
     (of_x, of_y), (batch_x, batch_y) = equation.params["dimension_numbers"]
     rank_x, rank_y = len(np.shape(x)), len(np.shape(y))
-    if kind_of(x) == "int":
+    kind: DType = "complex" if "complex" in (kind_of(x), kind_of(y)) else "float"
+    if "float" not in (kind_of(x), kind_of(y)) and kind == "float":
         raise UntraceableError("JAX's dot_general of ints; gradfuzz multiplies matrices of floats")
+    x, y = as_kind(x, kind), as_kind(y, kind)
     few = not batch_x and rank_x in (1, 2) and rank_y in (1, 2)
     if few and tuple(of_x) == (rank_x - 1,) and tuple(of_y) == (0,):
         return engine.matmul(x, y)
@@ -228,54 +241,33 @@ def _product(equation: Any, x: Operand, y: Operand) -> Any:
 def _convolved(equation: Any, x: Operand, kernel: Operand) -> Any:
     p = equation.params
     numbers = p["dimension_numbers"]
-    if p["batch_group_count"] != 1:
-        raise UntraceableError("JAX's conv_general_dilated with groups of the batch")
     if any(n == 0 for n in (*np.shape(x), *np.shape(kernel))):
         raise UntraceableError("JAX's conv_general_dilated of no entries")
     x = engine.permute_dims(x, tuple(numbers.lhs_spec))
     kernel = engine.permute_dims(kernel, tuple(numbers.rhs_spec))
-    if any(d != 1 for d in p["lhs_dilation"]):
-        x = padded(x, recorded(0.0), [(0, 0, 0), (0, 0, 0), *((0, 0, d - 1) for d in p["lhs_dilation"])])
     result = convolution(
         x,
         kernel,
         strides=tuple(p["window_strides"]),
         padding=tuple((int(a), int(b)) for a, b in p["padding"]),
         dilation=tuple(p["rhs_dilation"]),
+        spread=tuple(p["lhs_dilation"]),
         groups=p["feature_group_count"],
+        batch_groups=p["batch_group_count"],
     )
     return engine.permute_dims(result, tuple(int(k) for k in np.argsort(numbers.out_spec)))
 
 
+_TRANSFORMS: tuple[Transform, ...] = ("forward", "back", "of reals", "to reals")
+
+
 def _fourier(equation: Any, x: Operand) -> Any:
-    """Discrete Fourier transforms over the last axes, as products with the matrices of their roots
-    of unity.
-    """
-    kind, lengths = int(equation.params["fft_type"]), equation.params["fft_lengths"]
-    if len(lengths) > 1 and kind > 1:
-        raise UntraceableError("JAX's fft of real numbers over several axes")
+    """Discrete Fourier transforms over the last axes; those back are divided by the number of terms."""
+    kind = _TRANSFORMS[int(equation.params["fft_type"])]
+    lengths = tuple(map(int, equation.params["fft_lengths"]))
     rank = len(np.shape(x))
-    for axis, n in zip(range(rank - len(lengths), rank), lengths, strict=True):
-        last = (*(a for a in range(rank) if a != axis), axis)
-        found = _transformed(engine.permute_dims(x, last), int(n), kind)
-        x = engine.permute_dims(found, tuple(np.argsort(last).tolist()))
-    return x
-
-
-def _transformed(x: Operand, n: int, kind: int) -> Any:
-    """One transform over the last axis: forward (0), back (1), of real numbers (2), back to real
-    numbers (3).
-    """
-    half = n // 2 + 1
-    rows, columns = (half, n) if kind == 3 else (n, half) if kind == 2 else (n, n)
-    turns = np.outer(np.arange(rows), np.arange(columns)) % n
-    angles = 8.0 * apply("atan", recorded(1.0)) * recorded(turns.astype(float)) / float(n)
-    roots = engine.complex(engine.cos(angles), engine.sin(angles) if kind in (1, 3) else -engine.sin(angles))
-    if kind == 3:
-        weights = np.array([1.0 if k == 0 or 2 * k == n else 2.0 for k in range(half)])
-        return engine.real(engine.matmul(x * recorded(weights), roots)) / float(n)
-    result = engine.matmul(engine.complex(x, 0.0) if kind == 2 else x, roots)
-    return result / float(n) if kind == 1 else result
+    found = of_all(x, range(rank - len(lengths), rank), lengths, kind)
+    return found / float(math.prod(lengths)) if kind in ("back", "to reals") else found
 
 
 ARRAYS: dict[str, Rule] = {

@@ -76,17 +76,30 @@ def _while(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequenc
     p = equation.params
     tested, fixed = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
     _check(walker, equation, p["body_jaxpr"], p["body_nconsts"])
-    if any(v.aval.shape for v in p["cond_jaxpr"].jaxpr.outvars):
-        raise UntraceableError("JAX's while over several conditions at once")
+    several = any(v.aval.shape for v in p["cond_jaxpr"].jaxpr.outvars)
 
-    def condition(state: tuple[Operand, ...]) -> Operand:
+    def holds(state: tuple[Operand, ...]) -> Operand:
         return walker.run(p["cond_jaxpr"], [*cells[:tested], *map(cell_of, state)])[0].operand
 
+    def condition(state: tuple[Operand, ...]) -> Operand:
+        return engine.any(holds(state)) if several else holds(state)
+
     def body(state: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        results = walker.run(p["body_jaxpr"], [*cells[tested:fixed], *map(cell_of, state)])
-        return tuple(c.operand for c in results)
+        found = walker.run(p["body_jaxpr"], [*cells[tested:fixed], *map(cell_of, state)])
+        results = tuple(c.operand for c in found)
+        if not several:
+            return results
+        running = holds(state)  # a lane that is done keeps what it has
+        return tuple(_chosen(running, new, old) for new, old in zip(results, state, strict=True))
 
     return engine.while_loop(condition, body, tuple(c.operand for c in cells[fixed:]))
+
+
+def _chosen(running: Operand, new: Operand, old: Operand) -> Any:
+    """`new` in the lanes, which are the first axes, that are `running`."""
+    lanes = np.shape(running)
+    wide = engine.reshape(running, (*lanes, *[1] * (np.ndim(new) - len(lanes))))
+    return engine.where(wide, new, old)
 
 
 def _cond(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:

@@ -19,6 +19,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.tracing.compositions import at_positions, flat, inside, kind_of, recorded, replaced_at
+from gradfuzz.testing.tracing.convolutions import padded
 
 Rule = Callable[..., Any]
 Shape = tuple[int, ...]
@@ -108,24 +109,6 @@ def _lying(line: Operand, axis: int, rank: int) -> Any:
     return engine.reshape(line, tuple(np.shape(line)[0] if a == axis else 1 for a in range(rank)))
 
 
-def padded(x: Operand, filling: Operand, config: Sequence[tuple[int, int, int]]) -> Any:
-    """`x` with entries added (or taken away) before and after each axis, and between its entries."""
-    places = np.arange(math.prod(np.shape(x))).reshape(np.shape(x))
-    outside = places.size
-    for axis, (low, high, between) in enumerate(config):
-        n: int = places.shape[axis]
-        length = n + max(n - 1, 0) * between
-        wide = np.full((*places.shape[:axis], length, *places.shape[axis + 1 :]), outside)
-        wide[(*[slice(None)] * axis, slice(None, None, between + 1))] = places
-        width = [(max(low, 0), max(high, 0)) if a == axis else (0, 0) for a in range(places.ndim)]
-        wide = np.pad(wide, width, constant_values=outside)
-        stop = wide.shape[axis] - max(-high, 0)
-        places = wide[(*[slice(None)] * axis, slice(max(-low, 0), stop))]
-    if not outside:
-        return engine.broadcast_to(filling, places.shape)
-    return engine.take(engine.concat([flat(x), engine.reshape(filling, (1,))]), places, axis=0)
-
-
 # Gather -----------------------------------------------------------------------------------------------------
 
 
@@ -159,7 +142,7 @@ class _Places:
         extents = tuple(sizes.get(a, 1) for a in range(len(shape)))
         shared = tuple(zip(own_batch, batch, strict=True))
         mode = str(equation.params["mode"]).rpartition(".")[2].upper()
-        return cls(shape, result, tuple(window), inner, tuple(mapped), extents, shared, mode)
+        return cls(shape, result, tuple(window), inner, tuple(map(int, mapped)), extents, shared, mode)
 
     @property
     def outer(self) -> tuple[int, ...]:
@@ -224,7 +207,7 @@ def _gather(equation: Any, x: Operand, indices: Operand) -> Any:
     ends = kind_of(x) in ("float", "complex") and (fill is None or np.isnan(fill))
     one = not places.shared and places.mapped == tuple(gone) and len(starts) == 1
     if ends and one:
-        axis = places.mapped[0]
+        axis = int(places.mapped[0])
         if all(n == m for a, (n, m) in enumerate(zip(shape, places.sizes, strict=True)) if a != axis):
             return _in_order(apply("take", x, starts[0], axis=axis), places, axis, len(np.shape(starts[0])))
     verdict = places.inside(starts)

@@ -10,7 +10,9 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, kind_of, recorded
+from gradfuzz.testing.tracing.compositions import as_kind, kind_of
+from gradfuzz.testing.tracing.factors import householder_product, order_of, packed_lu
+from gradfuzz.testing.tracing.whole import truncated
 
 Rule = Callable[..., Any]
 
@@ -50,62 +52,7 @@ def _qr(equation: Any, x: Operand) -> list[Any]:
 
 def _lu(equation: Any, x: Operand) -> list[Any]:
     """Both factors in one matrix, the exchanges of rows, and the order of rows that they lead to."""
-    rows, columns = np.shape(x)[-2:]
-    p, lower, upper = engine.linalg.lu(x)
-    count = min(rows, columns)
-    below, above = engine.linalg.tril(lower, k=-1), engine.linalg.triu(upper)
-    rank = len(np.shape(x))
-    if rows > count:
-        above = _wider(above, rank - 2, rows - count)
-    if columns > count:
-        below = _wider(below, rank - 1, columns - count)
-    order = engine.argmax(p, axis=rank - 2)
-    return [below + above, _exchanges(order, count), order]
-
-
-def _wider(x: Operand, axis: int, more: int) -> Any:
-    """`x` with `more` zeros at the end of an axis."""
-    shape = np.shape(x)
-    zero = recorded(0j if kind_of(x) == "complex" else 0.0)
-    return engine.concat([x, engine.broadcast_to(zero, (*shape[:axis], more, *shape[axis + 1 :]))], axis=axis)
-
-
-def _exchanges(order: Operand, count: int) -> Any:
-    """With which row each of the first `count` rows was exchanged, in turn, for rows to end in this
-    `order`.
-    """
-    *batch, rows = np.shape(order)
-    last = len(batch)
-    places = np.broadcast_to(np.arange(rows), (*batch, rows))
-    standing: Any = places
-    found = []
-
-    for j in range(count):
-        wanted, here = _column(order, j), _column(standing, j)
-        at = engine.argmax(as_kind(apply("equal", standing, wanted), "int"), axis=last, keepdims=True)
-        standing = engine.where(apply("equal", places, at), here, standing)
-        standing = engine.where(np.broadcast_to(np.arange(rows) == j, (*batch, rows)), wanted, standing)
-        found.append(at)
-    return engine.concat(found, axis=last)
-
-
-def _permutation(equation: Any, exchanges: Operand) -> Any:
-    """The order of rows that a row of exchanges leads to."""
-    rows = int(equation.params["permutation_size"])
-    *batch, count = np.shape(exchanges)
-    places = np.broadcast_to(np.arange(rows), (*batch, rows))
-    order: Any = places
-    for j in range(count):
-        other = _column(exchanges, j)
-        moved, kept = engine.take_along_axis(order, other, axis=len(batch)), _column(order, j)
-        order = engine.where(apply("equal", places, other), kept, order)
-        order = engine.where(np.broadcast_to(np.arange(rows) == j, (*batch, rows)), moved, order)
-    return order
-
-
-def _column(x: Operand, j: int) -> Any:
-    """Entry j of the last axis, which stays."""
-    return apply("index", x, pattern=(*(("slice", 0, n) for n in np.shape(x)[:-1]), ("slice", j, j + 1)))
+    return list(packed_lu(x))
 
 
 _FLAGS = {
@@ -128,8 +75,9 @@ LINALG: dict[str, Rule] = {
     "cholesky": lambda equation, x: engine.linalg.cholesky(x),
     "eig": _eig,
     "eigh": _eigh,
+    "householder_product": lambda equation, x, taus: householder_product(x, taus),
     "lu": _lu,
-    "lu_pivots_to_permutation": _permutation,
+    "lu_pivots_to_permutation": lambda equation, x: order_of(x, int(equation.params["permutation_size"])),
     "qr": _qr,
     "svd": _svd,
     "triangular_solve": _triangular,
@@ -146,16 +94,33 @@ def _function(name: str) -> Rule:
     return rule
 
 
+def _frexp(equation: Any, x: Operand) -> Any:
+    """x = m 2^e with 1/2 <= |m| < 1; what is 0 has no derivative here."""
+    if kind_of(x) != "float":
+        return None
+    power = apply("floor", apply("log2", engine.abs(x))) + 1.0
+    return x * apply("exp2", -power), truncated(power, _EXPONENT_BITS)
+
+
+_EXPONENT_BITS = 11
+
+BITS = ("frexp", "signbit")
+"""Functions that read the bits of floats. A derivative calls them as the function does."""
+
 LIBRARY: dict[tuple[str, str], Rule] = {
     ("_det", "/numpy/linalg.py"): lambda equation, x: engine.linalg.det(x),
     ("_slogdet_lu", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
     ("_slogdet_qr", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
     ("copysign", "/numpy/ufuncs.py"): _function("copysign"),
     ("expm", "/scipy/linalg.py"): lambda equation, x: engine.linalg.expm(x),
+    ("frexp", "/numpy/ufuncs.py"): _frexp,
     ("hypot", "/numpy/ufuncs.py"): _function("hypot"),
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
     ("logaddexp", "/lax/other.py"): _function("logaddexp"),
-    ("solve", "/numpy/linalg.py"): lambda equation, a, b: engine.linalg.solve(a, b),
+    ("signbit", "/numpy/ufuncs.py"): lambda equation, x, *tangents: apply("less", x, 0.0),
+    ("solve", "/numpy/linalg.py"): lambda equation, a, b: engine.linalg.solve(
+        *(as_kind(x, "float") if kind_of(x) in ("int", "bool") else x for x in (a, b))
+    ),
     ("xlog1py", "/scipy/special.py"): _function("xlog1py"),
     ("xlogy", "/scipy/special.py"): _function("xlogy"),
 }

@@ -17,6 +17,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.types import DType
+from gradfuzz.testing.tracing import incomplete
 from gradfuzz.testing.tracing.compositions import (
     COMPARISONS,
     as_kind,
@@ -91,10 +92,19 @@ def _rounded(equation: Any, x: Operand) -> Any:
 
 def _polygamma(equation: Any, n: Operand, x: Operand) -> Any:
     """A derivative of `digamma`; how often it is taken is a constant."""
-    order = _constant(n)
-    if order is None or not order.is_integer() or order < 0:
-        raise UntraceableError("JAX's polygamma of an order that is not one constant")
-    return apply("polygamma", x, n=int(order))
+    return incomplete.polygamma(_orders(equation, n, 0), x)
+
+
+def _zeta(equation: Any, s: Operand, q: Operand) -> Any:
+    return incomplete.zeta(_orders(equation, s, 2), q)
+
+
+def _orders(equation: Any, n: Operand, least: int) -> Any:
+    if isinstance(n, Value) or np.any(n < least) or np.any(n != np.round(n)):
+        raise UntraceableError(
+            f"JAX's {equation.primitive.name} of what are no constant whole numbers of {least} or more"
+        )
+    return n
 
 
 def _extreme(op: str, logic: str, neutral: float) -> Rule:
@@ -122,6 +132,10 @@ def _is_nan(x: Operand) -> bool:
     value = getattr(getattr(x, "atom", None), "value", None)
     numbers = [c.value for c in getattr(value, "values", [value]) if hasattr(c, "value")]
     return bool(numbers) and all(isinstance(n, float) and math.isnan(n) for n in numbers)
+
+
+def _series(name: str) -> Rule:
+    return lambda equation, *operands: getattr(incomplete, name)(*operands)
 
 
 def _compare(op: str) -> Rule:
@@ -175,6 +189,8 @@ def _clamp(equation: Any, lower: Operand, x: Operand, upper: Operand) -> Any:
 
 def _select(equation: Any, which: Operand, *cases: Operand) -> Any:
     shape = equation.outvars[0].aval.shape
+    if not isinstance(which, Value) and np.max(which, initial=0) >= len(cases):
+        raise UntraceableError("JAX's select_n of a case that is not there")
     if not isinstance(which, Value) and np.unique(which).size == 1:
         return cases[int(np.ravel(which)[0])]
     if kind_of(which) == "bool":
@@ -204,6 +220,11 @@ def _convert(equation: Any, x: Operand) -> Any:
     return as_kind(x, wanted)
 
 
+def _conjugate(equation: Any, x: Operand) -> Any:
+    """Real numbers come out as complex ones."""
+    return as_kind(x, "complex") if kind_of(x) == "float" else engine.conj(x)
+
+
 def _precision(equation: Any, x: Operand) -> Any:
     format = jax.numpy.finfo(equation.invars[0].aval.dtype)
     if (equation.params["exponent_bits"], equation.params["mantissa_bits"]) != (format.nexp, format.nmant):
@@ -213,8 +234,11 @@ def _precision(equation: Any, x: Operand) -> Any:
 
 _ARITHMETIC = {"add": "add", "add_any": "add", "sub": "subtract", "neg": "negative"}
 
+OF_ORDERS = ("polygamma", "zeta")
+"""Primitives whose first argument is an order: its numbers are known where it is constant."""
+
 OPS: dict[str, Rule] = {
-    **{name: _op(name) for name in ("abs", "sign", "real", "imag", "complex", "conj")},
+    **{name: _op(name) for name in ("abs", "sign", "real", "imag", "complex")},
     **{name: _op(op) for name, op in _ARITHMETIC.items()},
     **{name: _compare(op) for name, op in COMPARISONS.items()},
     **{f"{name}_to": _compare(COMPARISONS[name]) for name in ("eq", "le", "lt")},  # as sorting has them
@@ -223,6 +247,7 @@ OPS: dict[str, Rule] = {
     **dict.fromkeys(("copy", "copy_p", "name", "sharding_constraint"), _same),
     **dict.fromkeys(("device_put", "optimization_barrier"), lambda equation, *operands: list(operands)),
     "clamp": _clamp,
+    "conj": _conjugate,
     "convert_element_type": _convert,
     "div": _divide,
     "integer_pow": _integer_pow,
@@ -231,7 +256,10 @@ OPS: dict[str, Rule] = {
     "max": _extreme("maximum", "logical_or", -math.inf),
     "min": _extreme("minimum", "logical_and", math.inf),
     "mul": _multiply,
+    **{name: _series(name) for name in ("igamma", "igammac", "igamma_grad_a", "random_gamma_grad")},
     "polygamma": _polygamma,
+    "regularized_incomplete_beta": lambda equation, a, b, x: incomplete.betainc(a, b, x),
+    "zeta": _zeta,
     "pow": _power,
     "reduce_precision": _precision,
     "rem": _remainder,

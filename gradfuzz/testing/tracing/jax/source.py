@@ -6,6 +6,7 @@ from typing import Any
 
 _MACHINERY = (
     "/core.py",
+    "/interpreters/batching.py",
     "/interpreters/partial_eval.py",
     "/source_info_util.py",
     "/traceback_util.py",
@@ -33,8 +34,8 @@ def caller_of(equation: Any) -> tuple[str, str]:
     if equation.primitive.name in names:
         frames = frames[names.index(equation.primitive.name) + 1 :]
     for frame in frames:
-        file = _inside(frame.file_name)
-        if file not in _MACHINERY:
+        file, own = _inside(frame.file_name), equation.primitive.name in frame.function_name
+        if file not in _MACHINERY and not (own and file == "/lax/lax.py"):  # a rule of the primitive itself
             return frame.function_name, file
     return "", ""
 
@@ -43,3 +44,9 @@ def _inside(path: str) -> str:
     """The end of the path of a file of JAX: "/numpy/linalg.py"."""
     _, found, rest = path.replace("\\", "/").rpartition("/jax/_src/")
     return f"/{rest}" if found else ""
+
+
+def place_of(path: str) -> str:
+    """A path, with those of JAX itself from its package on: "jax/_src/lax/linalg.py:12"."""
+    inside = _inside(path)
+    return f"jax/_src{inside}" if inside else path

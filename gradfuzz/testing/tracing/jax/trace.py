@@ -10,6 +10,7 @@ and bools.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -23,6 +24,7 @@ from gradfuzz.engine.api.tracing import trace_function, type_of
 from gradfuzz.engine.modes.prune import prune
 from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import GradfuzzError, UntraceableError
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Program
@@ -33,8 +35,8 @@ from gradfuzz.testing.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.testing.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.testing.tracing.jax.flow import FLOW
 from gradfuzz.testing.tracing.jax.indexing import INDEXING
-from gradfuzz.testing.tracing.jax.linalg import LIBRARY, LINALG
-from gradfuzz.testing.tracing.jax.ops import OPS, function_of
+from gradfuzz.testing.tracing.jax.linalg import BITS, LIBRARY, LINALG
+from gradfuzz.testing.tracing.jax.ops import OF_ORDERS, OPS, function_of
 from gradfuzz.testing.tracing.jax.source import caller_of, source_of
 from gradfuzz.testing.tracing.jax.symmetry import is_symmetric
 
@@ -69,10 +71,15 @@ _MEANT = {
 
 
 class Walker:
-    """Walks jaxprs of one working dtype; another float dtype cannot be said beside it."""
+    """Walks jaxprs of one working dtype; another float dtype cannot be said beside it.
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    Of a `derivative` the numbers count alone: it may stop gradients, read one triangle of a matrix, and
+    convert between float dtypes, which is not rounded here.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], *, derivative: bool = False) -> None:
         self.dtype = dtype
+        self.derivative = derivative
         self.pair = np.dtype(f"complex{16 * dtype.itemsize}") if dtype.itemsize >= 4 else None
 
     def run(
@@ -120,7 +127,11 @@ class Walker:
             return [cell_of(np.int32(_platform(equation.params["platforms"])))]
         if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; what is none has no truth
             return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
-        if name in ("cholesky", "eigh") and not self.symmetric(equation.invars[0], scope):
+        if (
+            name in ("cholesky", "eigh")
+            and not self.derivative
+            and not self.symmetric(equation.invars[0], scope)
+        ):
             raise UntraceableError(
                 f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient"
                 " stands is a convention",
@@ -138,6 +149,8 @@ class Walker:
         name = equation.primitive.name
         wanted = [self.type(v.aval, name) for v in equation.outvars]
         operands = [c.operand for c in inputs]
+        if name in OF_ORDERS and inputs[0].is_constant:
+            operands[0] = np.asarray(inputs[0].known)
         rule = _RULES.get(name) if _is_own(equation, operands) else function_of(name) or _RULES.get(name)
         if rule is None:
             raise UntraceableError(f"gradfuzz has no op for JAX's {name}")
@@ -174,6 +187,8 @@ class Walker:
         if floats:
             recording = [v if isinstance(v, Value) else None for v in values]
             return list(map(JaxprCell, recording, made))
+        if any(isinstance(v, Value) for v in values):
+            return unsaid
         arrays = [np.asarray(v) for v in values]
         fitted = [a.astype(o.dtype) for a, o in zip(arrays, outs, strict=True)]
         return list(map(cell_of, fitted)) if all(map(np.array_equal, fitted, arrays)) else unsaid
@@ -187,19 +202,25 @@ class Walker:
         if name in _MEANT:
             raise UntraceableError(_MEANT[name], detached=True)
         whole = LIBRARY.get((name, file))
+        if self.derivative and name not in BITS:  # its jaxpr may be the derivative's
+            whole = None
+        if whole is not None and not _takes(whole, len(inputs)):
+            whole = None
         if whole is not None and not all(c.is_constant for c in inputs):
             for v in equation.outvars:
                 self.type(v.aval, name)
             result = whole(equation, *(c.operand for c in inputs))
-            if result is not None:
-                return [JaxprCell(r) for r in (result if isinstance(result, tuple) else (result,))]
+            results = result if isinstance(result, tuple) else (result,)
+            if result is not None and len(results) == len(equation.outvars):  # it is no derivative
+                return [cell_of(r) for r in results]
         symmetric = [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars]
         return self.run(closed, inputs, wanted, symmetric)
 
     def stopped(self, equation: Any, cell: JaxprCell, scope: _JaxprScope) -> JaxprCell:
         """What `stop_gradient` gives where it changes no derivative."""
         (variable,) = equation.invars
-        if cell.is_constant or not np.issubdtype(np.dtype(variable.aval.dtype), np.inexact):
+        moves = np.issubdtype(np.dtype(variable.aval.dtype), np.inexact)
+        if self.derivative or cell.is_constant or not moves:
             return cell
         name, file = caller_of(equation)
         if not any(file == f and n in name for f, n in _NEUTRAL):
@@ -253,6 +274,8 @@ class Walker:
             kind = "float"
         elif self.pair is not None and dtype == self.pair:
             kind = "complex"
+        elif self.derivative and jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact):
+            kind = "complex" if dtype.kind == "c" else "float"
         elif dtype.kind in "fcV":
             raise UntraceableError(
                 f"JAX's {name} gives {dtype} in a function of {self.dtype}: a program has one precision"
@@ -270,6 +293,15 @@ def _is_own(equation: Any, operands: Sequence[Operand]) -> bool:
     """
     away = equation.params.get("rounding_method") is jax.lax.RoundingMethod.AWAY_FROM_ZERO
     return away or any(kind_of(o) in ("int", "bool") for o in operands)
+
+
+def _takes(rule: Callable[..., Any], count: int) -> bool:
+    """Whether a rule takes so many operands; the derivative of its function has more."""
+    try:
+        inspect.signature(rule).bind(None, *range(count))
+    except TypeError:
+        return False
+    return True
 
 
 class _JaxprScope:
@@ -351,9 +383,20 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
     Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
     say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
     """
+    graph = traced_graph(f, args)
+    try:
+        return to_program(graph)
+    except GradfuzzError as error:
+        raise UntraceableError(f"the function makes no program: {error}") from error
+
+
+def traced_graph(
+    f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool = False
+) -> Graph:
+    """The same as a graph. `derivative`: `f` is one, and what stops gradients in it means nothing."""
     arrays = [np.asarray(a) for a in args]
     dtype = _working(arrays)
-    walker = Walker(dtype)
+    walker = Walker(dtype, derivative=derivative)
     with _wide(dtype):
         closed = _jaxpr(f, arrays)
         types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]
@@ -367,7 +410,4 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
         graph = prune(trace_function(run, types, positional(f)[: len(arrays)]).graph)
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
-    try:
-        return to_program(graph)
-    except GradfuzzError as error:
-        raise UntraceableError(f"the function makes no program: {error}") from error
+    return graph

@@ -4,8 +4,9 @@
     steps     what a function executes, recorded while it runs
     functional
               functions that write in place, by Torch's own tracer
+    units     the functions of Torch that a function calls, one by one
     values    what the handlers of ATen ops take and give
-    ops, moves, reductions, indexing, linalg
+    ops, moves, reductions, indexing, linalg, fourier, windows
               ATen ops as ops of gradfuzz
     masks     scores that a constant mask makes minus infinite, as attention has them
 

@@ -12,11 +12,22 @@ import numpy as np
 import torch
 
 import gradfuzz.engine as engine
-from gradfuzz.engine.rules.value import Value
+from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import by_name, flat, from_front, kind_of, replaced_at, spread
+from gradfuzz.testing.tracing.compositions import (
+    as_kind,
+    by_name,
+    flat,
+    from_front,
+    inside,
+    kind_of,
+    recorded,
+    replaced_at,
+    spread,
+)
 from gradfuzz.testing.tracing.torch.moves import moved, positions, scattered
 from gradfuzz.testing.tracing.torch.values import Handler, Out, operand
+from gradfuzz.testing.tracing.torch.windows import linear
 
 _MAY_BE_ONE = (
     "to places that depend on the arguments: two of them may be one, and which write counts is not defined"
@@ -83,11 +94,24 @@ def _scatter(out: Out, x: Any, dim: int, index: Any, source: Any, *, reduce: str
     source = engine.broadcast_to(source, sizes) if not np.ndim(source) else _cut(source, sizes)
     if not isinstance(index, Value):
         return replaced_at(x, _linear(index, np.shape(x), dim), source)
-    if sizes[dim] != 1:
-        raise UntraceableError(f"a scatter {_MAY_BE_ONE}")
-    zeros = np.zeros(np.shape(x))
-    hit = _added(np.zeros(np.shape(x), np.int64), dim, index, np.ones(sizes, np.int64)) > 0
-    return engine.where(hit, _added(zeros, dim, index, source), x)
+    return written(x, _linear(index, np.shape(x), dim), source, unique=sizes[dim] == 1)
+
+
+def written(x: Any, places: Any, source: Any, *, unique: bool = False) -> Any:
+    """`x` with `source` at places that depend on the arguments, counted in row-major order; where two of them
+    are one, it is not defined.
+    """
+    kind, size, row = kind_of(x), math.prod(np.shape(x)), flat(places)
+    if kind == "bool":
+        return written(as_kind(x, "int"), places, as_kind(source, "int"), unique=unique) > 0
+    if kind == "int" and not unique:
+        raise UntraceableError(f"an assignment of ints {_MAY_BE_ONE}")
+    ones = np.ones(math.prod(np.shape(places)), np.int64)
+    count = engine.scatter_add(np.zeros(size, np.int64), row, ones, axis=0)
+    zeros = np.zeros(size, np.int64) if kind == "int" else recorded(np.zeros(size))
+    added = engine.scatter_add(zeros, row, flat(source), axis=0)
+    result = engine.where(count > 0, added, flat(x))
+    return engine.reshape(result if unique else inside(count <= 1, result), np.shape(x))
 
 
 def _scatter_reduce(
@@ -155,16 +179,51 @@ def _index_put(
     if not more and mask.type.dtype == "bool" and math.prod(np.shape(values)) == 1 and not accumulate:
         mask = engine.reshape(mask, (*mask.shape, *[1] * (len(sizes) - len(mask.shape))))
         return engine.where(mask, engine.reshape(values, ()), x)
-    if not accumulate:
-        raise UntraceableError(f"an assignment {_MAY_BE_ONE}")
     axis, index = _one_index(indices, sizes)
     axis = (0,) if axis == 0 else axis
     if isinstance(axis, int):
         raise UntraceableError("an assignment by an index tensor that does not stand first")
     rest = sizes[len(axis) :]
+    if not accumulate:
+        inner = np.arange(math.prod(rest)).reshape(rest)
+        start = engine.reshape(index, (*np.shape(index), *[1] * len(rest))) * math.prod(rest)
+        places = apply("add", start, inner) if rest else index
+        return written(x, places, spread(values, (*np.shape(index), *rest)))
     rows = engine.reshape(x, (math.prod(sizes[: len(axis)]), *rest))
     added = engine.scatter_add(rows, index, spread(values, (*np.shape(index), *rest)), axis=0)
     return engine.reshape(added, sizes)
+
+
+def _put(out: Out, x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """`source` at places of `x`, seen as one row."""
+    x, source, index = out.cast(x), flat(out.cast(source)), operand(index)
+    places = flat(from_front(index, math.prod(out.shape)))
+    if accumulate:
+        return engine.reshape(engine.scatter_add(flat(x), places, source, axis=0), out.shape)
+    if isinstance(index, Value):
+        return written(x, places, source)
+    return replaced_at(x, places, source)
+
+
+def _masked_scatter(out: Out, x: Any, mask: Any, source: Any) -> Any:
+    """The first entries of `source` where a constant mask is true."""
+    if isinstance(mask, Value):
+        raise UntraceableError("a mask that depends on the arguments chooses how many entries are read")
+    places = np.flatnonzero(np.broadcast_to(operand(mask), out.shape))
+    return replaced_at(spread(out.cast(x), out.shape), places, flat(out.cast(source))[: len(places)])
+
+
+def _embedding_bag(out: Out, weight: Any, indices: Any, *args: Any) -> Any:
+    """Sums or means of rows at constant places; nothing else that it gives depends on the numbers."""
+    mode = args[2] if len(args) > 2 else 0
+    if mode == _GREATEST or any(isinstance(a, Value) for a in (indices, *args)):
+        raise UntraceableError("bags whose rows or weights depend on the arguments")
+    others = out.op(torch.zeros(np.shape(operand(weight)), dtype=torch.float64), indices, *args)[1:]
+    return (linear(out, weight, indices, *args), *others)
+
+
+_GREATEST = 2
+"""Torch's code of bags that take the greatest entries."""
 
 
 def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
@@ -175,6 +234,9 @@ def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
 
 HANDLERS: dict[str, Handler] = {
     **by_name(_index_select, _gather, _scatter_add, _scatter, _scatter_reduce, _index_add, _index),
+    **by_name(_put, _masked_scatter),
+    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _embedding_bag),
+    "_embedding_bag_dense_backward": linear,
     "embedding": lambda out, weight, indices, *options: engine.take(
         operand(weight), operand(indices), axis=0
     ),

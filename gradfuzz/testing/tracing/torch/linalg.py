@@ -11,19 +11,20 @@ import numpy as np
 
 import gradfuzz.engine as engine
 from gradfuzz.engine import linalg
+from gradfuzz.engine.rules.value import apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, by_name, cross, spread
+from gradfuzz.testing.tracing.compositions import as_kind, by_name, cross, inside, kind_of, recorded, spread
+from gradfuzz.testing.tracing.factors import (
+    adjoint_of,
+    householder_product,
+    order_of,
+    packed_lu,
+    permutation,
+    transposed,
+)
 from gradfuzz.testing.tracing.graph import need_symmetric
+from gradfuzz.testing.tracing.torch.moves import moved
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
-
-
-def _adjoint(x: Any) -> Any:
-    return engine.conj(_transposed(x))
-
-
-def _transposed(x: Any) -> Any:
-    rank = np.ndim(x)
-    return engine.permute_dims(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def _solve(out: Out, a: Any, b: Any, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -31,9 +32,11 @@ def _solve(out: Out, a: Any, b: Any, *, left: bool = True, check_errors: bool = 
     a, b = operand(a), operand(b)
     if np.ndim(b) == 1 or np.shape(b) == np.shape(a)[:-1]:
         column = engine.reshape(b, (*np.shape(b), 1))
-        return engine.reshape(linalg.solve(a, column), out.shape), UNSAID, UNSAID, UNSAID
-    result = linalg.solve(a, b) if left else _transposed(linalg.solve(_transposed(a), _transposed(b)))
-    return result, UNSAID, UNSAID, UNSAID
+        result = engine.reshape(linalg.solve(a, column), out.shape)
+    else:
+        result = linalg.solve(a, b) if left else transposed(linalg.solve(transposed(a), transposed(b)))
+    packed, exchanges, _ = packed_lu(recorded(a))
+    return result, packed, exchanges + 1, np.zeros(out.shapes[3], np.int64)
 
 
 def _cholesky(out: Out, x: Any, upper: bool = False) -> Any:
@@ -43,9 +46,9 @@ def _cholesky(out: Out, x: Any, upper: bool = False) -> Any:
 
 def _cholesky_solve(out: Out, b: Any, factor: Any, upper: bool = False) -> Any:
     """x with l l^H x = b."""
-    lower = _adjoint(operand(factor)) if upper else operand(factor)
+    lower = adjoint_of(operand(factor)) if upper else operand(factor)
     half = linalg.triangular_solve(lower, operand(b), lower=True)
-    return linalg.triangular_solve(_adjoint(lower), half, lower=False)
+    return linalg.triangular_solve(adjoint_of(lower), half, lower=False)
 
 
 def _cholesky_inverse(out: Out, factor: Any, upper: bool = False) -> Any:
@@ -56,7 +59,7 @@ def _solve_triangular(
     out: Out, a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
     return linalg.triangular_solve(
-        operand(a), operand(b), lower=not upper, left=left, unit_diagonal=unitriangular
+        out.cast(a), out.cast(b), lower=not upper, left=left, unit_diagonal=unitriangular
     )
 
 
@@ -94,15 +97,107 @@ def _lu(out: Out, x: Any, *, pivot: bool = True) -> Any:
     return linalg.lu(operand(x))
 
 
+def _lu_factor(out: Out, x: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """Both factors in one matrix; exchanges of rows, which are counted from 1."""
+    if not pivot:
+        raise UntraceableError("an LU factorisation without pivoting")
+    packed, exchanges, _ = packed_lu(operand(x))
+    return packed, exchanges + 1, np.zeros(out.shapes[2], np.int64)
+
+
+def _kept(out: Out, x: Any) -> tuple[Any, Any]:
+    """The factors that Torch keeps for the derivative of det and slogdet: those of the transposed matrix
+    where its rows lie one after the other in memory and its numbers are real, since LAPACK wants columns.
+    """
+    rows_first = out.row_major and kind_of(x) == "float"
+    packed, exchanges, _ = packed_lu(transposed(x) if rows_first else x)
+    return packed, exchanges + 1
+
+
+def _lu_solve(
+    out: Out, factors: Any, pivots: Any, b: Any, *, left: bool = True, adjoint: bool = False
+) -> Any:
+    """x with a x = b, a^H x = b (`adjoint`), or x on the other side, where a = p l u."""
+    factors, b = operand(factors), operand(b)
+    order = order_of(operand(pivots) - 1, np.shape(factors)[-1])
+    if left:
+        return _solved(factors, order, b, adjoint)
+    return adjoint_of(_solved(factors, order, adjoint_of(b), not adjoint))
+
+
+def _solved(factors: Any, order: Any, b: Any, adjoint: bool) -> Any:
+    p = as_kind(permutation(order), kind_of(factors))
+    batch = np.broadcast_shapes(np.shape(factors)[:-2], np.shape(b)[:-2])
+    factors, b = (spread(x, (*batch, *np.shape(x)[-2:])) for x in (factors, b))
+    if not adjoint:
+        half = linalg.triangular_solve(factors, engine.matmul(transposed(p), b), unit_diagonal=True)
+        return linalg.triangular_solve(factors, half, lower=False)
+    turned = adjoint_of(factors)
+    half = linalg.triangular_solve(turned, b)
+    return engine.matmul(p, linalg.triangular_solve(turned, half, lower=False, unit_diagonal=True))
+
+
+def _lu_unpack(
+    out: Out, factors: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    p, lower, upper = UNSAID, UNSAID, UNSAID
+    factors = operand(factors)
+    rows, columns = np.shape(factors)[-2:]
+    count = min(rows, columns)
+    if unpack_pivots:
+        p = as_kind(permutation(order_of(operand(pivots) - 1, rows)), out.kind)
+    if unpack_data:
+        leading = (slice(None),) * (np.ndim(factors) - 2)
+        lower = linalg.tril(factors, k=-1)[(*leading, slice(None), slice(0, count))]
+        lower = lower + as_kind(np.eye(rows, count), out.kind)
+        upper = linalg.triu(factors)[(*leading, slice(0, count), slice(None))]
+    return p, lower, upper
+
+
 def _lstsq(out: Out, a: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     return linalg.lstsq(operand(a), operand(b)), UNSAID, UNSAID, UNSAID
 
 
-def _pinv(out: Out, x: Any, *options: Any, **more: Any) -> Any:
-    """With Torch's own bounds for what is 0, which no matrix of full rank meets."""
-    if options or any(value not in (None, False) for value in more.values()):
-        raise UntraceableError("pinv with a tolerance of its own, or of Hermitian matrices")
-    return linalg.pinv(operand(x))
+def _pinv(
+    out: Out,
+    x: Any,
+    first: Any = None,
+    second: Any = None,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    rcond: Any = None,
+    hermitian: bool = False,
+) -> Any:
+    """Of a matrix of full rank: no singular value is cut off. Torch's own bounds cut none off."""
+    x = operand(x)
+    if isinstance(first, float) and isinstance(second, bool):
+        rtol, hermitian = first, second
+    elif isinstance(first, bool):
+        hermitian = first
+    rtol = rcond if rtol is None else rtol
+    if hermitian:
+        need_symmetric(x, "pinv")
+    if atol is None and rtol is None:
+        return linalg.pinv(x)
+    values = linalg.svdvals(x)
+    leading = (slice(None),) * (np.ndim(values) - 1)
+    least, greatest = values[(*leading, -1)], values[(*leading, 0)]
+    bound = 0.0 if rtol is None else greatest * out.cast(rtol)
+    bound = bound if atol is None else engine.maximum(bound + least * 0.0, least * 0.0 + out.cast(atol))
+    return inside(apply("less", bound, least), linalg.pinv(x))
+
+
+def _ormqr(out: Out, x: Any, taus: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """The product with the whole of a product of reflections, or its adjoint."""
+    x, taus, other = operand(x), operand(taus), operand(other)
+    rows, columns = np.shape(x)[-2:]
+    if columns < rows:
+        zeros = engine.broadcast_to(recorded(0.0), (*np.shape(x)[:-1], rows - columns))
+        x = engine.concat([x, as_kind(zeros, kind_of(x))], axis=np.ndim(x) - 1)
+    q = householder_product(x, taus)
+    q = adjoint_of(q) if transpose else q
+    return engine.matmul(q, other) if left else engine.matmul(other, q)
 
 
 def _diag_embed(out: Out, x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -110,14 +205,16 @@ def _diag_embed(out: Out, x: Any, offset: int = 0, dim1: int = -2, dim2: int = -
     x = operand(x)
     rank = np.ndim(x) + 1
     if (dim1 % rank, dim2 % rank) != (rank - 2, rank - 1) or offset:
-        raise UntraceableError("diag_embed elsewhere than on the main diagonal of the last two axes")
+        return moved(out, x, offset, dim1, dim2)
     n = np.shape(x)[-1]
     return engine.reshape(x, (*np.shape(x), 1)) * as_kind(np.eye(n), out.kind)
 
 
 def _diag(out: Out, x: Any, diagonal: int = 0) -> Any:
     x = operand(x)
-    return linalg.diagonal(x, offset=diagonal) if np.ndim(x) == 2 else _diag_embed(out, x, diagonal)
+    if np.ndim(x) == 2:
+        return linalg.diagonal(x, offset=diagonal)
+    return moved(out, x, diagonal) if diagonal else _diag_embed(out, x)
 
 
 def _cross(out: Out, x: Any, y: Any, *, dim: int = -1) -> Any:
@@ -137,8 +234,13 @@ def _cdist(out: Out, x: Any, y: Any, p: float = 2.0, *options: Any) -> Any:
 HANDLERS: dict[str, Handler] = {
     "_linalg_solve_ex": _solve,
     "linalg_inv_ex": lambda out, x, **options: (linalg.inv(operand(x)), UNSAID),
-    "_linalg_det": lambda out, x: (linalg.det(operand(x)), UNSAID, UNSAID),
-    "_linalg_slogdet": lambda out, x: (*linalg.slogdet(operand(x)), UNSAID, UNSAID),
+    "_linalg_det": lambda out, x: (linalg.det(operand(x)), *_kept(out, operand(x))),
+    "_linalg_slogdet": lambda out, x: (*linalg.slogdet(operand(x)), *_kept(out, operand(x))),
+    "ormqr": _ormqr,
+    "linalg_householder_product": lambda out, x, taus: householder_product(operand(x), operand(taus)),
+    "linalg_lu_factor_ex": _lu_factor,
+    "linalg_lu_solve": _lu_solve,
+    "lu_unpack": _lu_unpack,
     "linalg_cholesky_ex": lambda out, x, *, upper=False, **options: (_cholesky(out, x, upper), UNSAID),
     **by_name(_cholesky, _cholesky_solve, _cholesky_inverse, _triangular_solve, _diag_embed, _diag),
     "linalg_solve_triangular": _solve_triangular,

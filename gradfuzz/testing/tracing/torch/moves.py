@@ -16,7 +16,9 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import as_kind, at_positions, by_name, replaced_at, spread
+from gradfuzz.testing.tracing.convolutions import padded
 from gradfuzz.testing.tracing.torch import masks
 from gradfuzz.testing.tracing.torch.values import Handler, Masked, Out, operand
 
@@ -26,14 +28,23 @@ def positions(shape: Sequence[int]) -> torch.Tensor:
 
 
 def moved(out: Out, x: Any, *args: Any, **options: Any) -> Any:
-    """The op on the positions of the entries of `x` says where each entry of the result comes from."""
+    """The op on the positions of the entries of `x`, counted from 1, says where each entry of the result
+    comes from; 0 is a zero that the op has put in.
+    """
     if any(isinstance(leaf, Value) for leaf in (*args, *options.values())):
         raise UntraceableError("its indices depend on the arguments in a form that gradfuzz does not have")
     x = operand(x)
-    places = out.op(positions(np.shape(x)).double(), *args, **options)  # some ops have no kernel for ints
+    numbers = (positions(np.shape(x)) + 1).double()  # some ops have no kernel for ints
+    places = out.op(numbers, *args, **options)
     if isinstance(places, (tuple, list)):
-        return tuple(at_positions(x, p.long().numpy()) for p in places)
-    return at_positions(x, places.long().numpy())
+        return tuple(_taken(x, p, out.kind) for p in places)
+    return _taken(x, places, out.kind)
+
+
+def _taken(x: Any, places: torch.Tensor, kind: DType) -> Any:
+    from_x = places.long().numpy() - 1
+    found = at_positions(x, np.maximum(from_x, 0))
+    return found if np.all(from_x >= 0) else engine.where(from_x >= 0, found, as_kind(0, kind))
 
 
 def _same(out: Out, x: Any, *args: Any, **options: Any) -> Any:
@@ -141,7 +152,8 @@ def _pad(out: Out, x: Any, pad: Sequence[int], value: float = 0) -> Any:
     x = operand(x)
     sizes = np.shape(x)
     if min(pad, default=0) < 0:
-        raise UntraceableError("a negative amount of padding")
+        amounts = [(pad[2 * k], pad[2 * k + 1], 0) for k in range(len(pad) // 2)][::-1]
+        return padded(x, as_kind(value, out.kind), [*[(0, 0, 0)] * (len(sizes) - len(amounts)), *amounts])
     before = [pad[2 * k] for k in range(len(pad) // 2)][::-1]
     whole = (slice(None),) * (len(sizes) - len(before))
     inner = tuple(slice(b, b + n) for b, n in zip(before, sizes[len(whole) :], strict=True))
@@ -191,20 +203,27 @@ def _masked_fill(out: Out, x: Any, mask: Any, value: Any) -> Any:
     return engine.where(operand(mask), out.cast(value), operand(x)) if hidden is None else hidden
 
 
+def _filled(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
+    if isinstance(value, Value):
+        return spread(out.cast(value), out.shape)
+    return _like(out, x, value, *args, **options)
+
+
 _VIEWS = (
     *("as_strided", "diagonal", "repeat", "roll", "split", "split_with_sizes", "unbind", "unfold", "rot90"),
-    *("im2col", "pixel_shuffle", "pixel_unshuffle"),
+    *("im2col", "pixel_shuffle", "pixel_unshuffle", "select_copy", "slice_copy", "split_copy"),
+    *("split_with_sizes_copy", "unbind_copy", "as_strided_copy", "expand_copy", "diagonal_copy"),
 )
 _SAMES = (
     *("alias", "clone", "contiguous", "detach", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj"),
     *("resolve_neg", "positive"),
 )
 _RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
-_LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill", "zero")
+_LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "zero")
 
-_EMPTIES = ("empty_like", "new_empty", "new_empty_strided")
+_EMPTIES = ("empty_like", "new_empty", "new_empty_strided", "_new_zeros_with_same_feature_meta")
 
-SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES])
+SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES, "fill"])
 """Ops that read no number of their argument."""
 
 HANDLERS: dict[str, Handler] = {
@@ -213,6 +232,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_RESHAPES, _reshaped),
     **dict.fromkeys(_LIKES, _like),
     **dict.fromkeys(_EMPTIES, _empty_like),
+    "fill": _filled,
     "expand": _expanded,
     **by_name(_permute, _transpose, _t, _select, _slice, _select_scatter, _slice_scatter, _flip, _cat),
     **by_name(_stack, _copy, _masked_fill),

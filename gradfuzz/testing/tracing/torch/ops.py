@@ -17,6 +17,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.functions import Function
+from gradfuzz.testing.tracing import incomplete
 from gradfuzz.testing.tracing.compositions import (
     COMPARISONS,
     as_kind,
@@ -24,14 +25,16 @@ from gradfuzz.testing.tracing.compositions import (
     elementwise,
     engine_compare,
     inside,
+    kind_of,
     log_sigmoid,
     power,
     recorded,
     row_of,
 )
-from gradfuzz.testing.tracing.torch import indexing, linalg, masks, moves, reductions
+from gradfuzz.testing.tracing.torch import fourier, indexing, linalg, masks, moves, reductions, windows
 from gradfuzz.testing.tracing.torch.reductions import times
-from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
+from gradfuzz.testing.tracing.torch.values import Handler, Out, operand
+from gradfuzz.testing.tracing.whole import truncated
 
 # Elementwise ------------------------------------------------------------------------------------------------
 
@@ -81,7 +84,7 @@ def _add(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return apply("add", out.cast(x), times(out.cast(y), alpha)) if hidden is None else hidden
 
 
-def _sub(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+def _sub(out: Out, x: Any, y: Any, alpha: Any = 1) -> Any:
     return apply("subtract", out.cast(x), times(out.cast(y), alpha))
 
 
@@ -163,8 +166,42 @@ def _gelu(out: Out, x: Any, *, approximate: str = "none") -> Any:
     return apply("gelu_tanh" if approximate == "tanh" else "gelu", operand(x))
 
 
+_BITS = 53
+"""Floats that are made ints are less than 2 to this power."""
+
+
 def _to_copy(out: Out, x: Any, **options: Any) -> Any:
-    return out.cast(x)
+    x = operand(x)
+    return truncated(x, _BITS) if out.kind == "int" and kind_of(x) == "float" else out.cast(x)
+
+
+def _shrink_backward(out: Out, cotangent: Any, x: Any, bound: Any) -> Any:
+    """0 between -bound and bound."""
+    cotangent = out.cast(cotangent)
+    return engine.where(engine.abs(out.cast(x)) <= operand(bound), cotangent * 0.0, cotangent)
+
+
+def _log_sigmoid(out: Out, x: Any) -> Any:
+    """And exp(-|x|), which the derivative reads on a CPU."""
+    return log_sigmoid(operand(x)), engine.exp(-engine.abs(operand(x)))
+
+
+def _series(name: str) -> Handler:
+    return lambda out, *operands: getattr(incomplete, name)(*map(out.cast, operands))
+
+
+def _ndtri(x: Any) -> Any:
+    """Where the normal distribution has reached x."""
+    return engine.sqrt(recorded(2.0)) * apply("erfinv", 2.0 * x - 1.0)
+
+
+def _glu_jvp(out: Out, glu: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The forward derivative of a sigmoid(b), where a and b are the halves of x."""
+    half = np.shape(operand(x))[dim] // 2
+    parts = [engine.take(operand(t), np.arange(half) + k * half, axis=dim) for t in (x, dx) for k in (0, 1)]
+    _, b, da, db = parts
+    gate = 1.0 / (1.0 + engine.exp(-b))
+    return da * gate + operand(glu) * (1.0 - gate) * db
 
 
 def _of(f: Callable[..., Any]) -> Handler:
@@ -200,17 +237,25 @@ HANDLERS: dict[str, Handler] = {
     "clamp_min": lambda out, x, low: _clamp(out, x, low),
     "clamp_max": lambda out, x, high: _clamp(out, x, None, high),
     "relu": lambda out, x: engine.maximum(operand(x), as_kind(0, out.kind)),
-    "log_sigmoid_forward": _of(lambda x: (log_sigmoid(x), UNSAID)),
+    "log_sigmoid_forward": _log_sigmoid,
+    **dict.fromkeys(("hardshrink_backward", "softshrink_backward"), _shrink_backward),
+    "glu_jvp": _glu_jvp,
+    **{name: _series(name) for name in ("igamma", "igammac")},
+    "special_erfcx": _of(lambda x: engine.exp(x * x) * apply("erfc", x)),
+    "special_ndtri": _of(_ndtri),
     **dict.fromkeys(("_to_copy", "convert_element_type"), _to_copy),
     "polar": _of(lambda x, angle: engine.complex(x * engine.cos(angle), x * engine.sin(angle))),
     "complex": _of(engine.complex),
-    **dict.fromkeys(("conj_physical", "_conj"), _of(engine.conj)),
+    **dict.fromkeys(("conj_physical", "_conj", "_conj_physical"), _of(engine.conj)),
+    "_neg_view": lambda out, x: apply("negative", out.cast(x)),
     "angle": _of(lambda x: apply("atan2", engine.imag(x), engine.real(x))),
     "view_as_real": _of(lambda x: engine.stack([engine.real(x), engine.imag(x)], axis=-1)),
     **reductions.HANDLERS,
     **moves.HANDLERS,
     **indexing.HANDLERS,
     **linalg.HANDLERS,
+    **fourier.HANDLERS,
+    **windows.HANDLERS,
 }
 """By the name of an op without its overload; of elementwise functions, what they are of ints."""
 

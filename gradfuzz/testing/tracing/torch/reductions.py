@@ -1,4 +1,4 @@
-"""The ATen ops that reduce, scan, order, multiply and convolve."""
+"""The ATen ops that reduce, scan, order and multiply."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
     as_kind,
     ascending,
-    at_positions,
     by_name,
-    convolution,
     norm,
     variance,
 )
 from gradfuzz.testing.tracing.torch import masks
-from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Masked, Out, operand
+from gradfuzz.testing.tracing.torch.values import Handler, Masked, Out, operand
 
 Axes = Sequence[int] | int | None
 
@@ -57,6 +55,8 @@ def _extreme(op: str, other: str, index: str) -> Handler:
 
     def handler(out: Out, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
         x = out.cast(x)
+        if out.kind == "bool":
+            return _extreme_of_bools(op, index, x, dim, keepdim)
         if isinstance(dim, int):
             if not np.ndim(x):
                 return x, np.int64(0)
@@ -66,6 +66,18 @@ def _extreme(op: str, other: str, index: str) -> Handler:
         return x if not np.ndim(x) else apply(op, x)
 
     return handler
+
+
+def _extreme_of_bools(op: str, index: str, x: Any, dim: Any, keepdim: bool) -> Any:
+    """Whether one is true, or all are."""
+    if dim is not None and not isinstance(dim, int):
+        return apply("logical_or" if op == "amax" else "logical_and", x, operand(dim))
+    found = "any" if op == "amax" else "all"
+    if dim is None or not np.ndim(x):
+        value = apply(found, x) if np.ndim(x) else x
+        return value if dim is None else (value, np.int64(0))
+    place = apply(index, as_kind(x, "int"), axis=dim, keepdims=keepdim)
+    return apply(found, x, axis=(dim,), keepdims=keepdim), place
 
 
 def _arg(op: str) -> Handler:
@@ -120,9 +132,13 @@ def _cumulative_extreme(sign: int) -> Handler:
     def handler(out: Out, x: Any, dim: int) -> Any:
         x = operand(x)
         if not np.ndim(x):
-            return x, UNSAID
-        found = engine.cumulative_max(x if sign > 0 else -x, axis=dim)
-        return found if sign > 0 else -found, UNSAID
+            return x, np.int64(0)
+        up = x if sign > 0 else -x
+        found = engine.cumulative_max(up, axis=dim)
+        key = (slice(None),) * (dim % np.ndim(x))
+        leading = [up[(*key, slice(0, k + 1))] for k in range(np.shape(x)[dim])]
+        places = engine.concat([engine.argmax(p, axis=dim, keepdims=True) for p in leading], axis=dim)
+        return found if sign > 0 else -found, places
 
     return handler
 
@@ -177,10 +193,11 @@ def _median(out: Out, x: Any, dim: int | None = None, keepdim: bool = False) -> 
 def _vector_norm(
     out: Out, x: Any, ord: Any = 2, dim: Axes = None, keepdim: bool = False, **options: Any
 ) -> Any:
-    return norm(operand(x), float(ord), axes=axes_of(dim), keepdims=keepdim)
+    axes = axes_of(dim) if np.ndim(operand(x)) else None
+    return norm(operand(x), float(ord), axes=axes, keepdims=keepdim)
 
 
-# Products and convolutions ----------------------------------------------------------------------------------
+# Products ----------------------------------------------------------------------------------
 
 
 def _matmul(out: Out, x: Any, y: Any) -> Any:
@@ -197,90 +214,14 @@ def _plus_product(out: Out, base: Any, x: Any, y: Any, *, beta: Any = 1, alpha: 
     return product if beta == 0 else times(out.cast(base), beta) + product
 
 
-def _convolution(
-    out: Out,
-    x: Any,
-    kernel: Any,
-    bias: Any,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Any:
-    if transposed:
-        raise UntraceableError("a transposed convolution; gradfuzz has none")
-    x, count = operand(x), np.ndim(operand(x)) - 2
-    result = convolution(
-        x,
-        operand(kernel),
-        strides=_pairs(stride, count),
-        padding=tuple((n, n) for n in _pairs(padding, count)),
-        dilation=_pairs(dilation, count),
-        groups=groups,
-    )
-    if bias is None:
-        return result
-    return result + engine.reshape(operand(bias), (-1 if not out.shape else out.shape[1], *[1] * count))
-
-
-def _pairs(sizes: Sequence[int], count: int) -> tuple[int, ...]:
-    return tuple(sizes) if len(sizes) == count else tuple(sizes) * count
-
-
-def _average_pool(
-    out: Out,
-    x: Any,
-    window: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
-    x = operand(x)
-    count = 1 if out.op is torch.ops.aten.avg_pool1d.default else 2
-    sizes, before = _pairs(window, count), (1,) * (np.ndim(x) - count)
-    if ceil_mode or (any(padding) and not count_include_pad):
-        raise UntraceableError("an average over windows of different sizes")
-    pads = tuple((n, n) for n in (*(0 for _ in before), *_pairs(padding, count)))
-    strides = (*before, *_pairs(stride or window, count))
-    total = engine.window_sum(x, (*before, *sizes), strides=strides, padding=pads)
-    return total / float(divisor_override or math.prod(sizes))
-
-
-def _max_pool(
-    out: Out,
-    x: Any,
-    window: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    ceil_mode: bool = False,
-) -> Any:
-    """The greatest entry of each window, found among the entries at its places."""
-    x = operand(x)
-    if any(padding) or any(d != 1 for d in dilation) or ceil_mode:
-        raise UntraceableError("windows that are padded, dilated or cut off")
-    shape, sizes = np.shape(x), _pairs(window, 2)
-    places = np.lib.stride_tricks.sliding_window_view(
-        np.arange(math.prod(shape)).reshape(shape), sizes, axis=(-2, -1)
-    )
-    first, second = _pairs(stride or window, 2)
-    return engine.amax(at_positions(x, places[..., ::first, ::second, :, :]), axis=(-2, -1)), UNSAID
-
-
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(("avg_pool1d", "avg_pool2d"), _average_pool),
-    "max_pool2d_with_indices": _max_pool,
     **{name: _reduction(name) for name in ("sum", "mean", "prod", "amax", "amin")},
     **{name: _reduction(name, "bool") for name in ("all", "any")},
     "logsumexp": _reduction("logsumexp", "float"),
     "max": _extreme("amax", "maximum", "argmax"),
     "min": _extreme("amin", "minimum", "argmin"),
     **{name: _arg(name) for name in ("argmax", "argmin")},
-    **by_name(_var, _std, _var_mean, _logcumsumexp, _sort, _argsort, _topk, _median, _convolution),
+    **by_name(_var, _std, _var_mean, _logcumsumexp, _sort, _argsort, _topk, _median),
     **dict.fromkeys(("softmax", "_softmax", "_safe_softmax"), _along("softmax")),
     **dict.fromkeys(("log_softmax", "_log_softmax"), _along("log_softmax")),
     "cumsum": _along("cumulative_sum"),
@@ -288,6 +229,7 @@ HANDLERS: dict[str, Handler] = {
     "cummax": _cumulative_extreme(1),
     "cummin": _cumulative_extreme(-1),
     "kthvalue": _kth,
+    "nanmedian": _median,
     "linalg_vector_norm": _vector_norm,
     **dict.fromkeys(("mm", "bmm", "mv", "dot", "matmul"), _matmul),
     "vdot": lambda out, x, y: engine.matmul(engine.conj(operand(x)), operand(y)),

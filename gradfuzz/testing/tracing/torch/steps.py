@@ -59,6 +59,13 @@ class Steps:
     steps: tuple[Step, ...]
     results: tuple[Any, ...]
 
+    def tensor(self, leaf: Any) -> torch.Tensor | None:
+        """The tensor that an argument of a step is; None for anything else."""
+        if isinstance(leaf, Ref):
+            made = self.steps[leaf.step].results
+            leaf = made if leaf.part is None else made[leaf.part]
+        return leaf if isinstance(leaf, torch.Tensor) else None
+
     def needed(self) -> set[int]:
         """The numbers of the steps that a result depends on."""
         found = {leaf.step for leaf in self.results if isinstance(leaf, Ref)}

@@ -22,12 +22,13 @@ from torch.utils import _pytree as pytree
 
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing import compositions
 from gradfuzz.testing.tracing.compositions import check_room, kind_of, too_long
-from gradfuzz.testing.tracing.graph import confirm, finished, float_dtype, inputs_of
+from gradfuzz.testing.tracing.graph import confirm, float_dtype, graph_of, inputs_of, program_of
 from gradfuzz.testing.tracing.torch.moves import SHAPE_ONLY
 from gradfuzz.testing.tracing.torch.ops import handler_of
 from gradfuzz.testing.tracing.torch.steps import (
@@ -63,22 +64,33 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     Torch's pytrees. `UntraceableError` where there is no such program.
     """
     arrays = [np.asarray(a) for a in args]
+    program = program_of(traced_graph(f, arrays))
+    with warnings.catch_warnings(), torch.enable_grad():
+        warnings.simplefilter("ignore")
+        leaves = pytree.tree_leaves(f(*map(_tensor, arrays)))
+        outputs = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    confirm(program, arrays, outputs, float_dtype(arrays))
+    return program
+
+
+def traced_graph(f: Callable[..., Any], args: Sequence[Any], *, derivative: bool = False) -> Graph:
+    """The same as a graph, which nothing confirms.
+
+    `derivative`: `f` is one. What hides values from autograd means nothing in it, it may read one triangle of
+    a matrix, and a conversion between float dtypes is the number itself.
+    """
+    arrays = [np.asarray(a) for a in args]
     dtype = _torch_dtype(float_dtype(arrays))
     tensors = [_tensor(a) for a in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        steps = _executed(f, tensors)
+        steps = _recorded(f, tensors) if derivative else _executed(f, tensors)
 
         def run(*values: Value) -> tuple[Any, ...]:
-            return _Walk(steps, dtype).results(values)
+            return _Walk(steps, dtype, derivative=derivative).results(values)
 
         run.__name__ = getattr(f, "__name__", "f")
-        program = finished(run, *inputs_of(f, arrays), arrays)
-        with torch.enable_grad():
-            leaves = pytree.tree_leaves(f(*map(_tensor, arrays)))
-            outputs = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-    confirm(program, arrays, outputs, float_dtype(arrays))
-    return program
+        return graph_of(run, *inputs_of(f, arrays), arrays, derivative=derivative)
 
 
 def _torch_dtype(dtype: np.dtype[Any]) -> torch.dtype:
@@ -177,6 +189,28 @@ def _is_float(t: Any) -> bool:
     return isinstance(t, torch.Tensor) and (t.is_floating_point() or t.is_complex())
 
 
+def _recorded(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
+    """What a derivative executes on `tensors`; `UntraceableError` where that is no program."""
+
+    def plain(*args: Any) -> Any:
+        with sdpa_kernel(SDPBackend.MATH):
+            return f(*args)
+
+    recorder = Recorder(tensors, UntraceableError)
+    try:
+        with recorder:
+            result = plain(*tensors)
+        if not recorder.writes:
+            return recorder.steps(result)
+        from gradfuzz.testing.tracing.torch.functional import functional_steps
+
+        return functional_steps(plain, tensors)
+    except UntraceableError:
+        raise
+    except Exception as error:  # whatever f and Torch raise, there is no graph
+        raise failure("trace the derivative", error) from error
+
+
 def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
     """What `f` executes on `tensors`; `UntraceableError` where that is no program."""
     guard = _Guard()
@@ -234,9 +268,10 @@ def _check_followed(steps: Steps, followed: Sequence[bool]) -> None:
 class _Walk:
     """Computes steps: what depends on no argument by Torch itself, all else with the engine's functions."""
 
-    def __init__(self, steps: Steps, dtype: torch.dtype) -> None:
+    def __init__(self, steps: Steps, dtype: torch.dtype, *, derivative: bool = False) -> None:
         self.steps = steps
         self.dtype = dtype
+        self.derivative = derivative
         self.known: dict[int, Any] = {}
 
     def results(self, values: Sequence[Value]) -> tuple[Any, ...]:
@@ -282,11 +317,17 @@ class _Walk:
         kinds: list[DType] = []
         shapes: list[tuple[int, ...]] = []
         for t in pytree.tree_leaves(step.results):
+            if t is None:  # what nobody asks for
+                kinds.append("float")
+                shapes.append(())
+                continue
             kind = _KINDS.get(t.dtype) if isinstance(t, torch.Tensor) else None
             if isinstance(t, torch.Tensor) and t.dtype == self.dtype:
                 kind = "float"
             elif isinstance(t, torch.Tensor) and t.is_complex() and t.dtype == self.dtype.to_complex():
                 kind = "complex"
+            elif isinstance(t, torch.Tensor) and self.derivative and _is_float(t):
+                kind = "complex" if t.is_complex() else "float"
             if kind is None:
                 made = f"{name_of(step.op)} makes {getattr(t, 'dtype', type(t).__name__)}"
                 raise UntraceableError(
@@ -295,7 +336,9 @@ class _Walk:
             kinds.append(kind)
             shapes.append(tuple(t.shape))
         assert step.op is not None, "an argument is no call"
-        return Out(step.op, tuple(kinds), tuple(shapes))
+        first = self.steps.tensor(step.args[0]) if step.args else None
+        row_major = first is None or first.is_contiguous()
+        return Out(step.op, tuple(kinds), tuple(shapes), row_major)
 
     def _fitting(self, step: Step, out: Out, result: Any) -> Any:
         """`result`, which has the dtypes and shapes that Torch says; constants are Torch's tensors again."""

@@ -35,6 +35,8 @@ class Out:
     op: Callable[..., Any]
     kinds: tuple[DType, ...]
     shapes: tuple[tuple[int, ...], ...]
+    row_major: bool = True
+    """Whether the entries of the rows of the first argument lie one after the other in memory."""
 
     @property
     def kind(self) -> DType:
@@ -78,7 +80,7 @@ def array_of(x: torch.Tensor) -> Operand:
         raise UntraceableError(
             f"a constant of {x.numel():,} entries is too large for a program; the most is {MOST_ENTRIES:,}"
         )
-    x = x.detach().cpu().resolve_conj().resolve_neg()
+    x = x.detach().cpu().resolve_conj().resolve_neg().clone()  # a known zero has no memory yet
     if x.is_floating_point():
         x = x.double()
     elif x.is_complex():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from gradfuzz.cli.arguments import PATH
+from gradfuzz.cli.options.arguments import PATH
 from gradfuzz.cli.shell import click
 
 STORE = click.option(

@@ -1,0 +1,24 @@
+"""tf.raw_ops.Conv2D and tf.nn.conv3d of arrays with too few axes end the process; they should raise.
+
+The calls are made in processes of their own. Exits with 1 while one of them is ended by a signal.
+"""
+
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("tensorflow") is None:
+    print("this script needs tensorflow")
+    sys.exit(125)
+
+CALLS = (
+    "tf.raw_ops.Conv2D(input=tf.constant(1.0), filter=tf.constant([1.0]), strides=[1, 1, 1, 1], padding='SAME')",
+    "tf.nn.conv3d(tf.ones([3, 1]), tf.constant(1.0), [1, 1, 1, 1, 1], 'SAME')",
+)
+wrong = False
+for call in CALLS:
+    ended = subprocess.run([sys.executable, "-c", f"import tensorflow as tf; {call}"], capture_output=True)
+    print(call, "-> expected exit code 1 (an exception), got", ended.returncode)
+    wrong = wrong or ended.returncode < 0
+print("wrong" if wrong else "right")
+sys.exit(1 if wrong else 0)

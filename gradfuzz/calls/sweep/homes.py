@@ -1,0 +1,40 @@
+"""Where the functions of a library are called: beside gradfuzz, or in the environment of a target."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from gradfuzz.calls.libraries.library import LIBRARIES
+from gradfuzz.errors import MissingExtraError
+from gradfuzz.oracles import registry
+from gradfuzz.oracles.foreign import launcher, lending, managed
+from gradfuzz.oracles.target_name import TargetName
+
+WORKER = "gradfuzz.calls.sweep.worker"
+"""The module that calls functions in an environment."""
+
+
+def home_of(target: str) -> str:
+    """The target whose environment has the library; empty where it is beside gradfuzz, as a user's module.
+
+    Raises `MissingExtraError` where it is neither there nor here.
+    """
+    name = TargetName.of(target)
+    if name.library not in LIBRARIES or (not name.specifier and registry.beside(name.library) is not None):
+        return ""
+    if managed.find(name.base) is None:
+        raise MissingExtraError(
+            f"{name.base} is not installed, and calls its own functions; install it with: gradfuzz targets"
+            f" install '{name.base}'"
+        )
+    return name.base
+
+
+def command(home: str) -> list[str]:
+    """What starts a worker in the environment of a target: its Python, with gradfuzz and what gradfuzz
+    requires and the environment lacks.
+    """
+    plan = managed.plan(home)
+    words = plan.language.command(plan.folder, Path(launcher.__file__))
+    return [*words, "--lend", json.dumps(lending.places()), WORKER]

@@ -1,0 +1,247 @@
+"""Proves one derivative of a function at one point, and says where a wrong rule is wrong."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from gradfuzz.errors import EvaluationError, GradfuzzError
+from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.testing.frameworks.framework import first_line
+from gradfuzz.testing.measuring.subject import Subject, subject_of
+from gradfuzz.testing.proving.balls import DIGITS, Enclosure, derivative, rounding, value
+from gradfuzz.testing.proving.causes import cause_of, cause_of_answer
+from gradfuzz.testing.proving.proof import Blame, Proof
+from gradfuzz.testing.proving.rule import Setting
+from gradfuzz.testing.tracing.units import Unit
+
+_SAFETY = 64.0
+"""An answer may be off by so many times what rounding does to the traced rule: the library's own kernels go
+other ways.
+"""
+
+_STEPS = 100
+"""Steps of a function that are looked at."""
+
+
+def proved(subject: Subject, modes: Sequence[Mode], *, answer: bool = True, explain: bool = True) -> Proof:
+    """The proof of the derivative in `modes` at the inputs of a subject.
+
+    Without `answer` the library computes nothing, and only its rule is judged. Without `explain` nobody asks
+    where a wrong rule is wrong.
+    """
+    try:
+        setting = Setting.of(subject, modes)
+    except Exception as error:  # noqa: BLE001 - whatever a function raises
+        return Proof(tuple(modes), "open", reason=_words(error))
+    proof, function, rule = _of_rule(setting)
+    if rule is None or function is None:
+        return proof
+    if proof.outcome == "wrong rule" and explain:
+        proof = replace(proof, blame=_blame(setting, function, rule))
+    if not answer:
+        return proof
+    try:
+        found = setting.answer()
+    except Exception as error:  # noqa: BLE001 - whatever a derivative raises
+        return replace(proof, reason=proof.reason or _words(error))
+    proof = _answered(proof, found, rule, setting.given, subject.precision)
+    if proof.outcome == "wrong computation" and explain:
+        proof = replace(proof, blame=_blame_of_answer(setting, rule))
+    return proof
+
+
+def proved_at(subject: Subject, modes: Sequence[Mode], points: int) -> list[Proof]:
+    """The proofs, without answers, at the inputs of a subject and at points around them: one trace serves
+    them all.
+    """
+    try:
+        setting = Setting.of(subject, modes)
+    except Exception as error:  # noqa: BLE001 - whatever a function raises
+        return [Proof(tuple(modes), "open", reason=_words(error))]
+    first, function, rule = _of_rule(setting)
+    found = [first]
+    if function is None or rule is None:
+        return found
+    blank = Proof(setting.modes, "open")
+    for seed in range(1, points):
+        other = setting.elsewhere(seed)
+        found.append(judged(blank, function, rule, other.given, other.moving, subject.precision))
+    return found
+
+
+def _of_rule(setting: Setting) -> tuple[Proof, Graph | None, Graph | None]:
+    """The proof without an answer, and the graphs of the function and of the rule."""
+    blank = Proof(setting.modes, "open")
+    try:
+        function, rule = setting.graphs()
+    except Exception as error:  # noqa: BLE001 - whatever a function raises when it is traced
+        return replace(blank, reason=_words(error)), None, None
+    doubt = _misread(setting, function)
+    if doubt:
+        return replace(blank, reason=doubt), function, rule
+    proof = judged(blank, function, rule, setting.given, setting.moving, setting.subject.precision)
+    if proof.outcome == "wrong rule" and not _runs(proof, rule, setting):
+        doubt = "the traced rule is not what the library computes: the trace does not see all"
+        proof = replace(proof, outcome="open", reason=doubt)
+    return proof, function, rule
+
+
+def _runs(proof: Proof, rule: Graph, setting: Setting) -> bool:
+    """Whether the library's answer is that of the traced rule, by half of its digits."""
+    answer = _answer(setting)
+    if answer is None or proof.rule is None or not math.isfinite(answer):
+        return answer is None
+    form, middle = FORMATS[setting.subject.precision], proof.rule.middle
+    try:
+        room = rounding(rule, setting.given, setting.subject.precision)
+    except EvaluationError:
+        return True
+    return not abs(answer - middle) > form.half_of_the_digits * abs(middle) + _SAFETY * room
+
+
+def _blame(setting: Setting, function: Graph, rule: Graph) -> Blame:
+    """The first step of the function whose own rule is wrong at the numbers that it meets, or the function as
+    a whole.
+    """
+    for step, own in _steps(setting):
+        proof, its_function, its_rule = _of_rule(own)
+        if proof.outcome == "wrong rule" and its_function is not None and its_rule is not None:
+            return Blame(its_rule, cause_of(own, its_function, its_rule), step.name, step.rule)
+    return Blame(rule, cause_of(setting, function, rule))
+
+
+def _blame_of_answer(setting: Setting, rule: Graph) -> Blame:
+    """The first step whose answer alone loses digits at the numbers that it meets, or all steps together."""
+    for step, own in _steps(setting):
+        proof, _, its_rule = _of_rule(own)
+        if its_rule is None or proof.outcome != "right":
+            continue
+        found = _answer(own)
+        if found is None:
+            continue
+        proof = _answered(proof, found, its_rule, own.given, own.subject.precision)
+        if proof.outcome == "wrong computation":
+            return Blame(its_rule, cause_of_answer(own), step.name, step.rule)
+    return Blame(rule, cause_of_answer(setting))
+
+
+def _steps(setting: Setting) -> Iterator[tuple[Unit, Setting]]:
+    """The steps of a function, each as a function at the numbers that it meets."""
+    kit, mode = setting.subject.framework, setting.modes[0]
+    try:
+        with kit.context(setting.subject.precision):
+            units = list(itertools.islice(kit.units(setting.total, setting.given, mode), _STEPS))
+    except Exception:  # noqa: BLE001 - a function that cannot be taken apart
+        return
+    for unit in units:
+        own = _setting(unit, setting)
+        if own is not None:
+            yield unit, own
+
+
+def _setting(unit: Unit, whole: Setting) -> Setting | None:
+    """A step as a function; None where it is none of floats."""
+    try:
+        subject = subject_of(unit.call, unit.arrays, None, None, whole.subject.framework.name)
+        return Setting.of(subject, whole.modes)
+    except Exception:  # noqa: BLE001 - whatever a step raises
+        return None
+
+
+def _answer(setting: Setting) -> float | None:
+    try:
+        return setting.answer()
+    except Exception:  # noqa: BLE001 - whatever a derivative raises
+        return None
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, GradfuzzError):
+        return str(error)
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
+def judged(
+    blank: Proof,
+    function: Graph,
+    rule: Graph,
+    inputs: Sequence[Array],
+    lines: Sequence[Sequence[Array]],
+    precision: Precision,
+) -> Proof:
+    """The rule against the truth, without an answer."""
+    truth, doubt = _known(lambda: derivative(function, inputs, lines))
+    own, own_doubt = _known(lambda: value(rule, inputs))
+    proof = replace(blank, truth=truth, rule=own)
+    if truth is None or own is None:
+        words = f"the derivative is not known: {doubt}" if doubt else f"the rule is not known: {own_doubt}"
+        return replace(proof, reason=words)
+    if own.meets(truth):
+        if _is_narrow(own, rule, inputs) and _is_narrow(truth, rule, inputs):
+            return replace(proof, outcome="right")
+        return replace(proof, reason="the bounds are too wide to tell")
+    if own.apart(truth) <= FORMATS["float64"].roundoff:
+        return replace(proof, outcome="right", reason="it differs by less than a float64 can hold")
+    loose, _ = _known(lambda: derivative(function, inputs, lines, rounded=precision))
+    own_loose, _ = _known(lambda: value(rule, inputs, rounded=precision))
+    if loose is None or own_loose is None or not own_loose.meets(loose):
+        return replace(proof, outcome="wrong rule")
+    return replace(proof, outcome="right", reason="its constants are rounded")
+
+
+def _is_narrow(one: Enclosure, rule: Graph, inputs: Sequence[Array]) -> bool:
+    """Whether an enclosure has enough digits; where all its terms cancel, as many beside these."""
+    if one.is_narrow:
+        return True
+    try:
+        size = rounding(rule, inputs, "float64") / FORMATS["float64"].roundoff
+    except EvaluationError:
+        return False
+    return math.isfinite(size) and float(one.ball.rad()) <= size * 10.0**-DIGITS
+
+
+def _misread(setting: Setting, function: Graph) -> str:
+    """Why the traced function is not the one that runs; empty where half of the digits are the same."""
+    form, theirs = FORMATS[setting.subject.precision], setting.value
+    try:
+        mine = value(function, setting.given).middle
+        room = rounding(function, setting.given, setting.subject.precision)
+    except EvaluationError:
+        return ""
+    allowed = form.half_of_the_digits * abs(mine) + _SAFETY * room
+    if theirs is None or not math.isfinite(theirs) or abs(mine - theirs) <= allowed:
+        return ""
+    return f"the traced function gives {mine:.9g} and the function {theirs:.9g}: the trace does not see all"
+
+
+def _known(compute: Callable[[], Enclosure]) -> tuple[Enclosure | None, str]:
+    """The enclosure, or why there is none."""
+    try:
+        found = compute()
+    except EvaluationError as error:
+        return None, str(error)
+    return (found, "") if found.ball.is_finite() else (None, "it is not known to be finite")
+
+
+def _answered(
+    proof: Proof, answer: float, rule: Graph, inputs: Sequence[Array], precision: Precision
+) -> Proof:
+    proof = replace(proof, answer=answer)
+    if proof.rule is None:
+        return proof
+    middle = proof.rule.middle
+    try:
+        unit = FORMATS[precision].roundoff
+        allowed = _SAFETY * (rounding(rule, inputs, precision) + unit * abs(middle))
+    except EvaluationError:
+        return proof
+    if not math.isfinite(allowed):
+        return proof
+    proof = replace(proof, allowed=allowed)
+    is_off = not abs(answer - middle) <= allowed
+    return replace(proof, outcome="wrong computation") if is_off and proof.outcome == "right" else proof

@@ -1,0 +1,151 @@
+"""Libraries whose gradients and slopes are nested, and that mostly run in environments of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.calls.libraries.connected import connected
+from gradfuzz.calls.libraries.library import Library, library_named
+from gradfuzz.errors import UnsupportedError
+from gradfuzz.fuzzer.results.call import LAYOUTS, Layout
+from gradfuzz.oracles.base import Mode
+from gradfuzz.testing.frameworks.composed import ComposedFramework
+from gradfuzz.testing.frameworks.detect import framework_named
+
+X, Y = np.array([0.5, -1.25]), np.array([2.0, 0.75])
+V, U = np.array([1.0, 3.0]), np.array([-2.0, 0.5])
+W = np.array([1.5, -1.0])
+FIRST = [3 * W * X**2 * Y, W * X**3]
+"""The gradient of the sum of W x^3 y, by x and y."""
+SECOND = [W * (6 * X * Y * V + 3 * X**2 * U), 3 * W * X**2 * V]
+"""The gradient of its slope along (V, U)."""
+
+COMBINATIONS: list[tuple[Mode, ...]] = [
+    *(("rev",), ("fwd",), ("rev", "rev"), ("rev", "fwd"), ("fwd", "rev"), ("fwd", "fwd"))
+]
+
+
+def asked(framework: Any, modes: Sequence[Mode]) -> Any:
+    xs = [framework.array(X), framework.array(Y)]
+    outputs, slopes = framework.derivative(lambda x, y: (x * x * x * y, x), xs, [W, None], [V, U], modes)
+    np.testing.assert_allclose(framework.numpy(outputs[0]), X**3 * Y, rtol=1e-15)
+    return [framework.numpy(slope) for slope in slopes]
+
+
+class Nested(ComposedFramework):
+    """autograd, by nothing but a gradient and a slope."""
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, np.ndarray)
+
+    def array(self, value: Any, like: Any = None) -> Any:
+        return np.array(value)
+
+    def pair(self, re: Any, im: Any) -> Any:
+        return re + 1j * im
+
+    def parts(self, z: Any) -> tuple[Any, Any]:
+        return z.real, z.imag
+
+    def is_complex(self, value: Any) -> bool:
+        return bool(np.iscomplexobj(value))
+
+    def gradient(self, g: Any, xs: Any) -> Any:
+        import autograd
+
+        return autograd.grad(g, tuple(range(len(xs))))(*xs)
+
+    def slope(self, g: Any, xs: Any, directions: Any) -> Any:
+        import autograd
+
+        return sum(autograd.make_jvp(g, k)(*xs)(v)[1] for k, v in enumerate(directions))
+
+    def inner(self, xs: Any, ys: Any, like: Any) -> Any:
+        import autograd.numpy as anp
+
+        return sum(anp.sum(x * y) for x, y in zip(xs, ys, strict=True))
+
+
+@pytest.mark.parametrize("modes", COMBINATIONS, ids=" ".join)
+def test_a_gradient_and_a_slope_are_nested(modes: tuple[Mode, ...]) -> None:
+    pytest.importorskip("autograd")
+    expected = FIRST if len(modes) == 1 else SECOND
+    for got, right in zip(asked(Nested(), modes), expected, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-14)
+
+
+def test_forward_mode_that_takes_too_long_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("autograd")
+    monkeypatch.setattr("gradfuzz.testing.frameworks.composed._SLOW", -1.0)
+    with pytest.raises(NotImplementedError, match="takes too long"):
+        asked(Nested(), ("fwd",))
+    assert len(asked(Nested(), ("rev",))) == 2
+
+
+def test_what_is_connected() -> None:
+    assert connected("It", [[1.0], [2.0]]) is None
+    assert connected("It", [[None, 1.0], [None, None], [2.0, None]]) == (0, 2)
+    with pytest.raises(UnsupportedError, match="It returns None for the gradient by its array 2"):
+        connected("It", [[1.0, None], [2.0, None]])
+
+
+# The libraries themselves, where they are installed ---------------------------------------------------------
+
+
+@pytest.fixture(params=["tensorflow", "mlx", "paddle"])
+def library(request: pytest.FixtureRequest) -> Library:
+    pytest.importorskip(request.param, reason=f"{request.param} is not installed beside gradfuzz")
+    return library_named(request.param)
+
+
+@pytest.mark.parametrize("modes", COMBINATIONS, ids=" ".join)
+def test_the_derivatives_of_a_library(library: Library, modes: tuple[Mode, ...]) -> None:
+    framework = framework_named(library.name)
+    expected = FIRST if len(modes) == 1 else SECOND
+    if library.name == "paddle" and len(modes) > 1 and "fwd" in modes:
+        with pytest.raises(NotImplementedError, match="of third order"):
+            asked(framework, modes)
+        return
+    for got, right in zip(asked(framework, modes), expected, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-14)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_view_and_its_code(library: Library, layout: Layout) -> None:
+    value = np.arange(10.0).reshape(1, 2, 5)
+    seen = library.view(library.array(value), layout)
+    names: dict[str, Any] = {}
+    exec(f"{library.header}\nx = {library.array_code(value)}", names)
+    written = eval(library.view_code("x", layout, 3), names)
+    expected = {
+        "transposed": np.swapaxes(value, -1, -2),
+        "stepped": value[..., ::2],
+        "expanded": np.repeat(value, 2, axis=0),
+    }.get(layout, value)
+    np.testing.assert_array_equal(library.numpy(seen), expected)
+    np.testing.assert_array_equal(library.numpy(written), expected)
+
+
+def test_the_helpers_of_a_script(library: Library) -> None:
+    names: dict[str, Any] = {}
+    exec(f"{library.header}\n{library.helpers_code}\n{library.slope_code}", names)
+    xs, v = [library.array(X), library.array(Y)], [library.array(V), library.array(U)]
+    exec("def g(x, y):\n    return total(x * x * x * y)", names)
+    slope = float(np.sum(3 * X**2 * Y * V + X**3 * U))
+    assert float(names["slope_rev"](names["g"], xs, v)) == pytest.approx(slope, rel=1e-14)
+    assert float(names["slope_fwd"](names["g"], xs, v)) == pytest.approx(slope, rel=1e-14)
+    integers = library.array(np.arange(3))
+    assert len(names["leaves"]((xs[0], [integers, xs[1]]))) == len(library.leaves((xs[0], [integers, xs[1]])))
+    np.testing.assert_array_equal(library.numpy(names["doubled"](xs[0])), [X, 1.25 * X])
+
+
+def test_what_has_no_gradient_is_refused(library: Library) -> None:
+    arrays = [library.array(X), library.array(Y)]
+    assert library.followed(lambda x, y: [library.sin(x) * y], arrays) is None
+    if library.name != "mlx":  # it does not say
+        with pytest.raises(UnsupportedError, match="array 2"):
+            library.followed(lambda x, y: [library.sin(x)], arrays)

@@ -1,0 +1,100 @@
+"""`gradfuzz prove`."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gradfuzz.cli import FINDINGS, USAGE, main
+
+MODULE = """
+import torch
+
+
+class Damped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.exp(-x * x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (-2 * x * torch.exp(-x * x) + 1e-9 * x)
+
+
+def energy(x):
+    return (Damped.apply(x) * x).sum()
+
+
+def plain(x):
+    return (x * x).sum()
+
+
+def undecided(x):
+    return x.sum() if x.sum() > 0 else -x.sum()
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "own_functions_to_prove.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return "own_functions_to_prove"
+
+
+def asked(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["prove", *arguments])
+
+
+def test_a_wrong_rule_is_shown_with_its_line(module: str, tmp_path: Path) -> None:
+    page = tmp_path / "proofs.html"
+    result = asked(f"{module}:energy", "--mode", "rev", "--at", "x=[0.5, -0.75]", "--html", str(page))
+    assert result.exit_code == FINDINGS
+    assert "energy, reverse mode: the rule is wrong: proved" in result.stdout
+    told = " ".join(result.stdout.split())  # a long path is folded
+    assert "step Damped" in told
+    assert "in Damped.backward)" in told.replace(") ", ")")
+    assert "without the one that 1e-09 multiplies" in told
+    assert len([line for line in result.stdout.splitlines() if line.startswith("  >")]) == 1
+    shown = html.unescape(page.read_text(encoding="utf-8"))
+    assert "the rule is wrong: proved" in shown
+    assert shown.count("<mark>") == 1
+
+
+def test_a_right_rule_as_json(module: str) -> None:
+    result = asked(f"{module}:plain", "--framework", "torch", "--order", "2", "--format", "json")
+    assert result.exit_code == 0
+    proofs = json.loads(result.stdout)["proofs"]
+    assert [p["outcome"] for p in proofs] == ["right"] * 6
+    assert all(p["derivative"] == p["rule"] for p in proofs)
+
+
+def test_what_is_open_says_why(module: str) -> None:
+    result = asked(f"{module}:undecided", "--framework", "torch", "--mode", "rev")
+    assert result.exit_code == 0
+    assert "nothing is proved" in result.stdout
+    assert "depends on a number" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("numpy.sin",), "is no function of torch and jax"),
+        (("torch.logcumsum",), "lists no function 'torch.logcumsum'; did you mean"),
+        (("own_functions_to_prove:plain",), "say which it is of with --framework"),
+        (("torch.exp", "--at", "x=1.0"), "calls of torch.exp are drawn"),
+        (("own_functions_to_prove:missing",), "missing"),
+        (("own_functions_to_prove:energy", "--at", "y=1.0"), "--at names 'y'"),
+    ],
+)
+def test_a_question_without_sense_is_refused_in_words(
+    module: str, arguments: tuple[str, ...], words: str
+) -> None:
+    result = asked(*arguments)
+    assert result.exit_code == USAGE
+    assert words in result.stderr
