@@ -19,10 +19,13 @@ from gradfuzz.testing.proving.proof import Blame, Proof
 from gradfuzz.testing.proving.rule import Setting
 from gradfuzz.testing.tracing.units import Unit
 
-_SAFETY = 64.0
-"""An answer may be off by so many times what rounding does to the traced rule: the library's own kernels go
-other ways.
+_SAFETY = 1024.0
+"""An answer may be off by so many times what rounding does to the traced rule, which is three digits: the
+library's own kernels and iterations go other ways.
 """
+
+_SAME = 64 * FORMATS["float64"].roundoff
+"""A rule that differs by a smaller share is the derivative of an approximation that is as good as float64."""
 
 _STEPS = 100
 """Steps of a function that are looked at."""
@@ -185,8 +188,8 @@ def judged(
         if _is_narrow(own, rule, inputs) and _is_narrow(truth, rule, inputs):
             return replace(proof, outcome="right")
         return replace(proof, reason="the bounds are too wide to tell")
-    if own.apart(truth) <= FORMATS["float64"].roundoff:
-        return replace(proof, outcome="right", reason="it differs by less than a float64 can hold")
+    if own.apart(truth) <= _SAME:
+        return replace(proof, outcome="right", reason="it differs by no more than rounding in float64")
     loose, _ = _known(lambda: derivative(function, inputs, lines, rounded=precision))
     own_loose, _ = _known(lambda: value(rule, inputs, rounded=precision))
     if loose is None or own_loose is None or not own_loose.meets(loose):
