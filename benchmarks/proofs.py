@@ -240,7 +240,7 @@ def table(library: str, rules: Mapping[str, Rule]) -> str:
     lines = [
         f"## {library} {version}",
         f"{counts['proved right']} of {len(rules)} rules ({share:.0%}) are proved right at {ENOUGH} points or"
-        f" more, {counts['proved at fewer points']} at fewer points or in one mode, and"
+        f" more,\n{counts['proved at fewer points']} at fewer points or in one mode, and"
         f" {counts['not reached']} are not reached.",
         "",
         "| rule | verdict | reverse | forward | second order | open | wrong in calls of |",
