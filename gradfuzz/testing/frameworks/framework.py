@@ -33,6 +33,8 @@ Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 class Framework(abc.ABC):
     name: FrameworkName
     version: str
+    no_mode: tuple[str, ...] = ()
+    """What an error contains by which the framework says that it has no such derivative."""
     roundoff = 0.0
     """What the values of some of its functions are known to be off, relative to their size, in float64."""
 
@@ -116,6 +118,8 @@ class Framework(abc.ABC):
 
     def refusal(self, error: Exception) -> str | None:
         """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
+        if any(text in str(error) for text in self.no_mode):
+            return first_line(error)
         words = f"{type(error).__name__}: {first_line(error)}"
         return words if isinstance(error, NotImplementedError) else None
 

@@ -19,7 +19,7 @@ from gradfuzz.oracles.jax.derivatives import derivative
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree, first_line
+from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
 from gradfuzz.testing.tracing.units import Unit
 
 _NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
@@ -70,6 +70,7 @@ class JaxFunctions(Framework):
 
     name: FrameworkName = "jax"
     version = str(jax.__version__)
+    no_mode = _NO_MODE
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
         return jax.enable_x64(True) if precision == "float64" else contextlib.nullcontext()
@@ -153,9 +154,6 @@ class JaxFunctions(Framework):
         outputs, tangents = jax.jvp(f, tuple(xs), along)
         pairs = zip(weights, tangents, strict=True)
         return outputs, sum([np.sum(w * np.asarray(t, np.float64)) for w, t in pairs if w is not None])
-
-    def refusal(self, error: Exception) -> str | None:
-        return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)
 
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
         from gradfuzz.testing.tracing.jax.trace import traced

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.composed import ComposedFramework, Scalar
-from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
+from gradfuzz.testing.frameworks.framework import FrameworkName
 
 _NO_MODE = ("No gradient defined", "gradient registry has no entry")
 
@@ -20,6 +20,7 @@ _ZERO = tf.UnconnectedGradients.ZERO
 class TensorflowFunctions(ComposedFramework):
     name: FrameworkName = "tensorflow"
     version = str(tf.__version__)
+    no_mode = _NO_MODE
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, (tf.Tensor, tf.Variable))
@@ -59,6 +60,3 @@ class TensorflowFunctions(ComposedFramework):
     def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
         terms = [tf.reduce_sum(x * tf.cast(y, like.dtype)) for x, y in zip(xs, ys, strict=True)]
         return tf.add_n(terms) if terms else tf.zeros((), like.dtype)
-
-    def refusal(self, error: Exception) -> str | None:
-        return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)

@@ -17,7 +17,7 @@ from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse,
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
+from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
 from gradfuzz.testing.tracing.units import Unit
 
 # Torch loads this at its first forward derivative. Its DeprecationWarning would count as an error of the
@@ -42,6 +42,7 @@ _NO_MODE = (
 class TorchFunctions(Framework):
     name: FrameworkName = "torch"
     version = str(torch.__version__)
+    no_mode = _NO_MODE
 
     def prepared(self, call: Call) -> Call:
         """A function may itself differentiate by its arguments, so they always require a gradient."""
@@ -146,9 +147,6 @@ class TorchFunctions(Framework):
                 if tangent is not None:
                     slope = slope + (tangent * w).sum()
         return outputs, slope
-
-    def refusal(self, error: Exception) -> str | None:
-        return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)
 
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
         from gradfuzz.testing.tracing.torch.trace import traced

@@ -23,11 +23,9 @@ from gradfuzz.programs.graphs.graph import Atom, Constant, Equation, Graph, Node
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const
 from gradfuzz.programs.language.types import Type
+from gradfuzz.testing.measuring.measure import FACTORS
 from gradfuzz.testing.proving.balls import Enclosure, derivative, value
 from gradfuzz.testing.proving.rule import Setting
-
-FACTORS = (0.75, 1.25)
-"""Where else it is looked: the inputs times these."""
 
 _MOST = 200
 """Places that are tried."""
@@ -120,7 +118,8 @@ def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
             factors.append(wanted)
         if len(factors) == len(cases):
             found.append(_told(rule, place, factors[0]))
-    if not found and all(_meets_roughly(*case) for case in cases):
+    rules = ((own, inputs) for _, own, inputs, _ in cases)
+    if not found and all(itertools.starmap(_meets_roughly, zip(rules, truths, strict=True))):
         return Cause("float32", None)
     return min(found, key=_rank, default=None)
 
@@ -145,13 +144,10 @@ def cause_of_answer(setting: Setting) -> Cause | None:
     return Cause("factor", None, factors[0])
 
 
-def _meets_roughly(
-    function: Graph, rule: Graph, inputs: Sequence[Array], lines: Sequence[Sequence[Array]]
-) -> bool:
-    """Whether the rule may be right if its constants are known to the digits of float32."""
+def _meets_roughly(case: tuple[Graph, Sequence[Array]], truth: Enclosure) -> bool:
+    """Whether a rule may be right at its inputs if its constants are known to the digits of float32."""
     try:
-        truth = derivative(function, inputs, lines)
-        return value(rule, inputs, rounded="float32").meets(truth)
+        return value(*case, rounded="float32").meets(truth)
     except EvaluationError:
         return False
 

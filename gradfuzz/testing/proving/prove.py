@@ -95,16 +95,24 @@ def _of_rule(setting: Setting) -> tuple[Proof, Graph | None, Graph | None]:
 
 
 def _runs(proof: Proof, rule: Graph, setting: Setting) -> bool:
-    """Whether the library's answer is that of the traced rule, by half of its digits."""
+    """Whether the library's answer is that of the traced rule."""
     answer = _answer(setting)
     if answer is None or proof.rule is None or not math.isfinite(answer):
         return answer is None
-    form, middle = FORMATS[setting.subject.precision], proof.rule.middle
+    return _computes(rule, setting, proof.rule.middle, answer)
+
+
+def _computes(graph: Graph, setting: Setting, mine: float, theirs: float) -> bool:
+    """Whether a number of the library is that of a graph, `mine`, by half of its digits; True where it is not
+    known how far rounding goes.
+    """
+    precision = setting.subject.precision
     try:
-        room = rounding(rule, setting.given, setting.subject.precision)
+        room = rounding(graph, setting.given, precision)
     except EvaluationError:
         return True
-    return not abs(answer - middle) > form.half_of_the_digits * abs(middle) + _SAFETY * room
+    allowed = FORMATS[precision].half_of_the_digits * abs(mine) + _SAFETY * room
+    return abs(mine - theirs) <= allowed
 
 
 def _blame(setting: Setting, function: Graph, rule: Graph) -> Blame:
@@ -210,14 +218,12 @@ def _is_narrow(one: Enclosure, rule: Graph, inputs: Sequence[Array]) -> bool:
 
 def _misread(setting: Setting, function: Graph) -> str:
     """Why the traced function is not the one that runs; empty where half of the digits are the same."""
-    form, theirs = FORMATS[setting.subject.precision], setting.value
+    theirs = setting.value
     try:
         mine = value(function, setting.given).middle
-        room = rounding(function, setting.given, setting.subject.precision)
     except EvaluationError:
         return ""
-    allowed = form.half_of_the_digits * abs(mine) + _SAFETY * room
-    if theirs is None or not math.isfinite(theirs) or abs(mine - theirs) <= allowed:
+    if theirs is None or not math.isfinite(theirs) or _computes(function, setting, mine, theirs):
         return ""
     return f"the traced function gives {mine:.9g} and the function {theirs:.9g}: the trace does not see all"
 

@@ -45,10 +45,10 @@ _RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG}
 _CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 """The parameters that hold what a call computes."""
 
-_CALL_PRIMITIVES = (
-    *("jit", "pjit", "closed_call", "core_call", "call", "remat2", "checkpoint", "custom_jvp_call"),
-    *("custom_vjp_call", "custom_lin"),
-)
+PLAIN_CALLS = ("jit", "pjit", "closed_call", "core_call", "call", "remat2", "checkpoint")
+"""Calls that have no rule of their own: their equations have."""
+
+_CALL_PRIMITIVES = (*PLAIN_CALLS, "custom_jvp_call", "custom_vjp_call", "custom_lin")
 
 _NEUTRAL = (
     ("/ops/special.py", "logsumexp"),

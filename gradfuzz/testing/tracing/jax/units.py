@@ -14,10 +14,8 @@ from jax.interpreters import ad
 
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.tracing.jax.source import place_of
+from gradfuzz.testing.tracing.jax.trace import PLAIN_CALLS
 from gradfuzz.testing.tracing.units import Unit
-
-_INSIDE = ("jit", "pjit", "closed_call", "core_call", "call", "remat2", "checkpoint")
-"""Calls that have no rule of their own: their equations have."""
 
 
 def units(f: Callable[..., Any], arrays: Sequence[Array], mode: str) -> Iterator[Unit]:
@@ -37,7 +35,7 @@ def _walk(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], mode: str) -> 
         alone = _alone(jaxpr, equation)
         name = equation.primitive.name
         inner = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
-        if name in _INSIDE:
+        if name in PLAIN_CALLS:
             yield from _walk(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), values, mode)
         elif name == "scan" and equation.params["length"]:
             fixed = equation.params["num_consts"] + equation.params["num_carry"]
@@ -47,7 +45,7 @@ def _walk(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], mode: str) -> 
             branches = equation.params["branches"]
             taken = branches[int(np.clip(int(values[0]), 0, len(branches) - 1))]
             yield from _walk(taken.jaxpr, taken.consts, values[1:], mode)
-        if name not in (*_INSIDE, "cond"):
+        if name not in (*PLAIN_CALLS, "cond"):
             yield from _unit(equation, alone, values, mode)
         known.update(zip(equation.outvars, alone(*values), strict=True))
 
