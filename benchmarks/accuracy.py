@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
-from gradfuzz.fuzzer.sweep.workers import Pool
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.workers.local import Pool
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import to_text

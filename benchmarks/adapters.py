@@ -21,7 +21,7 @@ from benchmarks.pictures import swept
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName

@@ -34,8 +34,8 @@ from gradfuzz.engine import compile
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.fuzzer.sweep.workers import Pool
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.workers.local import Pool
 from gradfuzz.oracles.base import Answer, Oracle, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.registry import MUTANTS, Mutant

@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.pictures import swept
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.reports.html import render
 
 FOLDER = Path("docs/pictures")

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.reports.terminal import report as terminal
 
 PICTURE = Path("docs/pictures/terminal.svg")

@@ -23,9 +23,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
-from gradfuzz.fuzzer.sweep.workers import Pool
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.fuzzer.workers.local import Pool
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision

@@ -17,6 +17,7 @@
     ├── InstallError              a target's environment cannot be made
     ├── ProtocolError             an invalid message between gradfuzz and an adapter
     ├── TargetProcessError        the process of a target died, hung, or broke the protocol
+    ├── WorkerDiedError           a piece of work after which the worker was dead, every time
     ├── RecordError               a recorded or exported document that cannot be read
     ├── StoreError                a store or a report that cannot be opened or written
     └── UsageError                an invalid option or argument
@@ -48,6 +49,7 @@ __all__ = [
     "UnsupportedError",
     "UntraceableError",
     "UsageError",
+    "WorkerDiedError",
 ]
 
 
@@ -150,6 +152,10 @@ class TargetProcessError(GradfuzzError):
 
     def __reduce__(self) -> tuple[type[TargetProcessError], tuple[str, str, str]]:
         return type(self), (self.kind, str(self), self.stderr)
+
+
+class WorkerDiedError(GradfuzzError):
+    """The workers that did a piece of work died, one after the other."""
 
 
 class UsageError(GradfuzzError):

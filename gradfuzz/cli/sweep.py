@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gradfuzz.cli.options.arguments import JOBS, SEED, SHOW_SCRIPTS, names_in, whole
+from gradfuzz.cli.options.arguments import JOBS, SEED, SHOW_SCRIPTS, names_in, part_in, whole
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import BASELINE, STORE, installed
-from gradfuzz.cli.output import console
-from gradfuzz.cli.reporting import REPORTS, STDOUT, Streams, outputs, report
-from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, click
-from gradfuzz.errors import StoreError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from gradfuzz.fuzzer.results.events import Event, SweepFinished
-    from gradfuzz.fuzzer.results.review import Baseline, Review
-    from gradfuzz.fuzzer.sweep.recorder import Recorder
-    from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
+from gradfuzz.cli.running import Outputs, kind_of_sweep, run_sweep
+from gradfuzz.cli.shell import click
+from gradfuzz.errors import UsageError
 
 
 @click.command(short_help="Draw programs and judge what targets say.")
@@ -51,6 +40,16 @@ if TYPE_CHECKING:
 )
 @SEED
 @JOBS
+@click.option(
+    "--cluster",
+    default="",
+    metavar="PLACE",
+    help="Let a Dask cluster do the work: local:4, tcp://HOST:PORT, or a scheduler's file.",
+)
+@click.option(
+    "--shard", default="", metavar="K/N", help="Judge part K of N alone; `gradfuzz merge` unites them."
+)
+@click.option("--apart", is_flag=True, help="Draw programs for each system by itself.")
 @ON_DEVICE
 @LIMITS
 @REPORTS
@@ -81,20 +80,15 @@ def sweep(
     with findings that the baseline does not accept, 2 if a target raises in every program, 3 if a time limit
     or a full disk left it incomplete, 130 after Ctrl-C, which keeps the findings so far.
     """
-    from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
     from gradfuzz.fuzzer.store import baseline
-    from gradfuzz.fuzzer.sweep.reviewing import counted
-    from gradfuzz.fuzzer.sweep.run import SweepConfig
-    from gradfuzz.reports.formats import STREAM
-    from gradfuzz.reports.terminal.live import listener
+    from gradfuzz.fuzzer.sweep.config import SweepConfig
 
     if resume and no_store:
         raise UsageError("--resume needs the store, which --no-store leaves out; give one of them")
     files = outputs(reports)
     installed(ctx, store, targets)
-    known = baseline.read(accepted)
     families = names_in(flags["family"])
-    run, most, usual = _kind_of_sweep(families)
+    run, most, usual = kind_of_sweep(families)
     config = SweepConfig(
         targets=targets or tuple(usual()),
         families=families,
@@ -105,89 +99,17 @@ def sweep(
         orders=tuple(whole(part, "--orders") for part in names_in(flags["orders"])),
         checks=names_in(flags["checks"]),
         jobs=flags["jobs"],
+        cluster=flags["cluster"],
+        shard=part_in(flags["shard"]),
+        apart=flags["apart"],
         calls=flags["calls"],
     )
-    with ExitStack() as stack:
-        recorder = None if no_store else _recorder(stack, store, config, resume=resume)
-        streams = stack.enter_context(Streams(file for file in files if file.name == STREAM))
-        with listener(console(sys.stderr)) as heard:
-            for event in run(config, recorder):
-                if recorder is not None:
-                    recorder.handle(event)
-                    if isinstance(event, SweepStarted) and (run_before := recorder.unfinished):
-                        told = f"--resume continues run {run_before}"
-                        click.echo(f"An earlier sweep with these settings did not end; {told}.", err=True)
-                streams.handle(event)
-                heard.handle(event)
-        assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
-        review = _review(event, known, recorder)
-        streams.handle(review)
-        scripts = {} if recorder is None else _scripts(event, recorder.store.path.parent / "scripts")
-        rest = [file for file in files if file.name != STREAM]
-        report(event, review, form, rest, scripts=scripts, show_scripts=show_scripts)
-        if recorder is not None:
-            recorder.store.review(recorder.run, review, complete=event.complete)
-    ctx.exit(_exit_code(event, len(counted(event, review))))
-
-
-def _kind_of_sweep(
-    families: Sequence[str],
-) -> tuple[Callable[..., Iterator[Event]], int, Callable[[], Iterable[str]]]:
-    """The sweep of programs, or of the functions of libraries; its usual number of examples, and its usual
-    targets.
-    """
-    from gradfuzz.oracles import registry
-
-    if "functions" in families:
-        from gradfuzz.calls.libraries.library import LIBRARIES
-        from gradfuzz.calls.sweep import run as of_functions
-
-        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, LIBRARIES)
-    from gradfuzz.fuzzer.sweep import run as of_programs
-
-    return of_programs.sweep, of_programs.SweepConfig(()).max_examples, registry.installed
-
-
-def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:
-    from gradfuzz.fuzzer.store.runs import Store
-    from gradfuzz.fuzzer.sweep.recorder import Recorder
-
-    return Recorder(stack.enter_context(Store(path, write=True)), config, resume=resume)
-
-
-def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None) -> Review:
-    """The review of earlier findings. After Ctrl-C it leaves out what takes time."""
-    from gradfuzz.fuzzer.sweep.reviewing import review
-
-    store, run = (recorder.store, recorder.run) if recorder else (None, 0)
-    try:
-        result = review(finished, known, store, run, tell=lambda words: click.echo(words, err=True))
-    except KeyboardInterrupt:
-        result = review(replace(finished, interrupted=True), known, store, run)
-    if recorder is not None:
-        later = "" if finished.complete else " The same command with --resume continues it."
-        click.echo(f"This is run {recorder.run} of {recorder.store.path}.{later}", err=True)
-    return result
-
-
-def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
-    """Writes the findings' scripts; the paths by id."""
-    from gradfuzz.reports.common import scripts
-
-    try:
-        paths = scripts.write_scripts(finished.findings, folder)
-    except OSError as error:
-        raise StoreError(f"{folder}: the scripts cannot be written: {error.strerror or error}") from error
-    if paths:
-        click.echo(f"Scripts that show the findings without gradfuzz are in {folder}.", err=True)
-    return paths
-
-
-def _exit_code(finished: SweepFinished, findings: int) -> int:
-    if finished.interrupted:
-        return INTERRUPTED
-    if any(way.fault is not None for way in finished.summaries):
-        return USAGE
-    if findings:
-        return FINDINGS
-    return CLEAN if finished.complete else INCOMPLETE
+    run_sweep(
+        ctx,
+        lambda memo: run(config, memo),
+        config,
+        Outputs(files, form, show_scripts=show_scripts),
+        None if no_store else store,
+        baseline.read(accepted),
+        resume=resume,
+    )

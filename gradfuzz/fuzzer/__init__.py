@@ -10,6 +10,7 @@
     verdict      truth and answer compared
     shrinking    smaller programs with the same disagreement
     findings     from a disagreement to a finding
+    workers      where the work of a sweep is done
     probe        report cards
     store        what is kept on disk
     sweep        the run, the self-test, replay and bisection

@@ -46,7 +46,7 @@ def as_met(wrong: Judged, family: str, seen: int) -> Finding:
     case, question, batched = wrong.case, wrong.case.question, wrong.oracle.traits.batched
     candidate = Candidate.of(question, wrong.place, together=batched)
     asked = f"From the suite {family}: {wrong.put.use}, {wrong.put.situation}; not shrunk."
-    finding = finding_at(candidate, case, wrong.oracle, family, question.program)
+    finding = finding_at(candidate, case, wrong.oracle.version, family, question.program)
     note, script = f"{case.message.strip()} {asked}".strip(), reproducer(candidate, case, wrong.oracle)
     return _named(replace(finding, seen=seen, note=note, script=script))
 

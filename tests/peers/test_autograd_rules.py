@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.strategies import FAMILIES
 
 autograd = pytest.importorskip("autograd")

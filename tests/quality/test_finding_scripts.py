@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Point
 from gradfuzz.oracles.dialects.table import DIALECTS

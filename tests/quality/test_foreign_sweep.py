@@ -13,7 +13,7 @@ from gradfuzz.cli import main as cli
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.trigger import Trigger
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.programs import interpret
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.language.syntax import Call, walk

@@ -15,8 +15,8 @@ import pytest
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.review import Baseline
 from gradfuzz.fuzzer.store import baseline
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.reviewing import counted, review
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 
 TODAY = datetime.date(2026, 3, 1)
 TOY = Path(__file__).parents[2] / "gradfuzz" / "adapters"

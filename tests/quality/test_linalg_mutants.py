@@ -13,8 +13,8 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
 from gradfuzz.fuzzer.results.events import FindingFound, Progress
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle

@@ -21,9 +21,9 @@ import pytest
 from gradfuzz.fuzzer.results.events import Event, FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.runs import Store
+from gradfuzz.fuzzer.sweep import SweepConfig, slot, sweep
 from gradfuzz.fuzzer.sweep import run as sweeping
 from gradfuzz.fuzzer.sweep.recorder import Recorder
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.reports.machine.json import sweep_document
 
 ROOT = Path(__file__).parents[2]
@@ -71,8 +71,8 @@ def test_a_sweep_that_was_left_again_and_again_ends_as_one_that_was_not(
     def counting(work: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *given: done.append(given) or work(*given)  # type: ignore[func-returns-value]
 
-    for name in ("run_batch", "prove"):
-        monkeypatch.setattr(sweeping, name, counting(getattr(sweeping, name)))
+    for module, name in ((slot, "run"), (sweeping, "prove")):
+        monkeypatch.setattr(module, name, counting(getattr(module, name)))
     whole = list(sweep(CONFIG))
     needed = len(done)
     assert any(isinstance(event, FindingFound) for event in whole)

@@ -14,7 +14,7 @@ import pytest
 from gradfuzz.fuzzer.results.events import FindingFound, Progress
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.shrinking.shrink import operations
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.programs import For, Program, Repeat, While, walk
 
 MUTANTS = ("nx-1747", "swift-78264", "stale-primal", "last-trip-only", "initial-value", "used-after")

@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Mode, Point
 from gradfuzz.oracles.mutants.registry import mutant

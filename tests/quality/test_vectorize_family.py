@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import operations
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse

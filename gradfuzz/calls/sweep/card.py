@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.results.events import Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import Class, Finding, Verdict
 from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
 from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
-from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.fuzzer.sweep.config import SweepConfig
 
 CALLS = 2
 """Calls of each function."""

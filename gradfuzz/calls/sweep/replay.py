@@ -5,8 +5,8 @@ from __future__ import annotations
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.homes import home_of
+from gradfuzz.calls.sweep.place import Died, Place
 from gradfuzz.calls.sweep.turn import Turn
-from gradfuzz.calls.sweep.workers import Died, Workers
 from gradfuzz.errors import GradfuzzError, RecordError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
@@ -32,16 +32,13 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     function = Function((call.function,), call.function, DIFFERENTIABLE, "")
     about = finding if finding.modes else None
     only = None if finding.modes else call
-    workers = Workers(1)
+    place = Place()
     try:
-        workers.give(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
-        while not (found := workers.taken(1.0)):
-            pass
+        found = place.have(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
     finally:
-        workers.close()
-    if isinstance(found[0], Died):
-        return Replayed(finding, Status.FAILED, f"the process ends: {found[0].words}")
+        place.close()
+    if isinstance(found, Died):
+        return Replayed(finding, Status.FAILED, f"the process ends: {found.words}")
     if not finding.modes:
         return Replayed(finding, Status.FIXED, "the process does not end")
-    result = found[0].result
-    return result if isinstance(result, Replayed) else Replayed(finding, Status.ERROR, result.words)
+    return found if isinstance(found, Replayed) else Replayed(finding, Status.ERROR, found.words)

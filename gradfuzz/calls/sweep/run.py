@@ -7,31 +7,34 @@ each had its calls or the time is up. A turn depends on nothing but itself, so a
 from __future__ import annotations
 
 import datetime
+import itertools
 import random
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
 from pathlib import Path
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.findings.clusters import clusters
-from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
+from gradfuzz.calls.sweep.having import end, had
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
-from gradfuzz.calls.sweep.turn import Result, Turn, merged
-from gradfuzz.calls.sweep.workers import Died, Done, Workers
+from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.sweep import memo as memos
+from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command, settings_of
+from gradfuzz.fuzzer.sweep.interrupts import Interrupts
 from gradfuzz.fuzzer.sweep.memo import Memo
-from gradfuzz.fuzzer.sweep.run import Interrupts, SweepConfig, rerun_command
-from gradfuzz.fuzzer.sweep.workers import usual_size
+from gradfuzz.fuzzer.workers.local import Threads, usual_size
+from gradfuzz.fuzzer.workers.worker import Workers
 from gradfuzz.oracles.target_name import TargetName
 
 CALLS, CALLS_EACH = 3, 6
@@ -39,6 +42,9 @@ CALLS, CALLS_EACH = 3, 6
 
 _HEARTBEAT = 1.0
 """Seconds between two progress events while workers are busy."""
+
+_AHEAD = 4
+"""So many turns for each that is under way may wait for an earlier one."""
 
 _GRACE = 3.0
 """Seconds after the time limit until what is under way is given up."""
@@ -77,20 +83,13 @@ def chosen(
     return version, [one for one in functions if any(is_called(one, word) for word in only)]
 
 
-_AGAIN = 1
-"""So often a turn begins again after its process died."""
-
-
 @dataclass(slots=True, eq=False)
 class _Slot:
-    """A turn that was handed out, with what it led to."""
+    """A turn that was handed out."""
 
     key: Key
     turn: Turn
-    parts: list[Result] = field(default_factory=list)
-    open: int = 1
-    """Pieces of work whose results are awaited."""
-    result: Result | None = None
+    result: Future[Result]
 
 
 class _Sweep:
@@ -108,36 +107,40 @@ class _Sweep:
         self._homes = {name: home_of(name) for name in libraries}
         self._memo = memo
         self._totals = Totals(libraries)
-        self._workers = Workers(config.jobs or usual_size())
+        self._workers = _workers_of(config)
+        self._load = self._workers.load()
         self._started = started
         self._beat = started
         self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._slots: deque[_Slot] = deque()
         """In the order of the turns: results are taken in that order."""
-        self._owner: dict[int, _Slot] = {}
-        """The slot of a piece of work, by the identity of its turn."""
-        self._more: deque[Turn] = deque()
-        """Work that followed from other work."""
         self._interrupts = Interrupts()
         self._cut_short = False
+        self._given_up = False
+        self._latest_finding = started
         self._latest = ""
+        self._shard = memos.Finished()
 
     def events(self) -> Iterator[Event]:
         config = self._config
-        targets = tuple((name, version) for name, (version, _) in self._libraries.items())
         limits = config.max_examples, config.max_time
         interrupted = False
         with self._interrupts:
-            yield SweepStarted(config.seed, targets, config.families, *limits, rerun_command(config))
+            yield SweepStarted(config.seed, self._targets(), config.families, *limits, rerun_command(config))
             stream = self._work()
+            ended = False
             try:
                 while (event := self._interrupts.next(stream)) is not None:
                     yield event
+                ended = True
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                self._workers.close()
+                self._workers.close(at_once=not ended or self._given_up)
             yield self._finished(interrupted)
+
+    def _targets(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, version) for name, (version, _) in self._libraries.items())
 
     # Work
 
@@ -169,83 +172,55 @@ class _Sweep:
         return any(name in self._recorded for name in function.names)
 
     def _work(self) -> Iterator[Event]:
-        turns = self._turns()
-        workers = self._workers
+        part, parts = self._config.shard or (1, 1)
+        turns = itertools.islice(self._turns(), part - 1, None, parts)
+        workers, slots = self._workers, self._slots
         exhausted = False
-        yield self._progress(f"starting {workers.size} worker processes")
+        yield self._progress(f"starting {workers.room} worker processes")
         while True:
-            if self._late():
-                exhausted = True
-                self._more.clear()
-            while workers.has_room() and (self._more or not exhausted):
-                if self._more:
-                    workers.give(self._more.popleft())
-                    continue
+            exhausted = exhausted or self._late()
+            while not exhausted and self._under_way() < workers.room and len(slots) < _AHEAD * workers.room:
                 item = next(turns, None)
-                if item is None:
-                    exhausted = True
-                    break
-                self._begin(_Slot(*item))
+                exhausted = item is None
+                if item is not None:
+                    slots.append(_Slot(*item, self._given(item[1])))
             yield from self._taken()
-            if not workers.turns and not self._more:
-                if exhausted:
-                    return
-                continue
-            if self._late(_GRACE):
+            if exhausted and not slots:
                 return
-            for one in workers.taken(_HEARTBEAT):
-                self._heard(one)
+            if self._late(_GRACE):
+                self._given_up = True
+                return
+            wait([s.result for s in slots if not s.result.done()], _HEARTBEAT, FIRST_COMPLETED)
             yield from self._taken()
             if time.monotonic() - self._beat >= _HEARTBEAT:
+                self._load = workers.load()
                 yield self._progress(self._doing())
 
-    def _begin(self, slot: _Slot) -> None:
-        """Hands out a turn, unless the memo has its result."""
-        self._slots.append(slot)
-        known = self._memo.recall(slot.turn) if self._memo is not None else None
-        if known is not None:
-            slot.result, slot.open = known, 0
-            return
-        self._owner[id(slot.turn)] = slot
-        self._workers.give(slot.turn)
+    def _under_way(self) -> int:
+        return sum(not slot.result.done() for slot in self._slots)
 
-    def _heard(self, one: Done | Died) -> None:
-        """Takes a result, or what became of a process; a turn begins again where its process died."""
-        slot = self._owner.pop(id(one.turn))
-        slot.open -= 1
-        if isinstance(one, Done):
-            assert isinstance(one.result, Result), "no turn of a sweep asks about a finding"
-            slot.parts.append(one.result)
-        elif one.turn.only is not None:
-            if one.draft is not None:
-                finding = replace(one.draft, note=f"the process ends: {one.words}")
-                slot.parts.append(Result(findings=(named(finding),)))
-        else:
-            if one.call is not None:
-                self._follow(slot, replace(one.turn, only=one.call))
-            if one.turn.again < _AGAIN:
-                self._follow(slot, replace(one.turn, again=one.turn.again + 1))
-            else:
-                slot.parts.append(
-                    Result(words=f"its process died in each of {_AGAIN + 1} turns: {one.words}")
-                )
-        if not slot.open:
-            slot.result = merged(slot.parts)
-            if self._memo is not None:
-                self._memo.keep(slot.turn, slot.result)
-
-    def _follow(self, slot: _Slot, turn: Turn) -> None:
-        slot.open += 1
-        self._owner[id(turn)] = slot
-        self._more.append(turn)
+    def _given(self, turn: Turn) -> Future[Result]:
+        """The result of a turn, done at once where the memo has it."""
+        known = self._memo.recall(turn) if self._memo is not None else None
+        if known is None:
+            needs = {TargetName.of(turn.home or turn.library).system}
+            return self._workers.submit(had, turn, needs=needs)
+        future: Future[Result] = Future()
+        future.set_result(known)
+        return future
 
     def _taken(self) -> Iterator[Event]:
         """Takes the results of the first turns, in their order."""
-        while self._slots and self._slots[0].result is not None:
+        while self._slots and self._slots[0].result.done():
             slot = self._slots.popleft()
-            assert slot.result is not None, "just asked"
-            for finding in self._totals.add(slot.key, slot.result):
+            result = slot.result.result()
+            if self._memo is not None:
+                self._memo.keep(slot.turn, result)
+            if self._config.shard is not None:
+                self._shard.add(slot.turn, result)
+            for finding in self._totals.add(slot.key, result):
                 self._latest = finding.code or ""
+                self._latest_finding = time.monotonic()
                 yield FindingFound(finding)
 
     def _late(self, grace: float = 0.0) -> bool:
@@ -257,16 +232,28 @@ class _Sweep:
     # Events
 
     def _doing(self) -> str:
-        return "calling " + ", ".join(turn.function.names[0] for turn in self._workers.turns)
+        turns = [slot.turn for slot in self._slots if not slot.result.done()]
+        return "calling " + ", ".join(turn.function.names[0] for turn in turns[: self._load.workers])
 
     def _progress(self, doing: str) -> Progress:
         self._beat = time.monotonic()
         totals = self._totals
-        counts = self._beat - self._started, totals.judged, totals.checks
-        return Progress(*counts, doing, self._latest, totals.summaries())
+        return Progress(
+            self._beat - self._started,
+            totals.judged,
+            totals.checks,
+            doing,
+            self._latest,
+            totals.summaries(),
+            workers=self._load.workers,
+            under_way=self._under_way(),
+            quiet=self._beat - self._latest_finding,
+            dashboard=self._load.dashboard,
+        )
 
     def _finished(self, interrupted: bool) -> SweepFinished:
-        totals = self._totals
+        totals, part = self._totals, self._config.shard
+        settings = settings_of(self._config, self._targets())
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
@@ -280,4 +267,13 @@ class _Sweep:
             clusters=clusters(totals.findings()),
             environment=self._environment,
             functions=totals.functions(),
+            shard=None if part is None else self._shard.shard(part, settings),
         )
+
+
+def _workers_of(config: SweepConfig) -> Workers:
+    if config.cluster:
+        from gradfuzz.fuzzer.workers.cluster import Cluster
+
+        return Cluster(config.cluster, {TargetName.of(name).system for name in config.targets})
+    return Threads(config.jobs or usual_size(), end)

@@ -12,7 +12,7 @@ from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.package import listed
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.functions import FAMILY
-from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.fuzzer.sweep.config import SweepConfig, check_workers
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.catalogues import catalogue
 from gradfuzz.oracles.target_name import TargetName
@@ -20,6 +20,7 @@ from gradfuzz.oracles.target_name import TargetName
 
 def check(config: SweepConfig) -> None:
     """Raises `UsageError` for settings that make no sense."""
+    check_workers(config)
     for target in config.targets:
         name = TargetName.of(target)
         if name.library not in LIBRARIES and (registry.is_known(name.library) or not _is_module(target)):

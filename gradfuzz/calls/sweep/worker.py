@@ -1,13 +1,12 @@
 """A worker process: it has one turn after the other, and notes every call in its box before it makes it.
 
-It is a child of Python's own where the library is beside gradfuzz. In the environment of a target it is
-`python -m gradfuzz.calls.sweep.worker LIBRARY PIPE BOX FOLDER`, PIPE the number of an open file.
+It is `python -m gradfuzz.calls.sweep.worker LIBRARY PIPE BOX FOLDER`, PIPE the number of an open file, by the
+Python beside gradfuzz or by that in the environment of a target.
 """
 
 from __future__ import annotations
 
 import mmap
-import multiprocessing
 import os
 import pickle
 import signal
@@ -23,7 +22,6 @@ from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.turn import Result, run
 from gradfuzz.fuzzer.results.call import Call
-from gradfuzz.fuzzer.sweep.workers import begin
 from gradfuzz.oracles.foreign.memory import collect_less
 
 BOX = 1 << 20
@@ -36,14 +34,8 @@ READY = "ready"
 """What a worker in an environment says first."""
 
 
-def child(pipe: Connection, box: str, folder: str) -> None:
-    """Works off turns until the pipe is closed."""
-    begin(multiprocessing.get_context("spawn").RawValue("b", 0))
-    _work(pipe, box, folder, set())
-
-
 def main() -> None:
-    """The same in the environment of a target."""
+    """Works off turns until the pipe is closed."""
     library, pipe, box, folder = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_less()

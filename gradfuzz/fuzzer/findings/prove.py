@@ -90,6 +90,13 @@ def prove(raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = Fa
     return _finding(raw, first, again, target, known or {})
 
 
+def unasked(raw: Raw, version: str) -> Proof:
+    """The finding of a question that no worker survived: it is neither asked again nor shrunk."""
+    candidate = _met(raw)
+    finding = finding_at(candidate, raw.case, version, raw.family, raw.case.question.program)
+    return Proof(replace(finding, id=signature(finding), note=f"{_what(raw.case)} It was not asked again."))
+
+
 def _confirmed(candidate: Candidate, target: Oracle) -> CheckResult:
     """The verdict by both references, and below float64 by the answer in float64."""
     case = asked(candidate, target, confirm=True)
@@ -120,7 +127,7 @@ def _finding(
     told = facts(candidate, [smallest, *around], target)
     modes = candidate.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
     finding = replace(
-        finding_at(candidate, smallest, target, raw.family, raw.case.question.program),
+        finding_at(candidate, smallest, target.version, raw.family, raw.case.question.program),
         check=check_name(modes),
         clearest=finding_point(clear),
         worst=finding_point(most),

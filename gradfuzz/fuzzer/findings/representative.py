@@ -10,7 +10,7 @@ import numpy as np
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.oracles.base import Array, Oracle, by_output, output_index
+from gradfuzz.oracles.base import Array, by_output, output_index
 from gradfuzz.programs.language.syntax import Program
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
@@ -102,16 +102,16 @@ def finding_point(case: CheckResult) -> FindingPoint:
     )
 
 
-def finding_at(candidate: Candidate, case: CheckResult, target: Oracle, family: str, met: Program) -> Finding:
+def finding_at(candidate: Candidate, case: CheckResult, version: str, family: str, met: Program) -> Finding:
     """The finding of a disagreement at a candidate, whose inputs are all of its points: without an id, a note
-    and a script. `met` is the program before it was shrunk.
+    and a script. `version` is the oracle's, `met` the program before it was shrunk.
     """
     assert case.kind is not None, "a disagreement has a class"
     point = finding_point(case)
     return Finding(
         id="",
-        target=target.name,
-        version=target.version,
+        target=case.oracle,
+        version=version,
         check=check_name(candidate.modes),
         kind=case.kind,
         family=family,

@@ -32,6 +32,11 @@ class Known:
     trigger: Trigger
     signature: str
 
+    @property
+    def words(self) -> str:
+        """What decides whether it explains another disagreement."""
+        return " ".join([self.signature, *sorted(self.trigger.ops), *sorted(self.trigger.loops)])
+
 
 def unexplained(met: Candidate, known: Sequence[Known], target: Oracle) -> Candidate | None:
     """A candidate on which the target is wrong and that has not the triggers of known findings.

@@ -68,6 +68,14 @@ class Progress:
     summaries: tuple[TargetSummary, ...] = ()
     met: str = field(default="", metadata={OPTIONAL: True})
     """The first disagreement of a kind, in words, when it is met. A finding follows if it holds."""
+    workers: int = field(default=0, metadata={OPTIONAL: True})
+    """Workers that there are now."""
+    under_way: int = field(default=0, metadata={OPTIONAL: True})
+    """Pieces of work that were handed out."""
+    quiet: float = field(default=0.0, metadata={OPTIONAL: True})
+    """Seconds since the last finding, or since the start."""
+    dashboard: str = field(default="", metadata={OPTIONAL: True})
+    """Where Dask shows what its workers do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,19 @@ class FindingFound:
     """A shrunk finding. The same `finding.id` may come again with a higher `seen`."""
 
     finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One part of a sweep, with all the work that was done for it."""
+
+    part: int
+    """Counted from 1."""
+    parts: int
+    settings: str
+    """What the whole sweep's result depends on, as JSON: versions and configuration."""
+    work: Mapping[str, str]
+    """The result of each piece of work by its key, packed and in base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +129,8 @@ class SweepFinished:
     """Versions of gradfuzz, Python and the references' libraries, the platform, and the start in UTC."""
     functions: tuple[FunctionSummary, ...] = field(default=(), metadata={OPTIONAL: True})
     """Every function that the library lists, and what was asked of it; of a sweep that calls functions."""
+    shard: Shard | None = field(default=None, metadata={OPTIONAL: True})
+    """Where the sweep is one part of several: what `gradfuzz merge` takes."""
 
 
 Event = SweepStarted | Progress | FindingFound | SweepFinished

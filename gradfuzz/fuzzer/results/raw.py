@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Point
 
@@ -21,6 +22,8 @@ class Raw:
     """All points that were answered in one call, the case's own included; empty where each is alone."""
     place: int = 0
     """The place of the case's own point among them."""
+    deadly: bool = field(default=False, metadata={OPTIONAL: True})
+    """Whether workers died when it was asked: it is not asked again."""
 
 
 _WORDS = 3

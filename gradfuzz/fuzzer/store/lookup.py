@@ -12,10 +12,8 @@ from gradfuzz.fuzzer.results.records import from_document, load
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.baseline import read as read_baseline
 from gradfuzz.fuzzer.store.runs import Store
+from gradfuzz.fuzzer.store.stream import SUFFIXES, is_stream
 from gradfuzz.fuzzer.store.stream import read as read_stream
-
-_STREAM = (".ndjson", ".jsonl")
-"""The file suffix of an event stream."""
 
 
 def recorded(store: Store, text: str) -> Finding:
@@ -42,7 +40,9 @@ def chosen(text: str, ids: list[str], place: str) -> str:
 
 def is_path(text: str) -> bool:
     """Whether it names a file or folder, existing or not, rather than an id or a number."""
-    return "/" in text or "\\" in text or text.endswith((".json", *_STREAM, ".sqlite")) or Path(text).exists()
+    return (
+        "/" in text or "\\" in text or text.endswith((".json", *SUFFIXES, ".sqlite")) or Path(text).exists()
+    )
 
 
 def findings_in(path: Path) -> list[Finding]:
@@ -51,11 +51,11 @@ def findings_in(path: Path) -> list[Finding]:
     A file may hold a finding, a sweep's document, a baseline or an event stream.
     """
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in (".json", *_STREAM))
+        files = sorted(file for file in path.iterdir() if file.suffix in (".json", *SUFFIXES))
         if not files:
             raise UsageError(f"no finding is in {path}: it has no file whose name ends in .json")
         return [finding for file in files for finding in findings_in(file)]
-    if path.suffix in _STREAM:
+    if path.suffix in SUFFIXES:
         return list(read_stream(path)[0].findings)
     data = load(path)
     fields = data if isinstance(data, dict) else {}
@@ -75,7 +75,7 @@ def _of_sweep(item: object, source: str) -> Finding:
 
 def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
     """The end of a sweep, given by a run's number in `store`, a store (its last run), or an event stream."""
-    if is_path(text) and _is_stream(Path(text)):
+    if is_path(text) and is_stream(Path(text)):
         return read_stream(Path(text))
     number = None if is_path(text) else _number(text)
     with Store(Path(text) if is_path(text) else store) as opened:
@@ -83,14 +83,6 @@ def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
         if not runs:
             raise UsageError(f"{opened.path} has no run yet; a sweep makes one")
         return opened.finished(runs[-1].number if number is None else number)
-
-
-def _is_stream(path: Path) -> bool:
-    """Whether it is text and no database; judged by its name where it does not exist."""
-    if not path.is_file():
-        return path.suffix in _STREAM
-    with path.open("rb") as file:
-        return file.read(1) == b"{"
 
 
 def _number(text: str) -> int:

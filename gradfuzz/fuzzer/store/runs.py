@@ -29,6 +29,11 @@ DEFAULT = Path(".gradfuzz") / "store.sqlite"
 _RESUMABLE = 8
 """This many unfinished runs keep their work; that of older ones is deleted."""
 
+_PARTS = 256
+"""This many parts of sweeps keep theirs, so that they can be merged."""
+
+_PARTS_OF_SWEEPS = "SELECT number FROM runs WHERE json_extract(settings, '$.config.shard') IS NOT NULL"
+
 _ALL = 2**62
 """More than any number of a run."""
 
@@ -102,9 +107,13 @@ class Store:
         began = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         row = began, _text(settings), _text(to_document(started))
         kept = "SELECT number FROM runs WHERE NOT complete ORDER BY number DESC LIMIT ?"
+        parts = f"{_PARTS_OF_SWEEPS} ORDER BY number DESC LIMIT ?"
         with database.transaction():
             number = database.execute("INSERT INTO runs (began, settings, started) VALUES (?, ?, ?)", *row)
-            database.execute(f"DELETE FROM work WHERE run NOT IN ({kept})", _RESUMABLE)  # noqa: S608 - no input
+            database.execute(
+                f"DELETE FROM work WHERE run NOT IN ({kept}) AND run NOT IN ({parts})",  # noqa: S608 - no input
+                *(_RESUMABLE, _PARTS),
+            )
         return number
 
     def progress(self, run: int, progress: Progress) -> None:
@@ -117,12 +126,12 @@ class Store:
         with self._database.transaction():
             self._database.execute("DELETE FROM findings WHERE run = ?", run)
             self._insert(run, finished.findings)
-            self._set(run, "finished", to_document(replace(finished, findings=())))
+            self._set(run, "finished", to_document(replace(finished, findings=(), shard=None)))
 
     def review(self, run: int, review: Review, *, complete: bool) -> None:
         """Records what became of earlier findings; those that are fixed no longer count as recorded.
 
-        Deletes the work of a complete run.
+        Deletes the work of a complete run, unless it is a part of a sweep.
         """
         database = self._database
         with database.transaction():
@@ -131,7 +140,8 @@ class Store:
             for finding in review.fixed:
                 database.execute("INSERT OR REPLACE INTO fixed VALUES (?, ?)", signature_of(finding), run)
             if complete:
-                database.execute("DELETE FROM work WHERE run = ?", run)
+                others = f"run NOT IN ({_PARTS_OF_SWEEPS})"
+                database.execute(f"DELETE FROM work WHERE run = ? AND {others}", run)  # noqa: S608 - no input
 
     def _set(self, run: int, column: str, document: Json) -> None:
         statement = f"UPDATE runs SET {column} = ? WHERE number = ?"  # noqa: S608 - a name of ours
@@ -230,6 +240,10 @@ class Store:
         """The result of a piece of work that the run has done, or None."""
         rows = self._database.rows("SELECT result FROM work WHERE run = ? AND key = ?", run, key)
         return rows[0][0] if rows else None
+
+    def finished_work(self, run: int) -> Iterator[tuple[str, bytes]]:
+        """All pieces of work of the run, with their keys."""
+        yield from self._database.rows("SELECT key, result FROM work WHERE run = ? ORDER BY key", run)
 
     def keep(self, run: int, key: str, result: bytes) -> None:
         """Records the result of a piece of work."""

@@ -12,6 +12,17 @@ from gradfuzz.fuzzer.results.records import from_document, loads, read_text
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.runs import cut_short
 
+SUFFIXES = (".ndjson", ".jsonl")
+"""How the name of an event stream ends."""
+
+
+def is_stream(path: Path) -> bool:
+    """Whether it is text and no database; judged by its name where it does not exist."""
+    if not path.is_file():
+        return path.suffix in SUFFIXES
+    with path.open("rb") as file:
+        return file.read(1) == b"{"
+
 
 def read(path: Path) -> tuple[SweepFinished, Review | None]:
     """The end of the sweep that wrote the file and its review; for a killed sweep, what it had written.

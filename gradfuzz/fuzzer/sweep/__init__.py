@@ -1,13 +1,16 @@
 """A sweep: draws programs, asks, judges, shrinks, and yields events. It prints nothing and stores nothing.
 
     run                     `sweep(config)`: the run as a stream of events
+    config, interrupts      its settings; Ctrl-C
+    ways                    the ways of its targets
     batch, work_item        a unit of work: draw programs, ask every oracle, judge; its order
     cases                   the cases of a batch
-    workers                 the processes that take batches and proofs, or this process
+    slot                    a batch that was handed out
     shrink_queues           which disagreements are shrunk, and in which order
     set_up                  which ways raise in every program, so that it is no bug of a library
     totals                  counts by oracle; which disagreements are one finding
     recorder, memo          write a sweep into the store; finished work, for `--resume`
+    merging                 unites the parts of a sweep
     replaying, bisecting    ask a finding again; the same by one release after the other
     reviewing               asks the findings of earlier runs and of the baseline again
     selftest, kills         sweeps of planted bugs; a batch of one
@@ -28,7 +31,8 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+    from gradfuzz.fuzzer.sweep.config import SweepConfig
+    from gradfuzz.fuzzer.sweep.run import sweep
 
 __all__ = ["SweepConfig", "sweep"]
 

@@ -59,7 +59,9 @@ class Batch:
 
 
 def run(item: WorkItem) -> Batch:
-    """Draws programs, asks the oracles, and judges the answers."""
+    """Draws programs, asks the oracles, and judges the answers. Of a part of a batch, that part: its draws
+    are those of the whole.
+    """
     found = drawn(item, [oracle(name) for name in item.oracles])
     asked: list[Numbered] = []
     coverage: Counter[str] = Counter()
@@ -73,13 +75,14 @@ def run(item: WorkItem) -> Batch:
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()
-    for name in item.oracles:
+    for name in (item.asks,) if item.asks else item.oracles:
         target = oracle(name)
         judged = _ask(target, asked, item, stride_of(target, item))
         able = {k for k, case in judged if case.verdict is not Verdict.UNSUPPORTED}
         refused = len({k for k, _ in judged} - able)
         ops = {op for k in able for op in called(found[k - item.first].program)}
-        counts[name] = Counts(drawn=len(found), programs=len(able), refused=refused, ops=ops)
+        about = sum(item.is_about(k) for k in range(item.first, item.first + len(found)))
+        counts[name] = Counts(drawn=about, programs=len(able), refused=refused, ops=ops)
         for _, case in judged:
             counts[name].count(case)
             conventions.update(case.conventions)
@@ -97,6 +100,37 @@ def run(item: WorkItem) -> Batch:
     latest = to_text(found[-1].program) if found else ""
     seen = coverage, added(parts), conventions
     return Batch(item.number, len(found), counts, tuple(raws), explained, latest, *seen)
+
+
+def joined(parts: Sequence[tuple[WorkItem, Batch]]) -> Batch:
+    """The batch whose parts these are. All draw the same programs, so one says what was drawn."""
+    batches = [batch for _, batch in parts]
+    counts: dict[str, Counts] = {}
+    explained: Counter[tuple[str, Class]] = Counter()
+    conventions: Counter[str] = Counter()
+    for batch in batches:
+        for name, own in batch.counts.items():
+            counts.setdefault(name, Counts()).add(own)
+        explained.update(batch.explained)
+        conventions.update(batch.conventions)
+    raws = tuple(raw for batch in batches for raw in batch.raws)
+    return replace(batches[0], counts=counts, raws=raws, explained=explained, conventions=conventions)
+
+
+def set_aside(item: WorkItem) -> Batch:
+    """The batch of a program that workers did not survive to ask: a crash of the oracle that was asked."""
+    words = "worker death: every worker that asked this died"
+    assert item.only is not None, "a part with one program"
+    index, name = item.only[0], item.asks or item.oracles[0]
+    found = drawn(item, [oracle(one) for one in item.oracles])
+    question = item.questions(found[index - item.first], index)[0]
+    answer, point = Answer("error", message=words), question.points[0]
+    alone = replace(question, points=(point,))
+    case = CheckResult(name, alone, point, None, answer, Verdict.CRASHED, kind=Class.ERROR, message=words)
+    counts = Counts(drawn=1, programs=1, ops=set(called(question.program)))
+    counts.count(case)
+    raw = Raw(case, item.family, index, deadly=True)
+    return Batch(item.number, len(found), {name: counts}, (raw,), {}, to_text(found[-1].program), {})
 
 
 def stride_of(target: Oracle, item: WorkItem) -> int:
@@ -119,9 +153,11 @@ def stride_of(target: Oracle, item: WorkItem) -> int:
 def _ask(target: Oracle, asked: Sequence[Numbered], item: WorkItem, stride: int) -> list[Judged]:
     """Every verdict on one oracle, with the program's number. Points that cannot be judged are not asked."""
     result: list[Judged] = []
-    ready: list[tuple[int, Question, list[int]]] = []
+    ready: list[tuple[int, int, Question, list[int]]] = []
     most = _SLOW_POINTS if _one_by_one(target) and not target.traits.batched else None
-    for index, question in _share(target, asked, item.first, stride):
+    for turn, (index, question) in enumerate(_share(target, asked, item.first, stride)):
+        if not item.is_about(index):
+            continue
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
         if refusal is not None:
@@ -131,7 +167,7 @@ def _ask(target: Oracle, asked: Sequence[Numbered], item: WorkItem, stride: int)
                 result.append((index, case))
             continue
         if not by_references(question, item.checks):
-            ready.append((index, question, list(points)))
+            ready.append((turn, index, question, list(points)))
             continue
         judgeable = evaluator().judgeable(question)
         fair = [k for k in points if k in judgeable]
@@ -139,10 +175,10 @@ def _ask(target: Oracle, asked: Sequence[Numbered], item: WorkItem, stride: int)
         cases = evaluator().cases(target.name, question, [Answer("ok")] * len(unfair), at=unfair)
         result += [(index, case) for case in cases]
         if fair:
-            ready.append((index, question, fair))
-    parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
+            ready.append((turn, index, question, fair))
+    parts = [replace(q, points=tuple(q.points[k] for k in fair)) for *_, q, fair in ready]
     answered = zip(ready, parts, target.answer_all(parts), strict=True)
-    for turn, ((index, question, fair), part, given) in enumerate(answered):
+    for (turn, index, question, fair), part, given in answered:
         if by_references(question, item.checks):
             cases = evaluator().cases(target.name, question, given, at=fair)
             cases = [replace(case, question=part) for case in cases] if target.traits.batched else cases

@@ -7,13 +7,17 @@ of the sweep are the same with and without a memo.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from gradfuzz.fuzzer.findings.prove import Proof
-from gradfuzz.fuzzer.results.codec import decode, encode
+from gradfuzz.fuzzer.results.codec import Json, decode, encode
+from gradfuzz.fuzzer.results.events import Shard
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
@@ -36,6 +40,15 @@ class Memo(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Shrink:
+    """The proof of a disagreement as work."""
+
+    raw: Raw
+    triggers: tuple[str, ...] = ()
+    """What known findings need, in words and in order, where the disagreement may be explained by them."""
+
+
 class Kind(NamedTuple):
     """A kind of work: how its keys begin in every store, and the type of its results."""
 
@@ -43,7 +56,7 @@ class Kind(NamedTuple):
     result: type[Any]
 
 
-KINDS: dict[type[Any], Kind] = {WorkItem: Kind("order", Batch), Raw: Kind("raw", Proof)}
+KINDS: dict[type[Any], Kind] = {WorkItem: Kind("order", Batch), Shrink: Kind("raw", Proof)}
 """The kinds of work, by type. A package that does work of its own adds a row."""
 
 
@@ -51,6 +64,21 @@ def key(work: Work) -> str:
     """Equal for equal work."""
     text = json.dumps(encode(type(work), work), allow_nan=False)
     return f"{KINDS[type(work)].name}:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+class Finished:
+    """Collects the work of a part of a sweep."""
+
+    def __init__(self) -> None:
+        self._work: dict[str, str] = {}
+
+    def add(self, work: Work, result: Result) -> None:
+        """Adds a piece of work."""
+        self._work[key(work)] = base64.b64encode(pack(result)).decode()
+
+    def shard(self, part: tuple[int, int], settings: Mapping[str, Json]) -> Shard:
+        """The part with its work."""
+        return Shard(*part, json.dumps(settings), dict(self._work))
 
 
 def pack(result: Result) -> bytes:

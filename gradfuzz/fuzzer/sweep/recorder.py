@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.results.codec import Json, encode
+from gradfuzz.fuzzer.results.codec import Json
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.store.runs import Run, Store
+from gradfuzz.fuzzer.sweep.config import SweepConfig, differences, settings_of
 from gradfuzz.fuzzer.sweep.memo import Result, Work, key, pack, unpack
-from gradfuzz.fuzzer.sweep.run import SweepConfig, rerun_command
-from gradfuzz.version import __version__
 
 _PAUSE = 2.0
 """Seconds between two records of a sweep's progress."""
@@ -46,12 +43,12 @@ class Recorder:
     def handle(self, event: Event) -> None:
         """Writes the event into the store."""
         if isinstance(event, SweepStarted):
-            settings = _settings(self._config, event)
+            settings = settings_of(self._config, event.targets)
             if self._resume:
                 self._run = self._last_unfinished(settings).number
             else:
                 runs = reversed(self.store.runs())
-                last = next((run for run in runs if not _differences(run.settings, settings)), None)
+                last = next((run for run in runs if not differences(run.settings, settings)), None)
                 self.unfinished = last.number if last and not last.complete else None
                 self._run = self.store.begin(event, settings)
         elif isinstance(event, FindingFound):
@@ -67,7 +64,7 @@ class Recorder:
 
     def recall(self, work: Work) -> Result | None:
         """The result of the work, if an earlier part of the sweep did it."""
-        if not self._resume:
+        if not self._resume or self._run is None:
             return None
         name = key(work)
         data = self.store.work(self.run, name)
@@ -89,32 +86,12 @@ class Recorder:
         if not runs:
             why = f"{self.store.path} has no unfinished sweep"
             raise UsageError(f"there is nothing to resume: {why}; leave --resume away")
-        same = next((run for run in runs if not _differences(run.settings, settings)), None)
+        same = next((run for run in runs if not differences(run.settings, settings)), None)
         if same is not None:
             return same
         last = runs[0]
-        differences, command = "; ".join(_differences(last.settings, settings)), last.settings["rerun"]
+        words, command = "; ".join(differences(last.settings, settings)), last.settings["rerun"]
         raise UsageError(
             f"there is nothing to resume: the last unfinished sweep, run {last.number}, differs:"
-            f" {differences}. Its command was: {command}. Give that with --resume, or leave --resume away"
+            f" {words}. Its command was: {command}. Give that with --resume, or leave --resume away"
         )
-
-
-def _settings(config: SweepConfig, started: SweepStarted) -> dict[str, Json]:
-    """What a sweep's result depends on. The number of processes and the time limit are not part of it."""
-    shown: dict[str, Any] = encode(SweepConfig, replace(config, jobs=None, max_time=None))
-    versions = dict(started.targets)
-    return {"gradfuzz": __version__, "versions": versions, "config": shown, "rerun": rerun_command(config)}
-
-
-def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
-    """Differences in words, as in "seed was 0 and is 1"."""
-    pairs = [("gradfuzz", old["gradfuzz"], new["gradfuzz"])]
-    pairs += [(name, old["config"].get(name), value) for name, value in new["config"].items()]
-    both = [name for name in old["versions"] if name in new["versions"]]
-    pairs += [(name, old["versions"][name], new["versions"][name]) for name in both]
-    return [f"{name.replace('_', '-')} was {_shown(a)} and is {_shown(b)}" for name, a, b in pairs if a != b]
-
-
-def _shown(value: Json) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -9,16 +9,22 @@ from __future__ import annotations
 import enum
 import importlib
 from collections.abc import Iterable, Iterator
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, RecordError, SilentTargetError, UnknownTargetError
+from gradfuzz.errors import (
+    GradfuzzError,
+    RecordError,
+    SilentTargetError,
+    UnknownTargetError,
+    WorkerDiedError,
+)
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
-from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
+from gradfuzz.fuzzer.workers.local import Here, Pool
+from gradfuzz.fuzzer.workers.worker import Workers
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
@@ -59,9 +65,7 @@ def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
                 workers = pool = pool or Pool(1)
             try:
                 yield workers.submit(replay, finding).result()
-            except BrokenProcessPool:
-                workers.check_started()
-                pool = None
+            except WorkerDiedError:
                 yield Replayed(finding, Status.ERROR, f"{finding.target} took its process down")
     finally:
         if pool is not None:

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,10 +28,11 @@ from gradfuzz.fuzzer.results.score import (
     Score,
     SelftestProgress,
 )
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
-from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers, usual_size
+from gradfuzz.fuzzer.workers.local import Here, Pool, usual_size
+from gradfuzz.fuzzer.workers.worker import Workers
 from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
 from gradfuzz.oracles.mutants.mutant import Mutant, Need
 from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS, named
@@ -152,9 +152,6 @@ class _Selftest:
                 first = min(first + _size(number), config.max_examples)
                 yield self._progress(first, f"asked about programs 1-{first} of each family")
             ended = True
-        except BrokenProcessPool:
-            workers.check_started()
-            raise
         finally:
             workers.close(at_once=not ended)
 

@@ -50,10 +50,15 @@ Bucket = tuple[str, str, Class, str]
 
 
 class ShrinkQueues:
-    """The queues of one sweep. `slow` names the oracles of which each shrinking takes long."""
+    """The queues of one sweep.
 
-    def __init__(self, slow: Collection[str] = ()) -> None:
+    `slow` names the oracles of which each shrinking takes long. With `only_firsts` nothing but the first of
+    a bucket is shrunk: what follows from these is decided where all are known.
+    """
+
+    def __init__(self, slow: Collection[str] = (), *, only_firsts: bool = False) -> None:
         self._slow = slow
+        self._only_firsts = only_firsts
         self._queues: dict[Queue, deque[Raw]] = {}
         self._repeats: Counter[Bucket] = Counter()
         self._dropped: Counter[Bucket] = Counter()
@@ -109,6 +114,8 @@ class ShrinkQueues:
         if bucket not in self._firsts:
             self._firsts[bucket] = raw
             return True
+        if self._only_firsts:
+            return False
         if _is_mutant(queue):
             return True
         looked = self._looked.setdefault(queue, set())

@@ -2,7 +2,7 @@
 
 check   {program, points: [{inputs, truth, answers}]}
 sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested,
-        conventions, environment, functions, review}
+        conventions, environment, functions, shard, review}
 probe   {target, suite, tables: [{title, columns, rows}],
         cells: [{number, word, ways, op, use, column, by, text, references, script}]}
 targets {targets: [{name, version, installed, ...}]}
@@ -16,7 +16,8 @@ the expected entry is zero. The `program` of a finding, and the `original` as it
 program language; where a library's function was called they are code in the library's language, and
 `functions` has the public names of what is wrong. A finding also has the addresses of the reports that it is
 `reported` as, and its `record` (`fuzzer.results.records`), from which it can be replayed. A sweep that calls
-a library's functions has them all under `functions`, as `fuzzer.results.functions` records them.
+a library's functions has them all under `functions`, as `fuzzer.results.functions` records them. A part of a
+sweep has under `shard` what `gradfuzz merge` takes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.fuzzer.results.codec import encode
-from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.results.events import Shard, SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Cluster, Finding, FindingPoint
 from gradfuzz.fuzzer.results.functions import FunctionSummary
@@ -95,6 +96,7 @@ def sweep_document(finished: SweepFinished, review: Review | None = None) -> dic
         "clusters": [encode(Cluster, cluster) for cluster in finished.clusters],
         **_taken(finished, "coverage", "tested", "conventions", "environment"),
         "functions": [encode(FunctionSummary, function) for function in finished.functions],
+        "shard": None if finished.shard is None else encode(Shard, finished.shard),
         "review": None if review is None else _review(review),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -29,6 +30,9 @@ from gradfuzz.reports.common.systems import total
 
 _PAUSE, _SILENCE = 5.0, 30.0
 """Seconds between heartbeat lines with news and without: the log of a long run stays short."""
+
+_STEADY = 20.0
+"""Seconds after which a speed means something."""
 
 _PROGRAMS = 2
 """The first programs are shown in the log, as examples of what is drawn."""
@@ -165,7 +169,19 @@ def _started(event: SweepStarted) -> str:
 def _progress(event: Progress, drawn: str, found: int) -> str:
     counts = {drawn: event.programs, "check": event.checks, "finding": found}
     done = ", ".join(numbers.count(n, noun) for noun, n in counts.items())
-    return f"{event.seconds:4.0f} s  {done}  {event.doing}".rstrip()
+    parts = [f"{event.seconds:4.0f} s  {done}", *_speed(event, drawn), event.doing]
+    return "  ".join(filter(None, parts))
+
+
+def _speed(event: Progress, drawn: str) -> Iterator[str]:
+    """How fast it goes, and who does the work, once there is something to tell."""
+    if event.seconds >= _STEADY:
+        programs, checks = event.programs / event.seconds, event.checks / event.seconds
+        yield f"{programs:.1f} {drawn}s/s, {checks:.0f} checks/s, {event.quiet:.0f} s without news"
+    if event.workers > 1:
+        yield f"{event.workers} workers, {event.under_way} at work"
+    if event.dashboard:
+        yield event.dashboard
 
 
 def _counts(summaries: tuple[TargetSummary, ...], findings: dict[str, Finding]) -> Table:

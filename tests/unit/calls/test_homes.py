@@ -6,14 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
 from gradfuzz.calls.sweep import homes
+from gradfuzz.calls.sweep.place import Place
 from gradfuzz.calls.sweep.turn import Result, Turn
-from gradfuzz.calls.sweep.workers import Died, Done, Workers
 from gradfuzz.errors import MissingExtraError, TargetProcessError
 from gradfuzz.oracles.foreign import launcher, lending, managed
 
@@ -43,37 +42,28 @@ def here(lent: dict[str, str]) -> list[str]:
     return [sys.executable, "-E", "-s", str(launcher.__file__), "--lend", json.dumps(lent), homes.WORKER]
 
 
-def answer(workers: Workers, turn: Turn) -> Any:
-    workers.give(turn)
-    while not (found := workers.taken(1.0)):
-        pass
-    return found[0]
-
-
 def test_a_turn_in_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd")
     monkeypatch.setattr(homes, "command", lambda home: here({}))
-    workers = Workers(1)
+    place = Place()
     try:
-        done = answer(workers, TURN)
+        result = place.have(TURN)
     finally:
-        workers.close()
-    assert isinstance(done, Done)
-    assert isinstance(done.result, Result)
-    assert done.result.asked["rev"] == 1
-    assert not isinstance(done, Died)
+        place.close()
+    assert isinstance(result, Result)
+    assert result.asked["rev"] == 1
 
 
 def test_an_environment_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         homes, "command", lambda home: [sys.executable, "-c", "raise SystemExit('no library')"]
     )
-    workers = Workers(1)
+    place = Place()
     try:
         with pytest.raises(TargetProcessError, match=r"autograd==1\.8: no library"):
-            workers.give(TURN)
+            place.have(TURN)
     finally:
-        workers.close()
+        place.close()
 
 
 def test_an_environment_is_lent_what_it_lacks_and_nothing_else(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, LEFT_OUT, Function, Parameter
+from gradfuzz.calls.sweep import place
 from gradfuzz.calls.sweep import run as sweeps
-from gradfuzz.calls.sweep import workers
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.functions import FunctionSummary
-from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.fuzzer.sweep.config import SweepConfig
 
 X = Parameter("x", (ARRAY,), required=True)
 
@@ -98,7 +98,7 @@ def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_call_that_never_ends_is_a_finding(monkeypatch: pytest.MonkeyPatch, deadly: None) -> None:
-    monkeypatch.setattr(workers, "HANGS", 2.0)
+    monkeypatch.setattr(place, "HANGS", 2.0)
     began = time.monotonic()
     events = swept([HANGS], monkeypatch, seed=3)
     (finding,) = events[-1].findings

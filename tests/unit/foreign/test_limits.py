@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from gradfuzz.cli import FINDINGS, USAGE, main
 from gradfuzz.cli.options.limits import _OPTIONS
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.sweep.run import SweepConfig, rerun_command
+from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command
 from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.resource_limits import VARIABLES, flags, limits
 from gradfuzz.oracles.registry import resolve

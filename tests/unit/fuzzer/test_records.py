@@ -23,7 +23,14 @@ from hypothesis.extra import numpy as arrays
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results import codec, records
 from gradfuzz.fuzzer.results.call import Argument, Call
-from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.events import (
+    FindingFound,
+    Progress,
+    Shard,
+    SweepFinished,
+    SweepStarted,
+    TargetSummary,
+)
 from gradfuzz.fuzzer.results.evidence import (
     Adjoints,
     Aspect,
@@ -142,7 +149,7 @@ DOCUMENTS = [
     finding(),
     finding(evidence=None, cause=None, ports={}, others=()),
     SweepStarted(0, (("engine", "0.1.0"),), ("loops",), 16, None, "gradfuzz sweep engine"),
-    Progress(1.5, 16, 100, "judging", "def f(x): ...", (SUMMARY,)),
+    Progress(1.5, 16, 100, "judging", "def f(x): ...", (SUMMARY,), "", 4, 8, 0.5, "http://127.0.0.1:8787"),
     FindingFound(finding()),
     finding(
         call=Call("torch", "torch.where", (Argument(array=array(0.5)), Argument("x", literal="(0, 1)"))),
@@ -160,6 +167,7 @@ DOCUMENTS = [
         functions=(
             FunctionSummary("torch.where", "where(c)", "asked", "", 9, 8, 7, {"rev": 7}, {"fwd": "no"}),
         ),
+        shard=Shard(1, 4, '{"gradfuzz": "1"}', {"order:1": "eA=="}),
     ),
     Review(
         (ENTRY,), (), (dataclasses.replace(ENTRY, expires=None),), (finding(),), (("GF-7c1e", "2026-03-01"),)
@@ -311,8 +319,9 @@ FIELDS = {
     ),
     "SweepFinished": (
         "seed seconds programs checks summaries findings complete interrupted rerun coverage clusters tested"
-        " conventions environment functions"
+        " conventions environment functions shard"
     ),
+    "Shard": "part parts settings work",
     "Call": "library function arguments form seeded results",
     "Argument": "keyword array layout items literal constant",
     "FunctionSummary": (
@@ -331,7 +340,7 @@ FIELDS = {
     "of",
     [
         *(Finding, FindingPoint, SweepFinished, Review, Evidence, Baseline, Rule, Pattern),
-        *(Call, Argument, FunctionSummary),
+        *(Call, Argument, FunctionSummary, Shard),
     ],
 )
 def test_a_schema_has_these_fields(of: Any) -> None:

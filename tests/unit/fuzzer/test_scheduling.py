@@ -20,8 +20,8 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.batch import WorkItem, run
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
 from gradfuzz.oracles.base import Answer, Point
 from gradfuzz.oracles.registry import resolve

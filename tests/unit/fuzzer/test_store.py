@@ -28,9 +28,9 @@ from gradfuzz.fuzzer.store import database
 from gradfuzz.fuzzer.store.database import Database
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.batch import WorkItem
+from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.fuzzer.sweep.memo import key, pack
 from gradfuzz.fuzzer.sweep.recorder import Recorder
-from gradfuzz.fuzzer.sweep.run import SweepConfig
 from gradfuzz.oracles.base import Doubt, Truth
 
 ROOT = Path(__file__).parents[3]

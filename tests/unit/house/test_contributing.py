@@ -29,7 +29,7 @@ from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.fuzzer.results.known_reports import KnownReport
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.oracles import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.dialects.table import DIALECTS
 from gradfuzz.oracles.engine.oracle import EngineOracle

@@ -80,6 +80,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "verdict",
         "shrinking",
         "findings",
+        "workers",
         "probe",
         "store",
         "sweep",

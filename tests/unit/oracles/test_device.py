@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from gradfuzz.cli import USAGE, main
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.sweep.run import SweepConfig, rerun_command, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep.config import rerun_command
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance, tolerances
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.device import DEVICE, device

@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.questions.asking import points_of
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
-from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.tolerance.allowed import wide_tolerances
 from gradfuzz.fuzzer.verdict.checking import check_program
 from gradfuzz.oracles.base import Mode, Oracle, Question

@@ -571,6 +571,18 @@ def test_the_heartbeat() -> None:
     assert not any(line.startswith("   3 s") for line in lines), "at most a line every few seconds"
 
 
+def test_the_heartbeat_of_many_workers() -> None:
+    out = io.StringIO()
+    dashboard = "http://10.0.0.1:8787/status"
+    event = Progress(100.0, 250, 2800, "judging", "", (), "", 16, 31, 42.0, dashboard)
+    with live.listener(Console(file=out, width=400)) as heard:
+        heard.handle(event)
+    assert out.getvalue().splitlines() == [
+        " 100 s  250 programs, 2,800 checks, 0 findings  2.5 programs/s, 28 checks/s, 42 s without news"
+        f"  16 workers, 31 at work  {dashboard}  judging"
+    ]
+
+
 def test_the_live_display() -> None:
     out = io.StringIO()
     console = Console(

@@ -1,0 +1,57 @@
+"""A turn from its beginning to its end, also where processes die of it.
+
+Each thread keeps its process from turn to turn.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from gradfuzz.calls.findings.prove import named
+from gradfuzz.calls.sweep.place import Died, Place
+from gradfuzz.calls.sweep.turn import Result, Turn, merged
+
+_AGAIN = 1
+"""So often a turn begins again after its process died."""
+
+_own = threading.local()
+_places: list[Place] = []
+
+
+def had(turn: Turn) -> Result:
+    """What a turn found out. Where a process dies at a call, this is called again alone: a call that is
+    deadly is a finding. The turn begins again with other calls.
+    """
+    if not hasattr(_own, "place"):
+        _own.place = Place()
+        _places.append(_own.place)
+    place: Place = _own.place
+    parts: list[Result] = []
+    waiting = [turn]
+    while waiting:
+        one = waiting.pop(0)
+        found = place.have(one)
+        if isinstance(found, Result):
+            parts.append(found)
+        elif not isinstance(found, Died):
+            raise AssertionError("no turn of a sweep asks about a finding")
+        elif one.only is not None:
+            if found.draft is not None:
+                finding = replace(found.draft, note=f"the process ends: {found.words}")
+                parts.append(Result(findings=(named(finding),)))
+        else:
+            if found.call is not None:
+                waiting.append(replace(one, only=found.call))
+            if one.again < _AGAIN:
+                waiting.append(replace(one, again=one.again + 1))
+            else:
+                words = f"its process died in each of {_AGAIN + 1} turns: {found.words}"
+                parts.append(Result(words=words))
+    return merged(parts)
+
+
+def end() -> None:
+    """Ends the processes of all threads."""
+    while _places:
+        _places.pop().close()

@@ -1,0 +1,203 @@
+"""A process that calls functions of a library: a call may end it, or never end.
+
+A process writes every call into its box, a piece of memory that others can read, before it makes the call.
+When it dies or hangs, the box says at which call. It works in an empty folder, without a network.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from gradfuzz.calls.sweep import homes
+from gradfuzz.calls.sweep.turn import Result, Turn
+from gradfuzz.calls.sweep.worker import BOX, HEAD, READY
+from gradfuzz.errors import TargetProcessError, WorkerDiedError
+from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.sweep.replaying import Replayed
+from gradfuzz.fuzzer.workers.worker import ENVIRONMENT
+
+_LOOK = 1.0
+"""Seconds between two looks into a box."""
+
+_STARTING = 300.0
+"""Seconds until a process that does not come up is given up."""
+
+HANGS = 60.0
+"""Seconds until a call is given up. It hangs where the library alone takes as long, when it is made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """A process that ended, or was ended, in the middle of a turn."""
+
+    turn: Turn
+    call: Call | None
+    """The last call that it noted."""
+    words: str
+    """What happened: "segmentation fault", "no answer within 60 s"."""
+    draft: Finding | None = None
+    """The finding of its only call."""
+
+
+class Place:
+    """A process in which calls are made, and the next one where it dies. It has one turn at a time."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="gradfuzz-calls-", ignore_cleanup_errors=True)
+        self._worker: _Worker | None = None
+        self._count = 0
+        self._closed = False
+
+    def have(self, turn: Turn) -> Result | Replayed | Died:
+        """What came of a turn: of one about a finding, what became of it.
+
+        Raises `TargetProcessError` where no process comes up.
+        """
+        if self._worker is not None and self._worker.home != turn.home:
+            self._drop()
+        if self._worker is None:
+            self._worker = self._started(turn)
+        worker, draft = self._worker, None
+        worker.pipe.send(turn)
+        while True:
+            try:
+                if worker.pipe.poll(_LOOK):
+                    result = worker.pipe.recv()
+                    if not isinstance(result, Finding):
+                        return cast("Result | Replayed", result)
+                    draft = result
+                    continue
+            except (EOFError, OSError):
+                if self._closed:
+                    raise WorkerDiedError("the sweep has ended") from None
+                worker.process.wait()
+                words = _ending(worker.process.returncode)
+            else:
+                if not worker.is_stuck():
+                    continue
+                words = f"no answer within {HANGS:g} s"
+            died = Died(turn, worker.noted(), words, draft)
+            self._drop()
+            return died
+
+    def close(self) -> None:
+        """Ends the process, from whatever thread."""
+        self._closed = True
+        if self._worker is not None:
+            self._worker.process.kill()
+            self._worker.process.wait()
+        self._folder.cleanup()
+
+    def _started(self, turn: Turn) -> _Worker:
+        self._count += 1
+        folder = Path(self._folder.name, str(self._count))
+        folder.mkdir()
+        return _Worker(folder, turn)
+
+    def _drop(self) -> None:
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+
+def _environment(folder: Path, home: str) -> dict[str, str]:
+    """The variables of a process.
+
+    JAX compiles each operation anew for each shape, and that is nearly all of its time. Without optimization
+    it takes half of that, and what is kept in a folder it compiles once: in `folder`, or in that which the
+    user has named to JAX, from sweep to sweep. Beside gradfuzz a process finds the modules that this one
+    finds.
+    """
+    found = {_KEPT: str(folder), **ENVIRONMENT, **os.environ}
+    found["XLA_FLAGS"] = f"{found['XLA_FLAGS']} {_QUICK}"
+    if not home:
+        found["PYTHONPATH"] = os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
+    return found
+
+
+_KEPT = "JAX_COMPILATION_CACHE_DIR"
+_QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended, in words."""
+    if code is not None and code < 0:
+        with contextlib.suppress(ValueError):
+            return (signal.strsignal(-code) or signal.Signals(-code).name).lower()
+    return f"the process ended with exit code {code}"
+
+
+class _Worker:
+    """One process and its box."""
+
+    def __init__(self, folder: Path, turn: Turn) -> None:
+        """A process for `turn` and those of the same home. `TargetProcessError` where none comes up."""
+        self.home = turn.home
+        self._box = folder / "box"
+        self._box.write_bytes(bytes(BOX))
+        self._said = folder / "stderr"
+        work = folder / "empty"
+        work.mkdir()
+        self.pipe, theirs = multiprocessing.Pipe()
+        number = theirs.fileno()
+        command = homes.command(turn.home) if turn.home else [sys.executable, "-m", homes.WORKER]
+        command += [turn.library, str(number), str(self._box), str(work)]
+        with theirs, self._said.open("wb") as said:
+            self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
+                command,
+                cwd=work,
+                env=_environment(folder.parent / "xla", turn.home),
+                pass_fds=[number],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+            )
+        if not self._is_up():
+            self.end()
+            place = f"in the environment of {self.home}" if self.home else f"for {turn.library}"
+            raise TargetProcessError("exit", f"no worker came up {place}: {self._words()}")
+
+    def _is_up(self) -> bool:
+        """Whether the process says that it is ready."""
+        try:
+            return bool(self.pipe.poll(_STARTING) and self.pipe.recv() == READY)
+        except (EOFError, OSError):
+            return False
+
+    def _words(self) -> str:
+        """The last line that it wrote."""
+        lines = self._said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+    def noted(self) -> Call | None:
+        """The last call that was noted."""
+        data = self._box.read_bytes()
+        length = int.from_bytes(data[:8], "little")
+        if not length:
+            return None
+        call: Call = pickle.loads(data[HEAD : HEAD + length])  # noqa: S301 - written by our own process
+        return call
+
+    def is_stuck(self) -> bool:
+        """Whether its last call was long ago."""
+        with self._box.open("rb") as box:
+            box.seek(8)
+            noted = int.from_bytes(box.read(16), "little")
+        return bool(noted) and time.monotonic_ns() - noted > HANGS * 1e9
+
+    def end(self) -> None:
+        self.pipe.close()
+        self.process.kill()
+        self.process.wait()

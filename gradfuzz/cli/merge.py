@@ -1,0 +1,63 @@
+"""The command `gradfuzz merge`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gradfuzz.cli.options.arguments import JOBS, PATH, SHOW_SCRIPTS
+from gradfuzz.cli.options.device import ON_DEVICE
+from gradfuzz.cli.options.limits import LIMITS
+from gradfuzz.cli.options.storage import BASELINE, STORE, installed
+from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
+from gradfuzz.cli.running import Outputs, kind_of_sweep, run_sweep
+from gradfuzz.cli.shell import click
+
+
+@click.command(short_help="Unite the parts of a sweep.")
+@click.argument("parts", nargs=-1, required=True, type=PATH, metavar="PART...")
+@JOBS
+@ON_DEVICE
+@LIMITS
+@REPORTS
+@SHOW_SCRIPTS
+@STORE
+@click.option("--no-store", is_flag=True, help="Keep nothing.")
+@BASELINE
+@STDOUT
+@click.pass_context
+def merge(
+    ctx: click.Context,
+    /,
+    parts: tuple[Path, ...],
+    jobs: int | None,
+    reports: tuple[str, ...],
+    form: str,
+    show_scripts: bool,
+    store: Path,
+    no_store: bool,
+    accepted: Path,
+) -> None:
+    """Unite the parts that `gradfuzz sweep ... --shard 1/4` and the like made, to the one run that the sweep
+    would have been without --shard: the same findings, ids and counts.
+
+    A PART is a store, an event stream (--report ndjson) or a JSON report of a part. Every part has to be
+    there once. The targets are asked again where parts alone could not tell whether two disagreements are one
+    bug. Exit codes are those of a sweep.
+    """
+    from gradfuzz.fuzzer.store import baseline
+    from gradfuzz.fuzzer.sweep.merging import Parts, parts_in
+
+    files = outputs(reports)
+    installed(ctx, store)
+    found = Parts([part for path in parts for part in parts_in(path)])
+    config = replace(found.config, jobs=jobs)
+    run, *_ = kind_of_sweep(config.families)
+    run_sweep(
+        ctx,
+        lambda recorder: run(config, found.before(recorder)),
+        config,
+        Outputs(files, form, show_scripts),
+        None if no_store else store,
+        baseline.read(accepted),
+    )

@@ -1,0 +1,134 @@
+"""Runs a sweep for a command: the store, the live display, the reports, and the exit code."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradfuzz.cli.output import console
+from gradfuzz.cli.reporting import Output, Streams, report
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, click
+from gradfuzz.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gradfuzz.fuzzer.results.events import Event, SweepFinished
+    from gradfuzz.fuzzer.results.review import Baseline, Review
+    from gradfuzz.fuzzer.sweep.config import SweepConfig
+    from gradfuzz.fuzzer.sweep.memo import Memo
+    from gradfuzz.fuzzer.sweep.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What a sweep prints, and which files it writes."""
+
+    files: list[Output]
+    form: str
+    show_scripts: bool
+
+
+def run_sweep(
+    ctx: click.Context,
+    events: Callable[[Memo | None], Iterator[Event]],
+    config: SweepConfig,
+    outputs: Outputs,
+    store: Path | None,
+    known: Baseline,
+    *,
+    resume: bool = False,
+) -> None:
+    """Runs the sweep whose `events` these are, with the recorder as its memo, and ends the command."""
+    from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
+    from gradfuzz.fuzzer.sweep.reviewing import counted
+    from gradfuzz.reports.formats import STREAM
+    from gradfuzz.reports.terminal.live import listener
+
+    with ExitStack() as stack:
+        recorder = None if store is None else _recorder(stack, store, config, resume=resume)
+        streams = stack.enter_context(Streams(file for file in outputs.files if file.name == STREAM))
+        with listener(console(sys.stderr)) as heard:
+            for event in events(recorder):
+                if recorder is not None:
+                    recorder.handle(event)
+                    if isinstance(event, SweepStarted) and (run_before := recorder.unfinished):
+                        told = f"--resume continues run {run_before}"
+                        click.echo(f"An earlier sweep with these settings did not end; {told}.", err=True)
+                streams.handle(event)
+                heard.handle(event)
+        assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
+        review = _review(event, known, recorder)
+        streams.handle(review)
+        scripts = {} if recorder is None else _scripts(event, recorder.store.path.parent / "scripts")
+        rest = [file for file in outputs.files if file.name != STREAM]
+        report(event, review, outputs.form, rest, scripts=scripts, show_scripts=outputs.show_scripts)
+        if recorder is not None:
+            recorder.store.review(recorder.run, review, complete=event.complete)
+    ctx.exit(_exit_code(event, len(counted(event, review))))
+
+
+def kind_of_sweep(
+    families: Sequence[str],
+) -> tuple[Callable[..., Iterator[Event]], int, Callable[[], Iterable[str]]]:
+    """The sweep of programs, or of the functions of libraries; its usual number of examples, and its usual
+    targets.
+    """
+    from gradfuzz.oracles import registry
+
+    if "functions" in families:
+        from gradfuzz.calls.libraries.library import LIBRARIES
+        from gradfuzz.calls.sweep import run as of_functions
+
+        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, LIBRARIES)
+    from gradfuzz.fuzzer import sweep as of_programs
+
+    return of_programs.sweep, of_programs.SweepConfig(()).max_examples, registry.installed
+
+
+def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:
+    from gradfuzz.fuzzer.store.runs import Store
+    from gradfuzz.fuzzer.sweep.recorder import Recorder
+
+    return Recorder(stack.enter_context(Store(path, write=True)), config, resume=resume)
+
+
+def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None) -> Review:
+    """The review of earlier findings. After Ctrl-C it leaves out what takes time."""
+    from gradfuzz.fuzzer.sweep.reviewing import review
+
+    store, run = (recorder.store, recorder.run) if recorder else (None, 0)
+    try:
+        result = review(finished, known, store, run, tell=lambda words: click.echo(words, err=True))
+    except KeyboardInterrupt:
+        result = review(replace(finished, interrupted=True), known, store, run)
+    if recorder is not None:
+        later = "" if finished.complete else " The same command with --resume continues it."
+        click.echo(f"This is run {recorder.run} of {recorder.store.path}.{later}", err=True)
+    return result
+
+
+def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
+    """Writes the findings' scripts; the paths by id."""
+    from gradfuzz.reports.common import scripts
+
+    try:
+        paths = scripts.write_scripts(finished.findings, folder)
+    except OSError as error:
+        raise StoreError(f"{folder}: the scripts cannot be written: {error.strerror or error}") from error
+    if paths:
+        click.echo(f"Scripts that show the findings without gradfuzz are in {folder}.", err=True)
+    return paths
+
+
+def _exit_code(finished: SweepFinished, findings: int) -> int:
+    if finished.interrupted:
+        return INTERRUPTED
+    if any(way.fault is not None for way in finished.summaries):
+        return USAGE
+    if findings:
+        return FINDINGS
+    return CLEAN if finished.complete else INCOMPLETE

@@ -1,0 +1,293 @@
+"""The workers of a Dask cluster. Dask hands out the work, also again where a worker dies.
+
+A cluster is named as `local:4` (processes of this machine), `tcp://HOST:PORT` (the address of a scheduler) or
+`scheduler.json` (the file in which a scheduler wrote its address). Workers say by resources which systems
+their machine serves: `dask worker ... --resources "torch=1"`. Where no worker names a system, all serve it.
+
+A scheduler may be restarted: what it did not give back is handed out again when it answers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gradfuzz.errors import MissingExtraError, UsageError, WorkerDiedError
+from gradfuzz.fuzzer.workers import census
+from gradfuzz.fuzzer.workers.worker import DEATHS, ENVIRONMENT, Load
+from gradfuzz.oracles.foreign.memory import collect_less
+
+T = TypeVar("T")
+
+_LOCAL = "local:"
+
+_ANSWERS = 30.0
+"""Seconds until a scheduler that does not answer at the start is given up."""
+
+_PATIENCE = 600.0
+"""Seconds until a scheduler that was lost is given up."""
+
+_JOINS = 60.0
+"""Seconds until the first worker has to be there."""
+
+
+@dataclass(eq=False, slots=True)
+class _Task:
+    data: bytes
+    needs: frozenset[str]
+    soon: bool
+    promise: Future[Any]
+    future: Any = None
+    """Dask's own."""
+
+
+class Cluster:
+    """The workers of one cluster, for a sweep of these systems."""
+
+    def __init__(self, place: str, systems: Collection[str]) -> None:
+        """`UsageError` where no cluster is, or where its machines do not agree."""
+        try:
+            import distributed  # noqa: F401 - is it there?
+        except ImportError:
+            raise MissingExtraError(
+                "a cluster needs Dask, which is not installed; pip install 'gradfuzz[dask]'"
+            ) from None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is told by the sweep
+        self._place = place
+        self._systems = frozenset(systems)
+        self._local = _local(place) if place.startswith(_LOCAL) else None
+        self._lock = threading.Lock()
+        self._under_way: set[_Task] = set()
+        self._adrift: list[_Task] = []
+        """Tasks that the scheduler lost."""
+        self._lost_at: float | None = None
+        self._closed = False
+        self._seen: dict[str, int] = {}
+        self._lost = 0
+        self._client = self._connected(_ANSWERS)
+        try:
+            if self._local is not None:
+                self._client.register_plugin(_without_interrupts())
+            self._await_workers()
+            self._offers = self._checked()
+        except BaseException:
+            self.close(at_once=True)
+            raise
+
+    # As all workers
+
+    @property
+    def room(self) -> int:
+        """Twice the workers: the next piece is there when one is done."""
+        return max(2, 2 * len(self._seen))
+
+    def submit(
+        self, f: Callable[..., T], *args: Any, needs: Collection[str] = (), soon: bool = False
+    ) -> Future[T]:
+        promise: Future[T] = Future()
+        task = _Task(pickle.dumps((f, args, _settings())), frozenset(needs), soon, promise)
+        with self._lock:
+            self._under_way.add(task)
+        self._hand_out(task)
+        return promise
+
+    def load(self) -> Load:
+        self._mend()
+        return Load(len(self._seen), self._lost, self._client.dashboard_link or "")
+
+    def close(self, *, at_once: bool = False) -> None:
+        """Leaves the cluster; a local one ends. Work under way is given up in any case."""
+        self._closed = True
+        for part in (getattr(self, "_client", None), self._local):
+            if part is not None:
+                part.close(timeout=5)
+
+    # The start
+
+    def _connected(self, seconds: float) -> Any:
+        from distributed import Client
+
+        place: dict[str, Any] = {"address": self._local if self._local is not None else self._place}
+        if self._place.endswith(".json"):
+            place = {"scheduler_file": self._place}
+            if not Path(self._place).exists():
+                writes = "`dask scheduler --scheduler-file` writes it"
+                raise UsageError(f"there is no file {self._place!r}; {writes}")
+        elif self._local is None and "://" not in self._place:
+            forms = "local:4, tcp://HOST:PORT, or a scheduler's file with the ending .json"
+            raise UsageError(f"{self._place!r} names no cluster; give {forms}")
+        try:
+            return Client(**place, timeout=seconds, set_as_default=False, name="gradfuzz")
+        except (OSError, ValueError) as error:
+            why = " ".join(str(error).split())
+            start = "is one running? `dask scheduler` starts it"
+            raise UsageError(f"no Dask scheduler answers at {self._place}: {why}; {start}") from error
+
+    def _await_workers(self) -> None:
+        begun = time.monotonic()
+        while not self._count():
+            if time.monotonic() - begun > _JOINS:
+                start = f"start some with `dask worker {self._place}`"
+                raise UsageError(f"the scheduler at {self._place} has no workers after {_JOINS:g} s; {start}")
+            time.sleep(0.1)
+
+    def _checked(self) -> Mapping[str, Collection[str]]:
+        """The systems that each worker offers, after the machines were compared."""
+        found: dict[str, census.Facts] = self._client.run(census.facts, sorted(self._systems))
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        offers = {w: frozenset(workers[w]["resources"]) & self._systems for w in found if w in workers}
+        found = {w: found[w] for w in offers}
+        offered = frozenset[str]().union(*offers.values())
+        if offered and any(not offer for offer in offers.values()):
+            idle = sorted(self._systems - offered)
+            if not idle:  # workers that offer nothing get nothing
+                found = {w: f for w, f in found.items() if offers[w]}
+        census.check(census.facts(self._systems), found, self._systems, offers)
+        return offers
+
+    @property
+    def offered(self) -> frozenset[str]:
+        """The systems that only some workers serve."""
+        return frozenset[str]().union(*self._offers.values())
+
+    # Work
+
+    def _hand_out(self, task: _Task) -> None:
+        resources = dict.fromkeys(task.needs & self.offered, 1) if self.offered else None
+        try:
+            task.future = self._client.submit(
+                done, task.data, pure=False, resources=resources, priority=int(task.soon)
+            )
+        except Exception:  # noqa: BLE001 - the connection broke; `load` hands it out again
+            self._drift(task)
+            return
+        task.future.add_done_callback(lambda future: self._ended(task, future))
+
+    def _drift(self, task: _Task) -> None:
+        with self._lock:
+            self._adrift.append(task)
+            self._lost_at = self._lost_at or time.monotonic()
+
+    def _ended(self, task: _Task, future: Any) -> None:
+        """Runs in a thread of Dask's client."""
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        if self._closed:
+            return
+        if future.status in ("lost", "cancelled"):
+            self._drift(task)
+            return
+        try:
+            result = future.result(timeout=60)
+        except KilledWorker as error:
+            times = error.allowed_failures + 1
+            words = f"{times} workers died of it, the last one {error.last_worker.address}"
+            self._keep(task, WorkerDiedError(words))
+        except (FutureCancelledError, OSError, TimeoutError):  # lost on its way
+            self._drift(task)
+        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+            self._keep(task, error)
+        else:
+            self._keep(task, result)
+
+    def _keep(self, task: _Task, result: Any) -> None:
+        with self._lock:
+            self._under_way.discard(task)
+        task.future = None
+        if not task.promise.set_running_or_notify_cancel():
+            return
+        if isinstance(result, BaseException):
+            task.promise.set_exception(result)
+        else:
+            task.promise.set_result(result)
+
+    # What got lost
+
+    def _mend(self) -> None:
+        """Hands out again what the scheduler lost, as soon as it answers."""
+        if self._count():
+            with self._lock:
+                tasks, self._adrift, self._lost_at = self._adrift, [], None
+            for task in tasks:
+                self._hand_out(task)
+            return
+        with self._lock:
+            self._lost_at = self._lost_at or time.monotonic()
+            late = time.monotonic() - self._lost_at > _PATIENCE
+        if late:
+            words = f"{self._place} has neither scheduler nor workers since {_PATIENCE:g} s"
+            for task in list(self._under_way):
+                self._keep(task, UsageError(f"{words}; --resume continues the sweep"))
+        elif self._client.status == "closed":
+            try:
+                self._client = self._connected(2.0)
+            except UsageError:
+                return
+            with self._lock:
+                self._adrift = list(self._under_way)
+
+    def _count(self) -> int:
+        """The workers that the scheduler knows now; 0 without a scheduler."""
+        try:
+            now: dict[str, int] = self._client.nthreads() if self._client.status == "running" else {}
+        except Exception:  # noqa: BLE001 - the connection just broke
+            now = {}
+        self._lost += len(self._seen.keys() - now.keys())
+        self._seen = now
+        return len(now)
+
+
+def _local(place: str) -> Any:
+    """A cluster of processes of this machine."""
+    import dask
+    from distributed import LocalCluster
+
+    number = place.removeprefix(_LOCAL)
+    if not number.isdigit() or not int(number):
+        raise UsageError(f"{place!r} names no cluster; local:4 has four workers")
+    with dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+        return LocalCluster(
+            n_workers=int(number), threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        )
+
+
+def _without_interrupts() -> Any:
+    """Ctrl-C reaches every process of a terminal, and is the sweep's affair."""
+    from distributed import WorkerPlugin
+
+    class WithoutInterrupts(WorkerPlugin):
+        def setup(self, worker: object) -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return WithoutInterrupts()
+
+
+def _settings() -> dict[str, str]:
+    """The variables by which gradfuzz is set: limits, the device."""
+    return {name: value for name, value in os.environ.items() if name.startswith("GRADFUZZ_")}
+
+
+# In a worker
+
+_one = threading.Lock()
+
+
+def done(data: bytes) -> Any:
+    """The result of a piece of work. A process does one at a time: what it keeps is made for one thread."""
+    with _one:
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        collect_less()
+        f, args, settings = pickle.loads(data)  # noqa: S301 - from the sweep, by the scheduler that it chose
+        os.environ.update(settings)
+        return f(*args)
