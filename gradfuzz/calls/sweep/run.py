@@ -176,7 +176,7 @@ class _Sweep:
         turns = itertools.islice(self._turns(), part - 1, None, parts)
         workers, slots = self._workers, self._slots
         exhausted = False
-        yield self._progress(f"starting {workers.room} worker processes")
+        yield self._progress(f"starting {self._load.workers} worker processes")
         while True:
             exhausted = exhausted or self._late()
             while not exhausted and self._under_way() < workers.room and len(slots) < _AHEAD * workers.room:

@@ -90,11 +90,14 @@ def prove(raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = Fa
     return _finding(raw, first, again, target, known or {})
 
 
+_UNASKED = "It was not asked again and not shrunk, since workers die of that."
+
+
 def unasked(raw: Raw, version: str) -> Proof:
-    """The finding of a question that no worker survived: it is neither asked again nor shrunk."""
+    """The finding of what no worker survived, a question or its shrinking: as it was met."""
     candidate = _met(raw)
     finding = finding_at(candidate, raw.case, version, raw.family, raw.case.question.program)
-    return Proof(replace(finding, id=signature(finding), note=f"{_what(raw.case)} It was not asked again."))
+    return Proof(replace(finding, id=signature(finding), note=f"{_what(raw.case)} {_UNASKED}".strip()))
 
 
 def _confirmed(candidate: Candidate, target: Oracle) -> CheckResult:

@@ -1,8 +1,8 @@
 """The SQLite database of the store: opened, locked, brought up to date, with errors in words.
 
-One process writes. It holds a lock on a file beside the database, which the system releases when the process
-dies. Others can read meanwhile. SQLite's write-ahead log keeps the database whole wherever the writer is
-killed.
+Several processes may write, one transaction after the other, and others can read meanwhile. SQLite's
+write-ahead log keeps the database whole wherever a writer is killed. Each run has one writer, which holds a
+lock on it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gradfuzz.errors import StoreError
+from gradfuzz.fuzzer.store.locks import Lock
 
 _APPLICATION = 0x67726466
 """The application id in the head of the file."""
@@ -54,6 +55,9 @@ _STEPS: Sequence[str] = (
 )
 """From each version of the database to the next; a new one has version 0 and takes all steps."""
 
+_WAITS = 60.0
+"""Seconds until another process that writes has to be done; a transaction takes milliseconds."""
+
 _IN_WORDS = {
     sqlite3.SQLITE_FULL: "there is no space left for it; free some, then go on with --resume",
     sqlite3.SQLITE_READONLY: "it may not be written; give another one with --store, or none with --no-store",
@@ -76,7 +80,7 @@ class Database:
 
     def __init__(self, path: Path, *, write: bool) -> None:
         self.path = path
-        self._lock: sqlite3.Connection | None = None
+        self._locks: dict[str, Lock] = {}
         self._connection: sqlite3.Connection | None = None
         try:
             with self._told():
@@ -86,21 +90,42 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Ends reading and writing, so that another process may write."""
-        for connection in (self._connection, self._lock):
-            if connection is not None:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.close()
+        """Ends reading and writing, and releases what was held."""
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+        for lock in self._locks.values():
+            lock.release()
+        self._locks.clear()
+
+    def hold(self, what: str) -> bool:
+        """Whether this process alone holds `what`, until it closes the database."""
+        with self._told():
+            lock = self._lock(what)
+            if what not in self._locks and lock.take():
+                self._locks[what] = lock
+            return what in self._locks
+
+    def is_held(self, what: str) -> bool:
+        """Whether some process holds `what`."""
+        if what in self._locks:
+            return True
+        with self._told(), self._lock(what) as lock:
+            return not lock.take()
+
+    def _lock(self, what: str) -> Lock:
+        return Lock(self.path.with_name(f"{self.path.name}.{what}.lock"))
 
     # Opening
 
     def _open(self, *, write: bool) -> None:
         if write:
             self._make_folder()
-            self._lock = _connected(self.path.with_name(f"{self.path.name}.lock"), "rwc", timeout=0.0)
-            self._lock.execute("BEGIN EXCLUSIVE")
-            self._connection = _connected(self.path, "rwc")
-            self._prepare(self._connection)
+            with self._lock("opening") as lock:
+                if not lock.take(_WAITS):
+                    raise self._error(_IN_WORDS[sqlite3.SQLITE_BUSY])
+                self._connection = _connected(self.path, "rwc")
+                self._prepare(self._connection)
         elif not self.path.is_file():
             raise self._error("there is no store; a sweep makes one, and --store says where it is")
         else:
@@ -130,7 +155,7 @@ class Database:
             return self._readable("&immutable=1")
 
     def _readable(self, more: str = "") -> sqlite3.Connection:
-        connection = _connected(self.path, "ro", more=more)
+        connection = _connected(self.path, "ro", more)
         connection.execute("SELECT count(*) FROM sqlite_schema")
         return connection
 
@@ -209,6 +234,6 @@ class Database:
             raise self._error(f"{error.strerror or error}; {other}") from error
 
 
-def _connected(path: Path, mode: str, *, timeout: float = 5.0, more: str = "") -> sqlite3.Connection:
+def _connected(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
     place = f"file:{quote(str(path.absolute()))}?mode={mode}{more}"
-    return sqlite3.connect(place, uri=True, timeout=timeout, isolation_level=None)
+    return sqlite3.connect(place, uri=True, timeout=_WAITS, isolation_level=None)

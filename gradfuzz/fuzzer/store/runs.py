@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from gradfuzz.errors import RecordError
+from gradfuzz.errors import RecordError, StoreError
 from gradfuzz.fuzzer.results.codec import Json
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
@@ -115,6 +115,16 @@ class Store:
                 *(_RESUMABLE, _PARTS),
             )
         return number
+
+    def write(self, run: int) -> None:
+        """Makes this the only writer of a run until the store is closed. `StoreError` if there is one."""
+        if not self._database.hold(f"run-{run}"):
+            words = f"another gradfuzz is at work on run {run}; wait for its end"
+            raise StoreError(f"{self.path}: {words}")
+
+    def is_written(self, run: int) -> bool:
+        """Whether some gradfuzz is at work on a run."""
+        return self._database.is_held(f"run-{run}")
 
     def progress(self, run: int, progress: Progress) -> None:
         """Records a run's progress, which is what remains of it if it is killed."""

@@ -49,8 +49,10 @@ class Recorder:
             else:
                 runs = reversed(self.store.runs())
                 last = next((run for run in runs if not differences(run.settings, settings)), None)
-                self.unfinished = last.number if last and not last.complete else None
+                ended = last is None or last.complete or self.store.is_written(last.number)
+                self.unfinished = None if last is None or ended else last.number
                 self._run = self.store.begin(event, settings)
+            self.store.write(self._run)
         elif isinstance(event, FindingFound):
             self.store.found(self.run, event.finding)
         elif isinstance(event, Progress):
@@ -86,9 +88,9 @@ class Recorder:
         if not runs:
             why = f"{self.store.path} has no unfinished sweep"
             raise UsageError(f"there is nothing to resume: {why}; leave --resume away")
-        same = next((run for run in runs if not differences(run.settings, settings)), None)
-        if same is not None:
-            return same
+        same = [run for run in runs if not differences(run.settings, settings)]
+        if same:
+            return next((run for run in same if not self.store.is_written(run.number)), same[0])
         last = runs[0]
         words, command = "; ".join(differences(last.settings, settings)), last.settings["rerun"]
         raise UsageError(

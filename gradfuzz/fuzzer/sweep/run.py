@@ -11,7 +11,7 @@ import datetime
 import itertools
 import queue
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -24,7 +24,6 @@ from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.triggers import Known
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
-from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.batch import Batch
@@ -59,6 +58,9 @@ _FIRST = 4
 
 _HEARTBEAT = 1.0
 """Seconds between two progress events while workers are busy."""
+
+_ROUNDS = 3
+"""So often workers may die of a proof, each time several, until it is left as it was met."""
 
 _GRACE = 3.0
 """Seconds after the time limit until what is under way is given up."""
@@ -163,6 +165,8 @@ class _Sweep:
         self._under_way = 0
         self._load = workers.load()
         self._batches: deque[Slot] = deque()
+        self._deaths: Counter[Queue] = Counter()
+        """How often the workers of a queue's proof died."""
         self._proofs: dict[Queue, tuple[Raw, Shrink, Future[Proof]]] = {}
         self._shard = memos.Finished()
 
@@ -253,8 +257,8 @@ class _Sweep:
         # Drawn here too, so that there is a program to show while the workers start.
         if (first := next(self._items(), None)) is not None:
             self._latest = to_text(drawn(replace(first, fits=False))[-1].program)
-        room = workers.room
-        yield self._progress("drawing programs" if room == 1 else f"starting {room} worker processes")
+        many = self._load.workers
+        yield self._progress("drawing programs" if many == 1 else f"starting {many} worker processes")
         while True:
             if self._late():
                 queues.close()
@@ -329,12 +333,15 @@ class _Sweep:
     def _proof(self, work: Shrink, known: Mapping[str, Known], explain: bool) -> Future[Any]:
         raw = work.raw
         if raw.deadly:
-            return self._known(unasked(raw, dict(self._oracles)[raw.case.oracle]))
+            return self._known(unasked(raw, self._version(raw)))
         found = self._memo.recall(work) if self._memo is not None else None
         if found is not None and not _lacks_evidence(found, raw, known):
             return self._known(found)
         needs = {TargetName.of(raw.case.oracle).system}
         return self._give(prove, raw, known, explain, needs=needs, soon=True)
+
+    def _version(self, raw: Raw) -> str:
+        return dict(self._oracles)[raw.case.oracle]
 
     def _taken(self) -> Iterator[Event]:
         """Takes what is ready: the first batches, and any proof."""
@@ -354,12 +361,15 @@ class _Sweep:
                     yield self._progress(f"shrinking it, program {raw.index + 1}", met=_in_words(raw))
         for of in [of for of, (*_, future) in self._proofs.items() if future.done()]:
             raw, work, future = self._proofs.pop(of)
-            try:
-                proof: Proof = future.result()
-                self._keep(work, proof)
-            except WorkerDiedError:
-                proof = Proof(None, Reason.REFERENCES, "every worker that shrank it died")
-                self._cut_short = True
+            if isinstance(future.exception(), WorkerDiedError):
+                self._deaths[of] += 1
+                if self._deaths[of] < _ROUNDS:
+                    self._prove(raw)
+                    continue
+                future = self._known(unasked(raw, self._version(raw)))
+            del self._deaths[of]
+            proof: Proof = future.result()
+            self._keep(work, proof)
             finding = self._totals.settle(raw, proof)
             self._shrink_queues.settled(raw, proof)
             if finding is not None:

@@ -127,32 +127,43 @@ class Totals:
         key = precedence(finding, raw.index)
         entry = next((e for e in self._entries if e.signature == finding.id), None)
         if entry is None:
-            named = replace(finding, id=self._short(finding.id), signature=finding.id)
+            named = replace(finding, id=_short(finding.id, self._signatures()), signature=finding.id)
             entry = _Merged(named, key, finding.id, [_where(finding)])
             self._entries.append(entry)
         else:
             _merge(entry, finding, key)
         return _noted(entry, 0)
 
-    def _short(self, signature: str) -> str:
-        """As few hex digits as tell the signature from all others, but at least four."""
-        taken = [e.signature for e in self._entries]
-        lengths = range(4, len(signature))
-        digits = next((n for n in lengths if not any(t[:n] == signature[:n] for t in taken)), len(signature))
-        return f"GF-{signature[:digits]}"
+    def _signatures(self) -> list[str]:
+        return [entry.signature for entry in self._entries]
 
     def findings(self) -> tuple[Finding, ...]:
-        """Ranked, each with how often it was seen.
+        """Ranked, each with how often it was seen. In which order they came makes no difference.
 
-        Disagreements that were not shrunk count for the first finding of their library and class.
+        Disagreements that were not shrunk count for the finding of their library and class that precedes the
+        others.
         """
-        more = Counter({k: self._sightings[entry.signature] for k, entry in enumerate(self._entries)})
+        entries = sorted(self._entries, key=lambda entry: (entry.key, entry.signature))
+        more = Counter({k: self._sightings[entry.signature] for k, entry in enumerate(entries)})
         for (base, kind), n in self._counted.items():
-            own = [k for k, e in enumerate(self._entries) if TargetName.of(e.finding.target).owner == base]
-            alike = [k for k in own if self._entries[k].finding.kind is kind]
+            own = [k for k, e in enumerate(entries) if TargetName.of(e.finding.target).owner == base]
+            alike = [k for k in own if entries[k].finding.kind is kind]
             for k in (alike or own)[:1]:
                 more[k] += n
-        return tuple(sorted((_noted(entry, more[k]) for k, entry in enumerate(self._entries)), key=rank))
+        taken = self._signatures()
+        found = (
+            replace(_noted(entry, more[k]), id=_short(entry.signature, taken))
+            for k, entry in enumerate(entries)
+        )
+        return tuple(sorted(found, key=rank))
+
+
+def _short(signature: str, taken: Sequence[str]) -> str:
+    """As few hex digits as tell the signature from all others, but at least four."""
+    others = [other for other in taken if other != signature]
+    lengths = range(4, len(signature))
+    digits = next((n for n in lengths if not any(o[:n] == signature[:n] for o in others)), len(signature))
+    return f"GF-{signature[:digits]}"
 
 
 def _where(finding: Finding) -> str:

@@ -224,7 +224,7 @@ def test_what_differs_from_the_unfinished_run_is_told(
 
 def test_another_gradfuzz_does_not_resume(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started(path, CONFIG)
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.recorder.__version__", "9.9")
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.config.__version__", "9.9")
     with pytest.raises(UsageError, match=r"gradfuzz was .* and is 9\.9"):
         started(path, CONFIG, resume=True)
 
@@ -235,17 +235,44 @@ def test_there_may_be_nothing_to_resume(path: Path) -> None:
         started(path, CONFIG, resume=True)
 
 
-# One writer -------------------------------------------------------------------------------------------------
+# Several writers --------------------------------------------------------------------------------------------
 
 
-def test_a_second_writer_is_refused_and_readers_are_not(path: Path) -> None:
-    with Store(path, write=True) as store:
-        run = store.begin(STARTED, {})
-        with pytest.raises(StoreError, match="another gradfuzz writes to it"):
-            Store(path, write=True)
-        with Store(path) as reader:
-            assert [r.number for r in reader.runs()] == [run]
-    Store(path, write=True).close()
+def test_several_sweeps_write_and_others_read(path: Path) -> None:
+    with Store(path, write=True) as one, Store(path, write=True) as other, Store(path) as reader:
+        runs = [store.begin(STARTED, {}) for store in (one, other)]
+        one.found(runs[0], finding("a"))
+        other.found(runs[1], finding("b"))
+        assert [run.number for run in reader.runs()] == runs
+        assert [[f.id for f in reader.findings(run)] for run in runs] == [["GF-aaaa"], ["GF-bbbb"]]
+
+
+def test_a_run_has_one_writer(path: Path) -> None:
+    with Store(path, write=True) as one:
+        run = one.begin(STARTED, {})
+        one.write(run)
+        with Store(path, write=True) as other:
+            assert other.is_written(run)
+            with pytest.raises(StoreError, match=f"is at work on run {run}; wait for its end"):
+                other.write(run)
+            other.write(other.begin(STARTED, {}))
+    with Store(path, write=True) as third:
+        assert not third.is_written(run)
+        third.write(run)
+    assert [file.name for file in path.parent.iterdir() if file.suffix == ".lock"] == []
+
+
+def test_a_run_that_is_at_work_is_not_resumed(path: Path) -> None:
+    """Nor is it told that it did not end."""
+    with Store(path, write=True) as one:
+        recorder = Recorder(one, CONFIG)
+        recorder.handle(STARTED)
+        with Store(path, write=True) as other:
+            with pytest.raises(StoreError, match="another gradfuzz is at work on run 1"):
+                Recorder(other, CONFIG, resume=True).handle(STARTED)
+            second = Recorder(other, CONFIG)
+            second.handle(STARTED)
+            assert (second.run, second.unfinished) == (2, None)
 
 
 def in_a_process(code: str, *arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
