@@ -1,5 +1,5 @@
-"""A real scheduler and two workers. Workers are killed, one is cut off, the scheduler is restarted, the client
-is killed and resumed: the run ends as one that nobody disturbed.
+"""A real scheduler and two workers. Workers are killed, one is cut off, the scheduler is restarted, and the
+client is killed and resumed: the run ends as one that nobody disturbed.
 """
 
 from __future__ import annotations
