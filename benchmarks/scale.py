@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gradfuzz.fuzzer.results.counts import Counts
-from gradfuzz.fuzzer.results.events import Progress, SweepFinished
+from gradfuzz.fuzzer.results.events import Progress
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep import SweepConfig, slot, sweep
@@ -117,19 +117,23 @@ def clustered(number: int, seconds: float, folder: Path) -> str:
     os.environ[_PAUSE] = str(pause)
     with _cluster(number, folder) as (place, scheduler):
         _until(place, number)
-        config = SweepConfig(("engine",), max_examples=10**9, max_time=seconds, cluster=place)
+        config = SweepConfig(("engine",), max_examples=10**9, cluster=place)
         with Store(folder / "store.sqlite", write=True) as store:
             recorder = Recorder(store, config)
             begun: tuple[float, float, float, int] | None = None
-            for event in sweep(config, recorder):
+            events = sweep(config, recorder)
+            for event in events:
                 recorder.handle(event)
-                if isinstance(event, Progress) and event.programs and begun is None:
-                    begun = time.process_time(), _used(scheduler), time.monotonic(), event.programs
-            assert isinstance(event, SweepFinished)
+                if not isinstance(event, Progress) or not event.programs:
+                    continue
+                now = time.process_time(), _used(scheduler), time.monotonic(), event.programs
+                begun = begun or now
+                if now[2] - begun[2] >= seconds:
+                    break
             assert begun is not None, "a batch came back"
-            batches = (event.programs - begun[3]) / 16
-            client, theirs = time.process_time() - begun[0], _used(scheduler) - begun[1]
-            took = time.monotonic() - begun[2]
+            client, theirs, took, programs = (b - a for a, b in zip(begun, now, strict=True))
+            batches = programs / 16
+            events.close()  # type: ignore[attr-defined]  # it is a generator
     speed, busy = batches / took, batches * pause / (number * took)
     return (
         f"| {number:,} | {pause:g} | {speed:.1f} | {busy:.0%} | {1e3 * theirs / batches:.2f} |"

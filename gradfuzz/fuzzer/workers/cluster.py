@@ -15,6 +15,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -255,7 +256,8 @@ def _local(place: str) -> Any:
     number = place.removeprefix(_LOCAL)
     if not number.isdigit() or not int(number):
         raise UsageError(f"{place!r} names no cluster; local:4 has four workers")
-    with dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+    with dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a slow disk at the start is nobody's concern
         return LocalCluster(
             n_workers=int(number), threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
         )
