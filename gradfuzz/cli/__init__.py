@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from gradfuzz.cli.baseline import baseline
 from gradfuzz.cli.bisect import bisect
+from gradfuzz.cli.board import board
 from gradfuzz.cli.check import check
 from gradfuzz.cli.diff import diff
 from gradfuzz.cli.merge import merge
@@ -37,6 +38,7 @@ COMMANDS = (
     *(
         baseline,
         bisect,
+        board,
         check,
         diff,
         merge,

@@ -1,0 +1,65 @@
+"""The command `gradfuzz board`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradfuzz.cli.options.arguments import PATH
+from gradfuzz.cli.shell import click
+from gradfuzz.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from gradfuzz.reports.board.collected import Run
+
+
+@click.command(short_help="Make a site of what recorded runs know.")
+@click.argument("stores", nargs=-1, type=PATH, metavar="STORE...")
+@click.option("--out", type=PATH, default=Path("site"), metavar="FOLDER", help="Where the site is written.")
+@click.option("--title", default="gradfuzz board", metavar="TEXT", help="Its name.")
+@click.option("--url", default="", metavar="URL", help="Where it will be, for the addresses in its feed.")
+def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
+    """Make a static site of the runs in STORES (.gradfuzz if none is named) and event streams: which system,
+    in which release, is wrong about which derivative.
+
+    The site loads nothing from elsewhere and opens from disk. It has a page for each system, op and finding,
+    badges, a search, and an Atom feed.
+    """
+    from gradfuzz.reports.board.collected import board as collected
+    from gradfuzz.reports.board.pages import site
+
+    if url and not url.startswith(("https://", "http://")):
+        raise UsageError(f"--url {url!r} is no address of the web; it begins with https://")
+    runs = [run for store in stores or (Path(".gradfuzz"),) for run in _runs(store)]
+    if not runs:
+        raise UsageError("the stores have no run yet; a sweep makes one")
+    found = collected(runs)
+    address = url if not url or url.endswith("/") else f"{url}/"
+    number = 0
+    try:
+        for place, text in site(found, title, address):
+            path = out / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            number += 1
+    except OSError as error:
+        raise StoreError(f"{out}: the site cannot be written: {error.strerror or error}") from error
+    systems, findings = len(found.systems), len(found.findings())
+    click.echo(f"{out / 'index.html'}: {systems} systems, {findings} findings, {number} files.")
+
+
+def _runs(path: Path) -> Iterator[Run]:
+    from gradfuzz.fuzzer.store.runs import Store
+    from gradfuzz.fuzzer.store.stream import is_stream, read
+    from gradfuzz.reports.board.collected import Run
+
+    if path.is_file() and is_stream(path):
+        finished, review = read(path)
+        yield Run(finished.environment.get("started", ""), finished, review)
+        return
+    with Store(path) as store:
+        for run in store.runs():
+            if run.settings["config"].get("shard") is None:
+                finished, review = store.finished(run.number)
+                yield Run(run.began, finished, review)

@@ -1,0 +1,223 @@
+"""Runs by system, release, op and finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.functions import ASKED, FAMILY, REFUSED
+from gradfuzz.fuzzer.results.identity import signature_of
+from gradfuzz.fuzzer.results.ranking import rank
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.fuzzer.results.trigger import Trigger
+from gradfuzz.oracles.target_name import TargetName
+from gradfuzz.reports.common.systems import total
+
+OPEN, FIXED, GONE = "open", "fixed", "not seen again"
+
+WRONG, RIGHT, REFUSES, UNASKED = "wrong", "nothing wrong found", "refuses", "not asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One sweep, and when it began: "2026-03-01T12:00:00+00:00"."""
+
+    began: str
+    finished: SweepFinished
+    review: Review | None = None
+
+
+@dataclass(slots=True)
+class Asked:
+    """What one release of a system was asked in one family, added up over runs."""
+
+    summary: TargetSummary
+    ops: set[str]
+    """Ops of the programs that it was asked about; names of functions that were called."""
+    refused: set[str]
+    """Functions that refuse every call."""
+    latest: str
+    """When the last of these runs began."""
+
+
+@dataclass(slots=True)
+class Known:
+    """A finding over all runs and releases of one system."""
+
+    finding: Finding
+    """As the latest run recorded it."""
+    first: str
+    last: str
+    releases: dict[str, str] = field(default_factory=dict)
+    """For each release in which it was asked about: "wrong", "fixed" or "not seen again"."""
+    state: str = OPEN
+    """Of the newest release that was asked about it."""
+
+    @property
+    def key(self) -> str:
+        """The name of its page, which stays the same."""
+        return in_address(f"{TargetName.of(self.finding.target).owner} {self.finding.id}")
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        trigger = Trigger.of_finding(self.finding)
+        return tuple(sorted(trigger.ops)) or tuple(f"{form} loop" for form in sorted(trigger.loops))
+
+
+@dataclass(slots=True)
+class System:
+    """A library with all its ways, or whatever else was asked."""
+
+    name: str
+    releases: dict[str, dict[str, Asked]]
+    """By release, the newest first, and by family."""
+    findings: list[Known]
+    """The most serious first; open ones before others."""
+
+    @property
+    def key(self) -> str:
+        return in_address(self.name)
+
+    @property
+    def newest(self) -> str:
+        return next(iter(self.releases))
+
+    @property
+    def open(self) -> list[Known]:
+        return [known for known in self.findings if known.state == OPEN]
+
+    @property
+    def checks(self) -> int:
+        return sum(asked.summary.checks for asked in self.releases[self.newest].values())
+
+    def families(self) -> list[str]:
+        return list(dict.fromkeys(family for asked in self.releases.values() for family in asked))
+
+    def about(self, op: str) -> tuple[str, list[Known]]:
+        """What the newest release is known to do with an op or a function, and its open findings about it."""
+        found = [known for known in self.open if op in known.ops]
+        if found:
+            return WRONG, found
+        asked = self.releases[self.newest].values()
+        if any(op in one.refused for one in asked):
+            return REFUSES, []
+        return (RIGHT if any(op in one.ops for one in asked) else UNASKED), []
+
+
+@dataclass(slots=True)
+class Board:
+    """All systems, by name."""
+
+    systems: list[System]
+    latest: str
+    """When the last run began."""
+
+    def ops(self) -> list[str]:
+        """Every op that a system was asked about and every op or function that is wrong somewhere, by name.
+
+        Functions of one library are no ops of another: only those about which there is a finding are listed.
+        """
+        asked = {
+            op
+            for system in self.systems
+            for families in system.releases.values()
+            for family, one in families.items()
+            if family != FAMILY
+            for op in one.ops
+        }
+        return sorted(asked | {op for known in self.findings() for op in known.ops})
+
+    def findings(self) -> list[Known]:
+        return [known for system in self.systems for known in system.findings]
+
+
+def board(runs: Iterable[Run]) -> Board:
+    """The board of these runs. Planted bugs are on it only where nothing else was asked."""
+    ordered = sorted(runs, key=lambda run: run.began)
+    names = list(dict.fromkeys(_owner(s.name) for run in ordered for s in run.finished.summaries))
+    real = [name for name in names if TargetName.of(name).library != "mutant"]
+    systems = [_system(name, ordered) for name in sorted(real or names)]
+    return Board(systems, ordered[-1].began if ordered else "")
+
+
+def in_address(text: str) -> str:
+    """The text as a part of an address: small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "other"
+
+
+def _owner(name: str) -> str:
+    return TargetName.of(name).owner
+
+
+def _system(name: str, runs: Sequence[Run]) -> System:
+    releases: dict[str, dict[str, Asked]] = {}
+    for run in runs:
+        for family, version, asked in _asked(name, run):
+            families = releases.setdefault(version, {})
+            before = families.get(family)
+            families[family] = asked if before is None else _both(before, asked)
+    ordered = dict(sorted(releases.items(), key=lambda item: _order(item[0]), reverse=True))
+    known: dict[str, Known] = {}
+    for run in runs:
+        for finding in run.finished.findings:
+            if _owner(finding.target) == name:
+                _enter(known, finding, run)
+        for finding in run.review.fixed if run.review is not None else ():
+            if (own := known.get(signature_of(finding))) is not None:
+                for version in {s.version for s in run.finished.summaries if _owner(s.name) == name}:
+                    own.releases[version] = FIXED
+    for one in known.values():
+        _settle(one, ordered)
+    findings = sorted(known.values(), key=lambda one: (one.state != OPEN, rank(one.finding)))
+    return System(name, ordered, findings)
+
+
+def _asked(name: str, run: Run) -> Iterator[tuple[str, str, Asked]]:
+    """Family, release, and what was asked, of one run."""
+    finished = run.finished
+    groups: dict[tuple[str, str], list[TargetSummary]] = {}
+    for summary in finished.summaries:
+        if _owner(summary.name) == name and summary.checks:
+            groups.setdefault((summary.family, summary.version), []).append(summary)
+    drawn = set(finished.tested.get("op", {}))
+    for (family, version), ways in groups.items():
+        never = set(ways[0].never).intersection(*(way.never for way in ways))
+        ops, refused = drawn - never, set[str]()
+        if family == FAMILY:
+            ops = {one.name for one in finished.functions if one.outcome == ASKED}
+            refused = {one.name for one in finished.functions if one.outcome == REFUSED}
+        yield family, version, Asked(replace(total(ways), name=name), ops, refused, run.began)
+
+
+def _both(a: Asked, b: Asked) -> Asked:
+    summary = replace(total([a.summary, b.summary]), programs=a.summary.programs + b.summary.programs)
+    return Asked(summary, a.ops | b.ops, a.refused & b.refused, max(a.latest, b.latest))
+
+
+def _enter(known: dict[str, Known], finding: Finding, run: Run) -> None:
+    signature = signature_of(finding)
+    own = known.setdefault(signature, Known(finding, run.began, run.began))
+    own.finding, own.last = finding, run.began
+    own.releases[finding.version] = WRONG
+
+
+def _settle(known: Known, releases: dict[str, dict[str, Asked]]) -> None:
+    """The state of a finding: that in the newest release that was asked about its family."""
+    told = {}
+    for version, families in releases.items():
+        if version in known.releases:
+            told[version] = known.releases[version]
+        elif known.finding.family in families:
+            told[version] = GONE
+    known.releases = told
+    newest = next(iter(told.values()), WRONG)
+    known.state = OPEN if newest == WRONG else newest
+
+
+def _order(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Sorts releases as people count: 1.10 after 1.9."""
+    parts = re.findall(r"\d+|[a-z]+", version.lower())
+    return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)

@@ -1,0 +1,143 @@
+"""The pages of the board, as texts by their places in the site."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
+
+from gradfuzz.reports.board import badges, feed
+from gradfuzz.reports.board.collected import (
+    FIXED,
+    GONE,
+    OPEN,
+    REFUSES,
+    RIGHT,
+    UNASKED,
+    WRONG,
+    Board,
+    Known,
+    in_address,
+)
+from gradfuzz.reports.board.collected import System as Column
+from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common.standing import Standing, safe_link
+from gradfuzz.reports.html.article import anchor, article
+from gradfuzz.reports.html.assets import asset, environment
+from gradfuzz.reports.markdown.issue import issue
+
+SIGNS = {WRONG: "✗", RIGHT: "✓", REFUSES: "–", UNASKED: "", OPEN: "✗", FIXED: "✓", GONE: "○"}
+"""What a cell of a map shows for each state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One op of one system on the map."""
+
+    state: str
+    number: int
+    href: str
+    modes: str
+    """The checks of its findings, by spaces: "vjp order-2"."""
+    dtypes: str
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.state]
+
+    @property
+    def style(self) -> str:
+        return self.state.replace(" ", "-")
+
+
+def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
+    """Every file of the site: its place and its text. `url` is where the site will be, if anywhere."""
+    templates = _templates()
+    ops = board.ops()
+    places = _places(ops)
+    shared = {"title": title, "board": board, "places": places, "url": url}
+
+    def page(name: str, root: str, **values: object) -> str:
+        return templates.get_template(name).render(root=root, **shared, **values)
+
+    rows = [(op, [_cell(system, op) for system in board.systems]) for op in ops]
+    yield "index.html", page("index.html.j2", "", rows=rows)
+    for system in board.systems:
+        own = [(op, system.about(op)[0]) for op in ops if system.about(op)[0] != UNASKED]
+        yield f"systems/{system.key}.html", page("system.html.j2", "../", system=system, ops=own)
+        yield f"badges/{system.key}.svg", badges.svg(system)
+        yield f"badges/{system.key}.json", badges.endpoint(system)
+    for op in ops:
+        told = [(system, *system.about(op)) for system in board.systems]
+        yield places[op], page("op.html.j2", "../", op=op, told=told)
+    for system in board.systems:
+        for known in system.findings:
+            finding = plain.inert(known.finding)
+            view = article(finding, Standing(known.state), issue(finding, {}))
+            yield (
+                f"findings/{known.key}.html",
+                page("finding.html.j2", "../", known=known, a=view, system=system),
+            )
+    yield "feed.xml", feed.atom(board, title, url)
+    yield "assets/board.css", f"{asset('report.css')}\n{_own('board.css')}\n"
+    yield "assets/board.js", f"{_own('board.js')}\n"
+    yield "assets/index.js", f"const INDEX = {json.dumps(list(_index(board, places)), ensure_ascii=True)};\n"
+
+
+def _places(ops: Sequence[str]) -> dict[str, str]:
+    """The address of each op's page. Names that differ only in what an address leaves out get a number."""
+    seen: Counter[str] = Counter()
+    places = {}
+    for op in ops:
+        name = in_address(op)
+        seen[name] += 1
+        places[op] = f"ops/{name}{f'-{seen[name]}' if seen[name] > 1 else ''}.html"
+    return places
+
+
+def _cell(system: Column, op: str) -> Cell:
+    state, found = system.about(op)
+    href = f"findings/{found[0].key}.html" if len(found) == 1 else f"systems/{system.key}.html"
+    modes = {_mode(known) for known in found}
+    dtypes = {known.finding.precision for known in found}
+    return Cell(state, len(found), href, " ".join(sorted(modes)), " ".join(sorted(dtypes)))
+
+
+def _mode(known: Known) -> str:
+    modes = known.finding.modes
+    return (
+        f"order-{len(modes)}" if len(modes) > 1 else {"rev": "vjp", "fwd": "jvp"}.get("".join(modes), "value")
+    )
+
+
+def _index(board: Board, places: dict[str, str]) -> Iterator[dict[str, str]]:
+    """What the search looks through."""
+    for system in board.systems:
+        yield {"t": system.name, "k": "system", "p": f"systems/{system.key}.html"}
+    for op, place in places.items():
+        yield {"t": op, "k": "op", "p": place}
+    for known in board.findings():
+        finding = plain.inert(known.finding)
+        yield {"t": words.title(finding), "k": known.state, "p": f"findings/{known.key}.html"}
+
+
+@functools.cache
+def _templates() -> Environment:
+    templates = environment()
+    packages = ("gradfuzz.reports.board", "gradfuzz.reports.html")
+    templates.loader = ChoiceLoader([PackageLoader(package) for package in packages])
+    templates.globals |= {"words": words, "anchor": anchor, "safe_link": safe_link}
+    templates.globals |= {"signs": SIGNS, "plain": plain}
+    return templates
+
+
+def _own(name: str) -> Markup:
+    """A file of this package, for literal inclusion."""
+    source = _templates().loader
+    assert source is not None, "it was just made"
+    return Markup(source.get_source(_templates(), name)[0].strip())  # noqa: S704 - our own file
