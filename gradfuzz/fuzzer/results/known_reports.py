@@ -2,7 +2,7 @@
 
 A finding that fits a row is shown with the report, so that nobody files it again. A row holds what is known
 of the bug and no more: what has another op, mode, class or version than it names may be another bug. The
-reports are those of `docs/trophies.md`. A row of ops or loops is about programs, one of functions or of the
+reports are those of `docs/trophies`. A row of ops or loops is about programs, one of functions or of the
 library's rules about calls of functions, and a row may be about both.
 """
 
@@ -391,6 +391,24 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
     ),
     KnownReport(
+        *("tensorflow#119476", "tensorflow", "==2.21.0", "the derivative by x is 0 at 0", (Class.MISSING,)),
+        functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+        modes=FIRST,
+        real=True,
+    ),
+    KnownReport(
+        *("tensorflow#127238", "tensorflow", ">=2.21.0", "the derivative by x is 0 at 0", (Class.MISSING,)),
+        functions=("tensorflow.math.xdivy",),
+        modes=FIRST,
+        real=True,
+    ),
+    KnownReport(
+        *("tensorflow#20407", "tensorflow", ">=2.21.0", "mean and variance have no gradient", FINITE),
+        functions=("tensorflow.raw_ops.FusedBatchNormV2", "tensorflow.raw_ops.FusedBatchNormV3"),
+        modes=FIRST,
+        text=r"is_training=True|\A(?!.*is_training)",
+    ),
+    KnownReport(
         *("Paddle#79718", "paddle", ">=3.3.1", "places that overlap lose cotangents", FINITE),
         functions=("paddle.as_strided", "paddle.Tensor.as_strided"),
         modes=(("rev",),),
@@ -405,6 +423,18 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         functions=("autograd.numpy.repeat",),
         modes=(("rev",),),
         says="cannot be interpreted as an integer",
+    ),
+    KnownReport(
+        *("HIPS/autograd#115", "autograd", ">=1.9.1", "the gradient of a trace raises", (Class.ERROR,)),
+        functions=("autograd.numpy.einsum",),
+        modes=(("rev",),),
+        says="multiple times",
+    ),
+    KnownReport(
+        *("HIPS/autograd#510", "autograd", ">=1.9.1", "the gradient of a trace raises", (Class.ERROR,)),
+        functions=("autograd.numpy.einsum",),
+        modes=(("rev",),),
+        says="multiple times",
     ),
     KnownReport(
         *("tfjs#3252", "tfjs", ">=4.22.0", "the second derivative raises", (Class.ERROR,)),
