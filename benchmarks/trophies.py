@@ -148,7 +148,7 @@ def _run(script: Path) -> subprocess.CompletedProcess[str]:
                 command = [shutil.which({".exs": "elixir", ".swift": "swift"}[suffix]) or "", str(script)]
         if not command[0]:
             return subprocess.CompletedProcess(command, _MISSING, "", "what runs it is not installed")
-        return subprocess.run(
+        return subprocess.run(  # noqa: S603 - a script of docs/findings
             command, cwd=folder, env=variables, capture_output=True, text=True, timeout=SECONDS, check=False
         )
 
@@ -168,7 +168,7 @@ def _compiled(script: Path, folder: Path) -> str:
         return ""
     program = folder / name
     links = [] if name == "cppad" else [f"-l{name}"]
-    built = subprocess.run(
+    built = subprocess.run(  # noqa: S603 - of the same
         [compiler, str(script), "-o", str(program), *links], capture_output=True, timeout=SECONDS, check=False
     )
     return str(program) if built.returncode == 0 else ""
