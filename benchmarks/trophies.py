@@ -25,6 +25,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import mpmath
+
 from gradfuzz.oracles.foreign import managed
 
 ROOT = Path(__file__).parents[1]
@@ -137,6 +139,8 @@ def _run(script: Path) -> subprocess.CompletedProcess[str]:
         match script.suffix:
             case ".py":
                 command = [_python(script.relative_to(SCRIPTS).parts[0]), str(script)]
+                Path(folder, "mpmath").symlink_to(Path(mpmath.__file__).parent)  # environments lack it
+                variables["PYTHONPATH"] = folder
             case ".js":
                 environment = managed.find("tfjs")
                 if environment is not None:
@@ -155,10 +159,10 @@ def _run(script: Path) -> subprocess.CompletedProcess[str]:
 
 def _python(library: str) -> str:
     """The interpreter that has a library, or an empty text."""
+    if importlib.util.find_spec(library) is not None:
+        return sys.executable
     environment = managed.find(library)
-    if environment is not None:
-        return str(Path(environment.folder) / "bin" / "python")
-    return sys.executable if importlib.util.find_spec(library) is not None else ""
+    return str(Path(environment.folder) / "bin" / "python") if environment is not None else ""
 
 
 def _compiled(script: Path, folder: Path) -> str:

@@ -353,6 +353,12 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         for name in ("mlx#3047", "mlx#4158")
     ),
     KnownReport(
+        *("tinygrad#17862", "tinygrad", "==0.14.0", "the derivative at 0 is 0", (Class.MISSING,)),
+        ops=("asin", "acos", "atan"),
+        modes=(("rev",),),
+        sizes=(0.0, 0.0),
+    ),
+    KnownReport(
         *("tinygrad#17885", "tinygrad", ">=0.14.0", "cos loses the digits that pi/2 - x loses"),
         (*FINITE, Class.WRONG_PRIMAL),
         ops=("cos", "sin"),
@@ -389,6 +395,12 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
     KnownReport(
         *("tensorflow#127713", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),
         functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+        text="complex",
+    ),
+    KnownReport(
+        *("tensorflow#49946", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),
+        functions=("tensorflow.linalg.det", "tensorflow.raw_ops.MatrixDeterminant"),
+        text="complex",
     ),
     KnownReport(
         *("tensorflow#119476", "tensorflow", "==2.21.0", "the derivative by x is 0 at 0", (Class.MISSING,)),
