@@ -316,6 +316,10 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         text=r"\*.*\*",
     ),
     KnownReport(
+        *("tensorflow#35011", "tensorflow", ">=2.21.0", "NaN at x = 0", (Class.NON_FINITE,)),
+        ops=("pow",),
+    ),
+    KnownReport(
         *("tensorflow#119430", "tensorflow", "==2.21.0", "the gradient is 0 by an entry that is 0", FINITE),
         ops=("cumulative_prod",),
         modes=FIRST,
