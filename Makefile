@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs pictures clean
+.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs pictures trophies clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -20,6 +20,8 @@ help:
 	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
 	@echo 'make adapters     docs/targets.md: what the installed adapters answer (minutes for each)'
 	@echo 'make pictures     docs/pictures: pictures of reports of real sweeps (a few minutes; needs Chromium)'
+	@echo 'make trophies     which bugs of docs/trophies still stand, by the scripts of docs/findings, of the'
+	@echo '               libraries that are installed (about ten minutes)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
 # Exit code 1 means findings, which are the purpose of a sweep.
@@ -55,6 +57,9 @@ proofs: $(READY)
 pictures: $(READY)
 	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/python -m benchmarks.html_pictures
+
+trophies: $(READY)
+	$(BIN)/python -m benchmarks.trophies
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -154,7 +154,7 @@ def is_complex(argument: Argument) -> bool:
 
 
 def _has_a_phase(call: Call, case: CheckResult) -> bool:
-    """Whether a matrix is complex: its singular vectors may be turned by any phase."""
+    """Whether a matrix is complex: its singular vectors and eigenvectors may be turned by any phase."""
     return any(one.array is not None and one.array.dtype.kind == "c" for one in call.differentiated())
 
 
@@ -217,6 +217,13 @@ CONVENTIONS = (
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.svd.html",
     ),
     Row(
+        "phase of eigenvectors",
+        "the eigenvectors of a complex matrix may be turned by any phase, so they have no derivative",
+        ("tensorflow.*eigh", "tensorflow.raw_ops.SelfAdjointEigV2", "paddle.linalg.eigh", "mlx.*eigh"),
+        _has_a_phase,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html",
+    ),
+    Row(
         "pool of zeros",
         "where the sum of the powers is 0 the gradient is undefined and set to 0, as documented",
         ("torch.nn.functional.lp_pool*",),
@@ -234,7 +241,7 @@ CONVENTIONS = (
     Row(
         "equal numbers",
         "the standard deviation is the square root of 0 where all numbers are equal, and has no derivative",
-        ("torch.*std*", "jax.numpy.*std*", "autograd.numpy.*std*"),
+        ("torch.*std*", "jax.numpy.*std*", "autograd.numpy.*std*", "tensorflow.math.reduce_std"),
         _has_no_spread,
         "https://docs.pytorch.org/docs/stable/notes/autograd.html",
     ),

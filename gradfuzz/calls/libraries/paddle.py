@@ -24,6 +24,7 @@ class PaddleLibrary(Library):
     refusals = (
         *("doesn't have any grad", "is not registered", "not support", "not implemented", "Unimplemented"),
         *("should be one of", "must be one of", "but got complex", "but received complex"),
+        "grad grad only supports",
     )
 
     def begin(self) -> None:

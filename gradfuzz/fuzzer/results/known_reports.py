@@ -2,7 +2,7 @@
 
 A finding that fits a row is shown with the report, so that nobody files it again. A row holds what is known
 of the bug and no more: what has another op, mode, class or version than it names may be another bug. The
-reports are those of `docs/trophies.md`. A row of ops or loops is about programs, one of functions or of the
+reports are those of `docs/trophies`. A row of ops or loops is about programs, one of functions or of the
 library's rules about calls of functions, and a row may be about both.
 """
 
@@ -316,6 +316,10 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         text=r"\*.*\*",
     ),
     KnownReport(
+        *("tensorflow#35011", "tensorflow", ">=2.21.0", "NaN at x = 0", (Class.NON_FINITE,)),
+        ops=("pow",),
+    ),
+    KnownReport(
         *("tensorflow#119430", "tensorflow", "==2.21.0", "the gradient is 0 by an entry that is 0", FINITE),
         ops=("cumulative_prod",),
         modes=FIRST,
@@ -351,6 +355,12 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
             precisions=("float64",),
         )
         for name in ("mlx#3047", "mlx#4158")
+    ),
+    KnownReport(
+        *("tinygrad#17862", "tinygrad", "==0.14.0", "the derivative at 0 is 0", (Class.MISSING,)),
+        ops=("asin", "acos", "atan"),
+        modes=(("rev",),),
+        sizes=(0.0, 0.0),
     ),
     KnownReport(
         *("tinygrad#17885", "tinygrad", ">=0.14.0", "cos loses the digits that pi/2 - x loses"),
@@ -389,6 +399,30 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
     KnownReport(
         *("tensorflow#127713", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),
         functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+        text="complex",
+    ),
+    KnownReport(
+        *("tensorflow#49946", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),
+        functions=("tensorflow.linalg.det", "tensorflow.raw_ops.MatrixDeterminant"),
+        text="complex",
+    ),
+    KnownReport(
+        *("tensorflow#119476", "tensorflow", "==2.21.0", "the derivative by x is 0 at 0", (Class.MISSING,)),
+        functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+        modes=FIRST,
+        real=True,
+    ),
+    KnownReport(
+        *("tensorflow#127238", "tensorflow", ">=2.21.0", "the derivative by x is 0 at 0", (Class.MISSING,)),
+        functions=("tensorflow.math.xdivy",),
+        modes=FIRST,
+        real=True,
+    ),
+    KnownReport(
+        *("tensorflow#20407", "tensorflow", ">=2.21.0", "mean and variance have no gradient", FINITE),
+        functions=("tensorflow.raw_ops.FusedBatchNormV2", "tensorflow.raw_ops.FusedBatchNormV3"),
+        modes=FIRST,
+        text=r"is_training=True|\A(?!.*is_training)",
     ),
     KnownReport(
         *("Paddle#79718", "paddle", ">=3.3.1", "places that overlap lose cotangents", FINITE),
@@ -405,6 +439,18 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         functions=("autograd.numpy.repeat",),
         modes=(("rev",),),
         says="cannot be interpreted as an integer",
+    ),
+    KnownReport(
+        *("HIPS/autograd#115", "autograd", ">=1.9.1", "the gradient of a trace raises", (Class.ERROR,)),
+        functions=("autograd.numpy.einsum",),
+        modes=(("rev",),),
+        says="multiple times",
+    ),
+    KnownReport(
+        *("HIPS/autograd#510", "autograd", ">=1.9.1", "the gradient of a trace raises", (Class.ERROR,)),
+        functions=("autograd.numpy.einsum",),
+        modes=(("rev",),),
+        says="multiple times",
     ),
     KnownReport(
         *("tfjs#3252", "tfjs", ">=4.22.0", "the second derivative raises", (Class.ERROR,)),

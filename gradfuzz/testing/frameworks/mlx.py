@@ -21,7 +21,7 @@ class MlxFunctions(ComposedFramework):
     name: FrameworkName = "mlx"
     version = str(mx.__version__)
     no_mode = _NO_MODE
-    roundoff = 2.0**-24  # sin, cos, exp, erf of float64 are right to seven digits (docs/trophies.md)
+    roundoff = 2.0**-24  # sin, cos, exp, erf of float64 are right to seven digits (docs/trophies/mlx.md)
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, mx.array)

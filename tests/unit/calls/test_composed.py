@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.calls.judging.judge import judged
 from gradfuzz.calls.libraries.connected import connected
 from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import UnsupportedError
-from gradfuzz.fuzzer.results.call import LAYOUTS, Layout
+from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
+from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing.frameworks.composed import ComposedFramework
 from gradfuzz.testing.frameworks.detect import framework_named
@@ -149,3 +151,31 @@ def test_what_has_no_gradient_is_refused(library: Library) -> None:
     if library.name != "mlx":  # it does not say
         with pytest.raises(UnsupportedError, match="array 2"):
             library.followed(lambda x, y: [library.sin(x)], arrays)
+
+
+def test_what_a_graph_of_tensorflow_refuses_is_no_valid_call() -> None:
+    """The eager kernels take it, and forward mode, which is followed in a graph, would be a crash."""
+    pytest.importorskip("tensorflow", reason="tensorflow is not installed beside gradfuzz")
+    import tensorflow as tf
+
+    library = library_named("tensorflow")
+    x = library.array(np.array([0.25]))
+    for refused in (
+        lambda x: tf.raw_ops.Fill(dims=0, value=x),
+        lambda x: tf.raw_ops.ConcatV2(values=[x, x], axis=(0,)),
+    ):
+        refused(x)
+        with pytest.raises(ValueError, match="must be rank"):
+            library.check(refused, [x])
+    library.check(lambda x: tf.concat([x, x], 0), [x])
+    library.check(lambda x: tf.constant(x.numpy()), [x])  # no graph can follow it, and it is valid
+
+
+def test_max_pools_of_paddle_say_that_they_lack_a_second_derivative() -> None:
+    pytest.importorskip("paddle", reason="paddle is not installed beside gradfuzz")
+    image, size = Argument(array=np.array([[[[-2.0]]]])), Argument(literal="(1, 1)")
+    found = judged(
+        Call("paddle", "paddle.nn.functional.max_pool2d", (image, size)), [("rev",), ("rev", "rev")]
+    )
+    assert [one.case.verdict for one in found.verdicts] == [Verdict.AGREE]
+    assert "only supports avgpool" in found.lacks["rev", "rev"]

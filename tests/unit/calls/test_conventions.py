@@ -12,7 +12,7 @@ import pytest
 from gradfuzz.calls.judging import conventions
 from gradfuzz.calls.judging.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
-from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 
 
 def array(*entries: object, dtype: str = "float64") -> Argument:
@@ -157,6 +157,26 @@ def test_what_is_asked_of_a_matrix_and_of_labels() -> None:
     assert conventions._is_no_distribution(Call("tensorflow", name, (array(0.5, 0.75), logits)), nothing)
     labels = replace(array(0.25, 0.75), keyword="labels")
     assert not conventions._is_no_distribution(Call("tensorflow", name, (logits, labels)), nothing)
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "dtype", "expected"),
+    [
+        ("tensorflow.linalg.eigh", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.CONVENTION),
+        ("tensorflow.linalg.eigh", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
+        ("tensorflow.linalg.eigvalsh", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.DISAGREE),
+        ("tensorflow.math.reduce_std", (0.5,), "float64", Verdict.CONVENTION),
+        ("tensorflow.math.reduce_std", (0.5, 0.75), "float64", Verdict.DISAGREE),
+    ],
+)
+def test_conventions_of_tensorflow(name: str, entries: Any, dtype: str, expected: Verdict) -> None:
+    """The phase of eigenvectors, and the spread of equal numbers."""
+    question: Any = SimpleNamespace(wrt=("x0",), modes=("rev",))
+    answer: Any = SimpleNamespace(gradient={})
+    nothing: Any = None
+    wrong = CheckResult("tensorflow", question, nothing, None, answer, Verdict.DISAGREE)
+    asked = Call("tensorflow", name, (array(*entries, dtype=dtype),))
+    assert conventions.excused(asked, wrong).verdict is expected
 
 
 def test_a_pool_of_zeros_is_no_finding() -> None:

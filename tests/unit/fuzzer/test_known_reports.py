@@ -28,16 +28,8 @@ from gradfuzz.reports.terminal.block import finding as block
 from gradfuzz.reports.terminal.concise import line
 from tests.report_data import finding, finished, review
 
-TROPHIES = Path(__file__).parents[3] / "docs" / "trophies.md"
-
-HEADINGS = {
-    "PyTorch": "torch",
-    "PaddlePaddle": "paddle",
-    "TensorFlow.js": "tfjs",
-    "Dr.Jit": "drjit",
-    "ADOL-C": "adolc",
-}
-"""Headings of docs/trophies.md that are not the target's name in other letters."""
+TROPHIES = Path(__file__).parents[3] / "docs" / "trophies"
+"""A page for each system, by the name of its target."""
 
 OUTSIDE = {"pytorch#197867", "pytorch#90065", "pytorch#160513", "HIPS/autograd#384"}
 """Reports that no finding can be told to fit: about custom functions, whatever they compute; about Python
@@ -71,17 +63,15 @@ def test_a_link_leads_to_the_tracker(row: KnownReport) -> None:
 
 
 def told() -> set[tuple[str, str, str]]:
-    """(system, version, report) of docs/trophies.md. What follows a semicolon is no report of the bug."""
+    """(system, version, report) of the pages. What follows a semicolon is no report of the bug."""
     found = set()
-    text = TROPHIES.read_text(encoding="utf-8")
-    for heading, version, section in re.findall(
-        r"^## (\S+) ([\d.]+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE
-    ):
-        for sentence in re.findall(r"\bReported\b[^:]*: (.*?)[.;](?:\s|$)", " ".join(section.split())):
+    for page in TROPHIES.glob("*.md"):
+        heading, text = page.read_text(encoding="utf-8").split("\n", 1)
+        for sentence in re.findall(r"\bReported\b[^:]*: (.*?)[.;](?:\s|$)", " ".join(text.split())):
             tracker = ""
             for named, number in re.findall(r"([\w/]*)#(\d+)", sentence):
                 tracker = named or tracker
-                found.add((HEADINGS.get(heading, heading.lower()), version, f"{tracker}#{number}"))
+                found.add((page.stem, heading.rsplit(" ", 1)[1], f"{tracker}#{number}"))
     return found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import trophies
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.cli import main
 from gradfuzz.fuzzer.results.finding import Class
@@ -74,33 +75,45 @@ def test_every_class_of_numbers_is_explained() -> None:
             assert f"`{kind.value}`" in text
 
 
-def test_the_scripts_of_trophies_exist() -> None:
-    lines = re.findall(r"^- Scripts?: (.*)$", TROPHIES.read_text(encoding="utf-8"), re.MULTILINE)
-    script = re.compile(r"`([a-z]+/(?:functions/)?[a-z0-9_]+\.(?:py|js|exs|cpp|swift))`")
-    named = {name for line in lines for name in script.findall(line)}
-    assert named
-    assert {name for name in named if not (TROPHIES.parent / "findings" / name).is_file()} == set()
+def test_every_bug_has_a_script_and_every_script_a_bug() -> None:
+    """Each entry names one severity, too: the reader of the pages refuses others."""
+    named = {script for page in trophies.pages() for entry in page.entries for script in entry.scripts}
+    assert [e.title for page in trophies.pages() for e in page.entries if not e.scripts] == []
+    there = {
+        path.relative_to(trophies.SCRIPTS).as_posix()
+        for path in trophies.SCRIPTS.glob("*/**/*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert named == there
+
+
+@pytest.mark.parametrize("page", trophies.pages(), ids=lambda page: page.name)
+def test_the_bugs_of_a_page_are_numbered(page: trophies.Page) -> None:
+    assert [entry.number for entry in page.entries] == [*range(1, len(page.entries) + 1)]
 
 
 def test_the_table_of_trophies_counts_the_entries() -> None:
+    """By hand, and by severity: the reader that makes the table is not asked here."""
     text = TROPHIES.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
-    sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", text, re.MULTILINE))
-    counted = []
-    for heading, section in sections.items():
-        raising = [
-            bool(re.search(r"^- (?:.*\s)?Raises\b", re.sub(r"\n +", " ", entry), re.MULTILINE))
-            for entry in re.split(r"^\*\*\d+\. ", section, flags=re.MULTILINE)[1:]
-        ]
-        anchor = re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
-        counted.append((anchor, len(raising), len(raising) - sum(raising), sum(raising)))
-    assert [
-        (anchor, int(bugs), int(silent), int(raising)) for _, anchor, _, bugs, silent, raising in rows
-    ] == counted
-    total = re.findall(r"^\| together \| \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
-    assert total == [
-        tuple(str(sum(numbers)) for numbers in zip(*((b, s, r) for _, b, s, r in counted), strict=True))
-    ]
+    rows = re.findall(r"^\| (.+) \| .*\|((?: \d+ \|){8})$", text, re.MULTILINE)
+    figures_of = {link: [int(number) for number in re.findall(r"\d+", figures)] for link, figures in rows}
+    together = figures_of.pop("together")
+    counted = [0] * 8
+    for link, figures in figures_of.items():
+        name = re.fullmatch(r"\[.+\]\(trophies/(\w+)\.md\)", link)
+        assert name, link
+        page = (TROPHIES.with_suffix("") / f"{name[1]}.md").read_text(encoding="utf-8")
+        entries = [" ".join(part.split()) for part in re.split(r"^\*\*\d+\. ", page, flags=re.MULTILINE)[1:]]
+        raising = sum(bool(re.search(r"(?:- |[.;] )Raises\b", entry)) for entry in entries)
+        by_severity = [sum(f"Severity {s}" in entry for entry in entries) for s in "ABCDE"]
+        assert figures == [len(entries), len(entries) - raising, raising, *by_severity], link
+        assert sum(by_severity) == len(entries), link
+        elsewhere = sum("- As entry " in entry for entry in entries)
+        assert elsewhere in (0, len(entries)), "the sum below takes a page as a whole"
+        if not elsewhere:
+            counted = [a + b for a, b in zip(counted, figures, strict=True)]
+    assert together == counted
+    assert trophies.table() in text
 
 
 def test_the_readme_counts_the_bugs_and_the_systems() -> None:

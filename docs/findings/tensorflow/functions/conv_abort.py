@@ -1,4 +1,5 @@
-"""tf.raw_ops.Conv2D and tf.nn.conv3d of arrays with too few axes end the process; they should raise.
+"""Convolutions of arrays with too few axes, an inverse Fourier transform of frames of length 0, and updates at too many places end the process;
+they should raise.
 
 The calls are made in processes of their own. Exits with 1 while one of them is ended by a signal.
 """
@@ -14,6 +15,8 @@ if importlib.util.find_spec("tensorflow") is None:
 CALLS = (
     "tf.raw_ops.Conv2D(input=tf.constant(1.0), filter=tf.constant([1.0]), strides=[1, 1, 1, 1], padding='SAME')",
     "tf.nn.conv3d(tf.ones([3, 1]), tf.constant(1.0), [1, 1, 1, 1, 1], 'SAME')",
+    "tf.signal.inverse_stft(tf.ones([3, 3], tf.complex64), 0, 2)",
+    "tf.tensor_scatter_nd_update(tf.ones([1, 3]), tf.zeros([2, 2, 2], tf.int64), tf.ones([2]))",
 )
 wrong = False
 for call in CALLS:
