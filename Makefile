@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs pictures trophies clean
+.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs board pictures trophies clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -19,6 +19,7 @@ help:
 	@echo '               gradient checks (a few minutes)'
 	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
 	@echo 'make adapters     docs/targets.md: what the installed adapters answer (minutes for each)'
+	@echo 'make board        build/board: a site of sweeps of every system that is installed (minutes for each)'
 	@echo 'make pictures     docs/pictures: pictures of reports of real sweeps (a few minutes; needs Chromium)'
 	@echo 'make trophies     which bugs of docs/trophies still stand, by the scripts of docs/findings, of the'
 	@echo '               libraries that are installed (about ten minutes)'
@@ -53,6 +54,9 @@ adapters: $(READY)
 
 proofs: $(READY)
 	$(BIN)/python -m benchmarks.proofs
+
+board: $(READY)
+	$(BIN)/python -m benchmarks.board
 
 pictures: $(READY)
 	$(BIN)/python -m benchmarks.pictures

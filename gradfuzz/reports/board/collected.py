@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from packaging.version import InvalidVersion, Version
+
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.functions import ASKED, FAMILY, REFUSED
@@ -183,9 +185,10 @@ def _asked(name: str, run: Run) -> Iterator[tuple[str, str, Asked]]:
         if _owner(summary.name) == name and summary.checks:
             groups.setdefault((summary.family, summary.version), []).append(summary)
     drawn = set(finished.tested.get("op", {}))
+    for ways in groups.values():  # what a family is about and no way answered in it
+        drawn -= set(ways[0].never).intersection(*(way.never for way in ways))
     for (family, version), ways in groups.items():
-        never = set(ways[0].never).intersection(*(way.never for way in ways))
-        ops, refused = drawn - never, set[str]()
+        ops, refused = drawn, set[str]()
         if family == FAMILY:
             ops = {one.name for one in finished.functions if one.outcome == ASKED}
             refused = {one.name for one in finished.functions if one.outcome == REFUSED}
@@ -217,7 +220,9 @@ def _settle(known: Known, releases: dict[str, dict[str, Asked]]) -> None:
     known.state = OPEN if newest == WRONG else newest
 
 
-def _order(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts releases as people count: 1.10 after 1.9."""
-    parts = re.findall(r"\d+|[a-z]+", version.lower())
-    return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
+def _order(version: str) -> tuple[bool, Version, str]:
+    """Sorts releases as Python packages do; what is no such release comes before all others."""
+    try:
+        return True, Version(version), ""
+    except InvalidVersion:
+        return False, Version("0"), version

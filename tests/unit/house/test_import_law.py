@@ -85,7 +85,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "store",
         "sweep",
     ),
-    "reports": ("common", "terminal", "markdown", "html", "machine", "formats"),
+    "reports": ("common", "terminal", "markdown", "html", "board", "machine", "formats"),
     "testing": (
         *(
             "tracing",
