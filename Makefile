@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs board pictures trophies clean
+.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs
+.PHONY: board pictures trophies clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -19,7 +20,7 @@ help:
 	@echo '               gradient checks (a few minutes)'
 	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
 	@echo 'make adapters     docs/targets.md: what the installed adapters answer (minutes for each)'
-	@echo 'make board        build/board: a site of sweeps of every system that is installed (minutes for each)'
+	@echo 'make board        build/board: a site of sweeps of every system here (minutes for each)'
 	@echo 'make pictures     docs/pictures: pictures of reports of real sweeps (a few minutes; needs Chromium)'
 	@echo 'make trophies     which bugs of docs/trophies still stand, by the scripts of docs/findings, of the'
 	@echo '               libraries that are installed (about ten minutes)'
