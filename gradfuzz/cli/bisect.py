@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.options.arguments import REQUIREMENTS
+from gradfuzz.cli.options.arguments import REQUIREMENTS, names_option
 from gradfuzz.cli.options.storage import STORE, installed
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.replay import findings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Find the release in which a finding appeared or was fixed.")
 @click.argument("source", metavar="ID|FILE")
-@click.option(
+@names_option(
     "--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2."
 )
 @REQUIREMENTS
@@ -33,7 +33,7 @@ def bisect(
     ctx: click.Context,
     /,
     source: str,
-    versions: str,
+    versions: tuple[str, ...],
     extra: tuple[str, ...],
     discard: bool,
     store: Path,
@@ -59,7 +59,7 @@ def bisect(
         raise UsageError(f"{source} holds {len(found)} findings; name one of them by its id")
     (finding,) = found
     library = TargetName.of(finding.target).library
-    candidates = releases(library, versions)
+    candidates = releases(library, ",".join(versions))
     ask = asker(finding, lambda words: click.echo(words, err=True), extra, discard=discard)
 
     def told(version: str) -> Said:

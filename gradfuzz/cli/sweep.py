@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.cli.options.arguments import JOBS, SEED, SHOW_SCRIPTS, names_in, whole
+from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, SHOW_SCRIPTS, names_option, whole
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import BASELINE, STORE, installed
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Draw programs and judge what targets say.")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option("--family", default="loops", metavar="F,...", help="Kinds of programs.")
-@click.option(
+@names_option("--family", default=["loops"], metavar="F,...", help="Kinds of programs.")
+@names_option(
     "--checks",
-    default="value,vjp,jvp,twins",
+    default=["value", "vjp", "jvp", "twins"],
     metavar="C,...",
     help="What is asked; twins alone ask references only where two answers differ.",
 )
-@click.option("--dtypes", default="float64,float32", metavar="D,...", help="Working precisions.")
-@click.option("--orders", default="1,2,3", metavar="N,...", help="Orders of derivatives.")
+@names_option("--dtypes", default=["float64", "float32"], metavar="D,...", help="Working precisions.")
+@names_option("--orders", default=["1", "2", "3"], metavar="N,...", help="Orders of derivatives.")
 @click.option(
     "--max-examples",
     type=int,
@@ -44,10 +44,14 @@ if TYPE_CHECKING:
     help="Programs per target and family (96), or calls of each function of a library (6).",
 )
 @click.option(
-    "--max-time", type=float, metavar="SECONDS", help="End, with a report, after this many seconds."
+    "--max-time", type=DURATION, metavar="TIME", help="End, with a report, after this time: 90, 90s, 5m, 8h."
 )
 @click.option(
-    "--calls", default="", metavar="FILE", help="Calls that `gradfuzz record` wrote, to begin with."
+    "--calls",
+    default="",
+    show_default=False,
+    metavar="FILE",
+    help="Calls that `gradfuzz record` wrote, to begin with.",
 )
 @SEED
 @JOBS
@@ -93,7 +97,7 @@ def sweep(
     files = outputs(reports)
     installed(ctx, store, targets)
     known = baseline.read(accepted)
-    families = names_in(flags["family"])
+    families = _each(flags["family"])
     run, most, usual = _kind_of_sweep(families)
     config = SweepConfig(
         targets=targets or tuple(usual()),
@@ -101,9 +105,9 @@ def sweep(
         seed=flags["seed"],
         max_examples=most if flags["max_examples"] is None else flags["max_examples"],
         max_time=flags["max_time"],
-        precisions=names_in(flags["dtypes"]),  # type: ignore[arg-type]  # the sweep says which there are
-        orders=tuple(whole(part, "--orders") for part in names_in(flags["orders"])),
-        checks=names_in(flags["checks"]),
+        precisions=_each(flags["dtypes"]),  # type: ignore[arg-type]  # the sweep says which there are
+        orders=tuple(whole(part, "--orders") for part in _each(flags["orders"])),
+        checks=_each(flags["checks"]),
         jobs=flags["jobs"],
         calls=flags["calls"],
     )
@@ -128,6 +132,11 @@ def sweep(
         if recorder is not None:
             recorder.store.review(recorder.run, review, complete=event.complete)
     ctx.exit(_exit_code(event, len(counted(event, review))))
+
+
+def _each(names: Iterable[str]) -> tuple[str, ...]:
+    """Each name once."""
+    return tuple(dict.fromkeys(names))
 
 
 def _kind_of_sweep(

@@ -417,14 +417,6 @@ def test_an_output_that_finds_no_space() -> None:
     assert "No space left on device" in done.stderr
 
 
-def test_a_report_in_a_folder_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    sweep(monkeypatch, WRONG)
-    result = run("sweep", "engine", "--report", "html", exit_code=INCOMPLETE)
-    assert "'gradfuzz-report.html' cannot be written" in result.stderr
-    assert not STORE.exists(), "it is known before the work begins"
-
-
 def test_scripts_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     sweep(monkeypatch, WRONG)
     Path(".gradfuzz").mkdir()
