@@ -32,6 +32,7 @@ _LANG = click.Choice(list(LANGUAGES))
 @click.option(
     "--ways", is_flag=True, help="Load the libraries, and list every way into them with what it supports."
 )
+@click.option("--planted", is_flag=True, help="List the planted bugs, too.")
 @LIMITS
 @STORE
 @FORMAT
@@ -46,8 +47,9 @@ def targets(
     store: Path,
     form: str,
     ways: bool,
+    planted: bool,
 ) -> None:
-    """List the targets of this machine with versions, and what to install for the others.
+    """List the systems that this machine can ask, with versions, and what to install for the others.
 
     `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist:
     kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
@@ -86,6 +88,7 @@ def targets(
     from gradfuzz.fuzzer.questions.abilities import abilities
     from gradfuzz.oracles import registry
 
+    left_out = 0
     if ways:
         rows = [abilities(oracle) for name in registry.installed() for oracle in registry.resolve(name)]
         for name in registry.plug_ins():
@@ -94,8 +97,12 @@ def targets(
             except GradfuzzError as error:
                 click.echo(f"Left out: {error}", err=True)
     else:
-        rows = [asdict(row) for row in registry.available()]
+        there = registry.available()
+        rows = [asdict(row) for row in there if planted or row.role != "mutant"]
+        left_out = len(there) - len(rows)
     answer(form, lambda: documents.targets_document(rows), lambda: terminal.targets(list(map(_row, rows))))
+    if left_out:
+        click.echo(f"{left_out} planted bugs are left out; --planted lists them.", err=True)
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,30 @@ def test_a_wrong_value_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> 
     Path("pyproject.toml").unlink()
     monkeypatch.setenv("GRADFUZZ_SEED", "x")
     assert "a variable of the environment" in run("sweep", "engine", exit_code=USAGE).stderr
+
+
+# Names that are misspelt ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["check", "acc*flor(x)"], "the ops are floor, "),
+        (["probe", "engine", "--suite", "tensor", "--op", "cumulative_su"], "the ops are cumulative_sum, "),
+        (["sweep", "zzzzzz"], "the targets are "),
+        (["targets", "install", "torc"], "the targets with environments are torch, "),
+    ],
+)
+def test_a_long_list_of_names_is_cut_with_the_nearest_first(arguments: list[str], nearest: str) -> None:
+    error = run(*arguments, exit_code=USAGE).stderr
+    there = error[error.index(nearest) :]
+    assert re.search(r" and \d+ more$", there.rstrip())
+    assert there.count(", ") == 7
+
+
+def test_a_short_list_keeps_its_order() -> None:
+    error = run("sweep", "engine", "--dtypes", "float8", exit_code=USAGE).stderr
+    assert error.endswith("there is float32, float64, bfloat16, float16\n")
 
 
 # Files that cannot be written -------------------------------------------------------------------------------
