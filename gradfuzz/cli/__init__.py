@@ -16,6 +16,7 @@ from gradfuzz.cli.baseline import baseline
 from gradfuzz.cli.bisect import bisect
 from gradfuzz.cli.check import check
 from gradfuzz.cli.diff import diff
+from gradfuzz.cli.findings import findings
 from gradfuzz.cli.probe import probe
 from gradfuzz.cli.prove import prove
 from gradfuzz.cli.record import record
@@ -38,6 +39,7 @@ COMMANDS = (
         bisect,
         check,
         diff,
+        findings,
         probe,
         prove,
         record,

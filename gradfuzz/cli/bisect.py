@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import REQUIREMENTS, names_option
 from gradfuzz.cli.options.storage import STORE, installed
 from gradfuzz.cli.output import FORMAT, answer
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Find the release in which a finding appeared or was fixed.")
-@click.argument("source", metavar="ID|FILE")
+@click.argument("source", metavar="ID|FILE", shell_complete=completion.IDS)
 @names_option(
     "--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2."
 )

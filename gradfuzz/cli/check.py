@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import names_option
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
@@ -59,11 +60,13 @@ from gradfuzz.errors import UsageError
     "--with",
     "others",
     metavar="ORACLE",
+    shell_complete=completion.TARGETS,
     help="Ask this oracle, too: mutant:nx-1747. May be repeated.",
 )
 @names_option(
     "--only",
     metavar="ORACLE",
+    shell_complete=completion.TARGETS,
     help="Ask this oracle instead of all installed ones. May be repeated.",
 )
 @ON_DEVICE

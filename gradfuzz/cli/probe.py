@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import DURATION, PATH, names_option
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
@@ -12,8 +13,10 @@ from gradfuzz.cli.shell import click
 
 
 @click.command(short_help="Print a report card of one target.")
-@click.argument("target")
-@click.option("--suite", default="loops", help="The canonical cases to ask about.")
+@click.argument("target", shell_complete=completion.TARGETS)
+@click.option(
+    "--suite", default="loops", shell_complete=completion.SUITES, help="The canonical cases to ask about."
+)
 @names_option("--op", metavar="OP,...", help="Only the rows of a status table about these ops or functions.")
 @click.option("--scripts", "folder", type=PATH, metavar="FOLDER", help="Write a script for each wrong cell.")
 @click.option(

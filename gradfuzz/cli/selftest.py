@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, names_option, whole
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
@@ -30,6 +31,7 @@ from gradfuzz.errors import UsageError
     "--mutant",
     "mutants",
     metavar="NAME",
+    shell_complete=completion.PLANTED,
     help="Only this planted bug: nx-1747. May be repeated.",
 )
 @click.option("--max-time", type=DURATION, metavar="TIME", help="Start no new round after this time: 5m, 8h.")

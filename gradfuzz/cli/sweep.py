@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, SHOW_SCRIPTS, names_option, whole
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Draw programs and judge what targets say.")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@names_option("--family", default=["loops"], metavar="F,...", help="Kinds of programs.")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.TARGETS)
+@names_option(
+    "--family",
+    default=["loops"],
+    metavar="F,...",
+    shell_complete=completion.FAMILIES,
+    help="Kinds of programs.",
+)
 @names_option(
     "--checks",
     default=["value", "vjp", "jvp", "twins"],

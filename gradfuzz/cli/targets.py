@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gradfuzz.cli.adapters import LANGUAGES
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import REQUIREMENTS
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import STORE, installed
@@ -24,7 +25,9 @@ _LANG = click.Choice(list(LANGUAGES))
     default="list",
     metavar="[list|functions|conventions|install|remove|check|new]",
 )
-@click.argument("what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...")
+@click.argument(
+    "what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...", shell_complete=completion.TARGETS
+)
 @click.option(
     "--lang", default="python", show_default=False, type=_LANG, help="The language of a new adapter."
 )

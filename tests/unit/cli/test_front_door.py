@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import BashComplete
 from click.testing import CliRunner, Result
 
 from gradfuzz.cli import CLEAN, INCOMPLETE, USAGE, main
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.results.events import SweepStarted
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.records import from_document, load
+from gradfuzz.fuzzer.store.runs import Store
+
+ROOT = Path(__file__).parents[3]
+ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
+WRONG = dataclasses.replace(ONE, id="GF-aaaa", signature="a" * 64)
+OTHER = dataclasses.replace(ONE, id="GF-abbb", signature="b" * 64, target="engine")
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +197,80 @@ def test_a_long_list_of_names_is_cut_with_the_nearest_first(arguments: list[str]
 def test_a_short_list_keeps_its_order() -> None:
     error = run("sweep", "engine", "--dtypes", "float8", exit_code=USAGE).stderr
     assert error.endswith("there is float32, float64, bfloat16, float16\n")
+
+
+# Completion -------------------------------------------------------------------------------------------------
+
+
+def completed(*words: str) -> list[str]:
+    """What the last word may be."""
+    shell = BashComplete(main, {}, "gradfuzz", "_GRADFUZZ_COMPLETE")
+    return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+
+def test_the_shell_completes_targets_and_families() -> None:
+    assert completed("sw") == ["sweep"]
+    assert {"torch", "tensorflow"} <= set(completed("sweep", "t"))
+    assert "mutant:nx-1747" not in completed("sweep", "")
+    assert "mutant:nx-1747" in completed("sweep", "mutant:")
+    assert completed("sweep", "engine", "--family", "lin") == ["linalg"]
+    assert completed("sweep", "--family", "loops,lin") == ["loops,linalg"]
+    assert completed("probe", "engine", "--suite", "tens") == ["tensor"]
+    assert completed("check", "acc*x", "--only", "eng") == ["engine"]
+    assert completed("selftest", "--mutant", "nx-1") == ["nx-1747"]
+
+
+def test_the_shell_completes_ids_of_findings() -> None:
+    assert completed("show", "") == []
+    record(WRONG)
+    assert completed("show", "") == completed("replay", "GF-") == completed("bisect", "GF-a") == ["GF-aaaa"]
+    assert completed("show", "aa") == ["aaaa"]
+    Path(".gradfuzz/store.sqlite").rename("other.sqlite")
+    assert completed("show", "--store", "other.sqlite", "GF") == ["GF-aaaa"]
+    Path("other.sqlite").write_text("no store")
+    assert completed("show", "--store", "other.sqlite", "GF") == []
+
+
+def test_completion_is_documented_as_it_works() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text()
+    for shell in ("bash", "zsh", "fish"):
+        assert f"_GRADFUZZ_COMPLETE={shell}_source gradfuzz" in text
+
+
+# Findings ---------------------------------------------------------------------------------------------------
+
+
+def record(*findings: Finding) -> None:
+    """A store with one run that has these findings."""
+    started = SweepStarted(0, (("engine", "1"),), ("loops",), 1, None, "gradfuzz sweep engine")
+    with Store(Path(".gradfuzz") / "store.sqlite", write=True) as store:
+        number = store.begin(started, {})
+        for finding in findings:
+            store.found(number, finding)
+
+
+def test_findings_lists_what_the_store_has() -> None:
+    assert "there is no store" in run("findings", exit_code=INCOMPLETE).stderr
+    record()
+    assert "No finding is recorded." in run("findings").stderr
+    record(WRONG, OTHER)
+    lines = run("findings").stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["GF-aaaa", "GF-abbb"]
+    assert "sign flip" in lines[2]
+    assert "mutant:nx-1747" in lines[2]
+    run("baseline", "add", "aaaa", "--reason", "reported")
+    rows = json.loads(run("findings", "--format", "json").stdout)["findings"]
+    assert [(row["id"], row["class"], row["state"], row["run"]) for row in rows] == [
+        ("GF-aaaa", "sign_flip", "known", 2),
+        ("GF-abbb", "sign_flip", "open", 2),
+    ]
+
+
+def test_findings_are_chosen_by_globs() -> None:
+    record(WRONG, OTHER)
+    assert "GF-aaaa" not in run("findings", "--target", "eng*").stdout
+    assert "GF-abbb" in run("findings", "--class", "sign*", "--target", "eng*").stdout
+    assert "No recorded finding fits." in run("findings", "--op", "conv*").stderr
 
 
 # Files that cannot be written -------------------------------------------------------------------------------
