@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from pathlib import Path
 
 from gradfuzz.errors import RecordError, UsageError
@@ -64,6 +65,27 @@ def findings_in(path: Path) -> list[Finding]:
     if isinstance(fields.get("findings"), list) and "type" not in fields:
         return [_of_sweep(item, f"{path}, findings[{k}]") for k, item in enumerate(data["findings"])]
     return [from_document(data, Finding, str(path))]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A side of a comparison."""
+
+    findings: tuple[Finding, ...]
+    complete: bool | None
+    """Whether its sweep asked all that it wanted to ask; None for findings that come from no sweep."""
+
+
+def compared(text: str, store: Path) -> Compared:
+    """The findings of a run in `store`, by its number, or of a file or folder."""
+    path = Path(text)
+    if not is_path(text) or path.suffix in (*_STREAM, ".sqlite"):
+        finished = sweep_of(text, store)[0]
+        return Compared(finished.findings, finished.complete)
+    found = tuple(findings_in(path))
+    document = load(path) if path.is_file() else None
+    complete = document.get("complete") if isinstance(document, dict) else None
+    return Compared(found, complete if isinstance(complete, bool) else None)
 
 
 def _of_sweep(item: object, source: str) -> Finding:

@@ -294,6 +294,24 @@ def test_the_same_signature_is_the_same_finding() -> None:
     ]
 
 
+def test_one_mistake_that_looks_otherwise_has_changed() -> None:
+    """A wrong sign that became a wrong factor; NaN that became a wrong number, which is another finding."""
+    sign, factor = signed("a"), signed("a", kind=Class.WRONG_VALUE)
+    result = difference([sign], [factor])
+    assert [(c.before.kind, c.after.kind) for c in result.changed] == [(sign.kind, Class.WRONG_VALUE)]
+    assert (result.new, result.gone, result.still, result.worse) == ((), (), (), False)
+    result = difference([signed("a", kind=Class.NON_FINITE)], [signed("b", kind=Class.WRONG_VALUE)])
+    assert len(result.changed) == 1
+    assert (result.new, result.gone, result.worse) == ((), (), True)
+    others = (
+        signed("b", kind=Class.WRONG_VALUE, check="jvp"),
+        signed("b", kind=Class.WRONG_VALUE, target="jax"),
+    )
+    for other in others:
+        result = difference([signed("a", kind=Class.NON_FINITE)], [other])
+        assert (len(result.new), len(result.gone), result.changed) == (1, 1, ())
+
+
 # Baseline ---------------------------------------------------------------------------------------------------
 
 TODAY = datetime.date(2026, 3, 1)
