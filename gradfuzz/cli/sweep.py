@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Calls that `gradfuzz record` wrote, to begin with.",
 )
+@click.option("--no-shrink", is_flag=True, help="Show the programs and calls of findings as they were drawn.")
 @SEED
 @JOBS
 @ON_DEVICE
@@ -117,6 +118,7 @@ def sweep(
         checks=_each(flags["checks"]),
         jobs=flags["jobs"],
         calls=flags["calls"],
+        shrink=not flags["no_shrink"],
     )
     with ExitStack() as stack:
         recorder = None if no_store else _recorder(stack, store, config, resume=resume)

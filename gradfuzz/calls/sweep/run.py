@@ -159,10 +159,8 @@ class _Sweep:
                 recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
                 library = TargetName.of(name).library
                 library = library if library in LIBRARIES else function.why
-                yield (
-                    (name, place),
-                    Turn(library, function, config.seed, number, calls, recorded, home=self._homes[name]),
-                )
+                turn = Turn(library, function, config.seed, number, calls, recorded, home=self._homes[name])
+                yield (name, place), replace(turn, shrink=config.shrink)
 
     def _is_recorded(self, function: of.Function) -> bool:
         """Whether the program that was recorded calls it."""

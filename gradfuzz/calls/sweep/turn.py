@@ -65,6 +65,8 @@ class Turn:
     """The target in whose environment the library is; empty where it is beside gradfuzz."""
     finding: Finding | None = None
     """A finding about which is asked again; nothing else is done then."""
+    shrink: bool = True
+    """Whether the calls of findings are made smaller."""
 
 
 @dataclass(slots=True)
@@ -165,7 +167,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
             bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
             if bucket not in buckets and len(buckets) < _PROVED:
                 note(judgement.call)
-                found = proved(judgement.call, wrong, function, note)
+                found = proved(judgement.call, wrong, function, note, shrink=turn.shrink)
                 buckets[bucket] = found
                 result.unproved += found is None
         if result.judged >= turn.calls:

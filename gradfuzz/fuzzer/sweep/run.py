@@ -92,6 +92,8 @@ class SweepConfig:
     """Worker processes; None: one per core, at most four, and none where every target is cheap."""
     calls: str = ""
     """A file of recorded calls, with which a sweep of functions begins."""
+    shrink: bool = True
+    """Whether what is found is made smaller. Otherwise a finding shows the program as it was drawn."""
     device: str = field(default_factory=device)
     """Where JAX and Torch compute: the device of this process, from `GRADFUZZ_DEVICE`."""
 
@@ -379,7 +381,7 @@ class _Sweep:
         """Hands out the proof of a disagreement that is its queue's turn."""
         queues, queue = self._shrink_queues, self._shrink_queues.queue(raw.case.oracle)
         more = queues.known(queue), queues.may_be_explained(raw)
-        self._proofs[queue] = raw, self._give(prove, raw, *more)
+        self._proofs[queue] = raw, self._give(prove, raw, *more, self._config.shrink)
 
     def _give(self, do: Callable[..., Any], work: Work, *more: Any) -> Future[Any]:
         """The future of a piece of work, done at once where the memo has it.
@@ -523,6 +525,8 @@ def rerun_command(config: SweepConfig) -> str:
             parts += [flag, ",".join(map(str, value))]
     if config.calls:
         parts += ["--calls", config.calls]
+    if not config.shrink:
+        parts.append("--no-shrink")
     if config.device != "cpu":
         parts += ["--device", config.device]
     if config.max_time is not None:

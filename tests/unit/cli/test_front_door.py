@@ -13,7 +13,7 @@ import pytest
 from click.shell_completion import BashComplete
 from click.testing import CliRunner, Result
 
-from gradfuzz.cli import CLEAN, INCOMPLETE, USAGE, main
+from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE, main
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.events import SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
@@ -235,6 +235,22 @@ def test_completion_is_documented_as_it_works() -> None:
     text = (ROOT / "docs" / "commands.md").read_text()
     for shell in ("bash", "zsh", "fish"):
         assert f"_GRADFUZZ_COMPLETE={shell}_source gradfuzz" in text
+
+
+# Without shrinking ------------------------------------------------------------------------------------------
+
+
+def test_what_is_found_can_be_shown_as_it_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program of the finding is the one that the sweep drew, and is wrong about it."""
+    asked = "sweep", "mutant:nx-1747", "--seed=1", "--max-examples=3", "--orders=1", "--checks=vjp"
+    asked = *asked, "--dtypes=float64", "--no-store"
+    document = json.loads(run(*asked, "--no-shrink", "--format=json", exit_code=FINDINGS).stdout)
+    (found,) = document["findings"]
+    assert found["program"] == found["original"]
+    assert "Not shrunk." in found["note"]
+    assert document["rerun"].endswith("--no-shrink")
+    Path("pyproject.toml").write_text("[tool.gradfuzz]\nno-shrink = true\n")
+    assert not swept(monkeypatch).shrink
 
 
 # Findings ---------------------------------------------------------------------------------------------------
