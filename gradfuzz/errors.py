@@ -178,7 +178,7 @@ def listed(known: Iterable[str], name: str = "") -> str:
     names = list(dict.fromkeys(map(str, known)))
     if len(names) <= _MOST:
         return ", ".join(names) or "none"
-    nearest = difflib.get_close_matches(str(name), names, n=_MOST, cutoff=0.0)
+    nearest = difflib.get_close_matches(name, names, n=_MOST, cutoff=0.0) if name else names[:_MOST]
     return f"{', '.join(nearest)} and {len(names) - _MOST} more"
 
 

@@ -97,7 +97,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "mismatch",
             "proving",
         ),
-        *("leading", "check", "starter"),
+        *("leading", "asserting", "check", "starter"),
     ),
     "calls": (
         *("libraries", "asking", "recording", "package", "drawing", "judging"),
