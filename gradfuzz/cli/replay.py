@@ -63,7 +63,7 @@ def findings(sources: tuple[str, ...], path: Path) -> list[Finding]:
     found: list[Finding] = []
     for source in sources:
         if lookup.is_path(source):
-            found += lookup.findings_in(Path(source))
+            found += lookup.findings_in(Path(source), path)
         else:
             with Store(path) as store:
                 found.append(lookup.recorded(store, source))
