@@ -81,7 +81,7 @@ def _page(finding: Finding, library: str, result: Bisection) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.common import plain, words
     from gradfuzz.reports.terminal.sheet import Sheet
 
     table = Sheet(library, "", "what was said")
@@ -89,7 +89,7 @@ def _page(finding: Finding, library: str, result: Bisection) -> RenderableType:
         table.add_row(*map(plain.line, (said.version, _WORDS[said.status.value], said.message)))
     asked = f"{len(result.asked)} of {len(result.releases)} releases were asked."
     question = f"{finding.target}  {finding.check} {finding.precision}"
-    heading = Text(plain.line(f"{finding.id}  {finding.kind.value}  {question}"), style="bold")
+    heading = Text(plain.line(f"{finding.id}  {words.class_of(finding)}  {question}"), style="bold")
     return Group(heading, table, Text(""), Text(f"{result.words} {asked}"))
 
 

@@ -24,7 +24,7 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
     """
     from gradfuzz.fuzzer.store import lookup
     from gradfuzz.fuzzer.store.run_diff import difference
-    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.common import plain, words
     from gradfuzz.reports.terminal.concise import line
 
     sides = {text: lookup.compared(text, store) for text in (before, after)}
@@ -47,6 +47,6 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
         for name, found in parts.items():
             click.echo(f"{name}: {len(found)}")
             for finding in plain.inert(found):
-                was = f" (was {earlier[finding.id].kind.value})" if name == "changed" else ""
+                was = f" (was {words.class_of(earlier[finding.id])})" if name == "changed" else ""
                 click.echo(f"  {line(finding)}{was}")
     ctx.exit(FINDINGS if result.worse else CLEAN)

@@ -28,6 +28,8 @@ from gradfuzz.fuzzer.questions.fitting import fits
 from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.failure import failure_of
+from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
@@ -501,6 +503,8 @@ def _in_words(raw: Raw) -> str:
     """The disagreement before it is shrunk."""
     case = raw.case
     name = case.kind.value if case.kind is not None else case.verdict.value
+    if case.verdict is Verdict.CRASHED:
+        name = failure_of(case.message).value
     numbers = ""
     if case.worst is not None and case.expected is not None and case.got is not None:
         entry, index = case.worst

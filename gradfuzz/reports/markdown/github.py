@@ -16,7 +16,7 @@ from pathlib import Path
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common import account, plain, words
 from gradfuzz.reports.common.headline import headline, work
 from gradfuzz.reports.common.plain import fenced
 from gradfuzz.reports.common.standing import Standing, Standings
@@ -41,9 +41,11 @@ def render(finished: SweepFinished, review: Review | None) -> str:
     shown, rest = found[: _MOST - 1], found[_MOST - 1 :]
     lines = [_annotation(finding, standings.of(finding)) for finding in shown]
     level = "notice" if finished.complete else "warning"
-    told = f"{headline(finished)} {work(finished)}\nAgain: {finished.rerun}"
+    asked = "; ".join(account.asked(finished))
+    told = f"{headline(finished)} {work(finished)}" + (f"\nAsked: {asked}." if asked else "")
+    told += f"\nAgain: {finished.rerun}"
     if rest:
-        counts = Counter(words.plain_kind(finding.kind) for finding in rest)
+        counts = Counter(words.plain_kind(finding) for finding in rest)
         kinds = ", ".join(f"{n} {kind}" for kind, n in counts.most_common())
         told = f"{len(rest)} more findings have no annotation: {kinds}.\n{told}"
     lines.append(_command(level, "gradfuzz", told))
@@ -52,7 +54,7 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 def _annotation(finding: Finding, standing: Standing) -> str:
     level = "notice" if standing.word == "known" else "warning" if standing.flaky else "error"
-    title = f"{finding.id} {finding.kind.value}{words.place(finding)} {finding.target} {finding.version}"
+    title = f"{finding.id} {words.class_of(finding)}{words.place(finding)} {finding.target} {finding.version}"
     asked = f"{finding.check} {finding.precision}: {words.summary(finding)}"
     message = [asked, words.verdict(finding), words.cause(finding)]
     message += filter(None, [words.reported(finding)])

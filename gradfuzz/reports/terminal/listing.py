@@ -16,7 +16,7 @@ def render(rows: Sequence[tuple[Finding, str, int, str]]) -> RenderableType:
     table = Sheet("id", "what", "target", "asked", "state", "run", "since", numeric=["run"], heads=2)
     for finding, state, run, since in rows:
         finding = plain.inert(finding)
-        what = f"{words.plain_kind(finding.kind)}{words.place(finding)}"
+        what = f"{words.plain_kind(finding)}{words.place(finding)}"
         target = f"{finding.target} {finding.version}"
         asked = f"{finding.check} {finding.precision}"
         table.add_row(finding.id, what, target, asked, state, str(run), since)

@@ -65,6 +65,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "libraries",
             "device",
             "plugins",
+            "said",
             "references",
             "engine",
             "mutants",
