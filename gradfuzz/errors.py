@@ -170,6 +170,9 @@ class UnsupportedError(UsageError):
 _MOST = 8
 """The most names in a message; the rest is counted."""
 
+_ALIKE = 0.5
+"""Names with this share of letters in common go first."""
+
 
 def listed(known: Iterable[str], name: str = "") -> str:
     """The names that there are: "a, b, c". Of a long list the nearest to `name` first, and how many more
@@ -178,8 +181,9 @@ def listed(known: Iterable[str], name: str = "") -> str:
     names = list(dict.fromkeys(map(str, known)))
     if len(names) <= _MOST:
         return ", ".join(names) or "none"
-    nearest = difflib.get_close_matches(name, names, n=_MOST, cutoff=0.0) if name else names[:_MOST]
-    return f"{', '.join(nearest)} and {len(names) - _MOST} more"
+    nearest = difflib.get_close_matches(name, names, n=_MOST, cutoff=_ALIKE)
+    first = list(dict.fromkeys([*nearest, *names]))[:_MOST]
+    return f"{', '.join(first)} and {len(names) - _MOST} more"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
