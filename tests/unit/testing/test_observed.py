@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -83,14 +84,15 @@ def test_nothing_is_told_outside_of_a_test() -> None:
 
 
 @pytest.mark.slow  # pytest in a process of its own
-def test_the_statistics_of_pytest_have_them(tmp_path: Path) -> None:
+def test_statistics_and_observations_have_them(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "from hypothesis import given\nfrom gradfuzz.strategies import loops\n\n\n"
         "@given(loops(max_trips=3))\ndef test(program):\n    pass\n"
     )
+    environment = {"PYTHONPATH": str(ROOT), "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
     done = subprocess.run(
-        [*command, "test_it.py"], cwd=tmp_path, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}
+        [*command, "test_it.py"], cwd=tmp_path, capture_output=True, text=True, env=environment
     )
     assert done.returncode == 0, done.stdout
     for words in (
@@ -100,3 +102,10 @@ def test_the_statistics_of_pytest_have_them(tmp_path: Path) -> None:
         "gradfuzz trips: ",
     ):
         assert words in done.stdout
+    lines = [
+        line
+        for file in (tmp_path / ".hypothesis" / "observed").glob("*.jsonl")
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    families = [json.loads(line).get("features", {}).get("gradfuzz family") for line in lines]
+    assert families.count("loops") > len(families) // 2, "some lines are about the test, not about an example"
