@@ -72,10 +72,12 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _about_lists(args: Sequence[Any]) -> str:
-    """A sentence about the first argument that is a list of numbers; empty without one."""
+    """A sentence about the first argument that is a list of numbers; empty without one. A tuple is as likely
+    to be a shape.
+    """
     for place, arg in enumerate(args, 1):
-        if isinstance(arg, (list, tuple)) and arg and (kind := _numbers(arg)):
-            what = f"argument {place} is a {type(arg).__name__} of {kind} and no array"
+        if isinstance(arg, list) and arg and (kind := _numbers(arg)):
+            what = f"argument {place} is a list of {kind} and no array"
             return f"{what}: each number is an argument of its own; pass np.array({_short(arg)}) for an array"
     return ""
 

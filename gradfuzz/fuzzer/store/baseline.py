@@ -67,7 +67,8 @@ def added(baseline: Baseline, finding: Finding, entry: BaselineEntry) -> Baselin
 
 def _what(finding: Finding) -> str:
     trigger = Trigger.of_finding(finding)
-    return f"{finding.kind.value} in {', '.join(sorted(trigger.ops or trigger.loops))}, {finding.check}"
+    needed = ", ".join(sorted(trigger.ops or trigger.loops))
+    return f"{finding.kind.value}{f' in {needed}' if needed else ''}, {finding.check}"
 
 
 def with_rule(baseline: Baseline, rule: Rule) -> Baseline:

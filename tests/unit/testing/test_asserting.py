@@ -175,3 +175,6 @@ def test_a_list_of_arrays_is_as_it_was_meant() -> None:
     with pytest.raises(UsageError) as error:
         check_gradient(lambda xs: np.sum(xs[0]), [np.ones(2)], grad=lambda xs: (xs[0], xs[0]))
     assert "and no array" not in str(error.value)
+    with pytest.raises(UsageError) as error:
+        check_gradient(lambda x, shape: np.reshape(x, shape), np.ones(2), (2, 1), grad=lambda x, *_: (x, x))
+    assert "and no array" not in str(error.value), "a shape"
