@@ -24,10 +24,13 @@
         └── UnsupportedError      a derivative that a target or function cannot compute
 
 A message says what went wrong, with which value, why, and what to do instead. A few errors that one module
-raises and catches are defined there.
+raises and catches are defined there. `listed` writes the names that there are, `did_you_mean` the nearest.
 """
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 __all__ = [
     "DomainError",
@@ -50,6 +53,8 @@ __all__ = [
     "UntraceableError",
     "UsageError",
     "WorkerDiedError",
+    "did_you_mean",
+    "listed",
 ]
 
 
@@ -164,3 +169,30 @@ class UsageError(GradfuzzError):
 
 class UnsupportedError(UsageError):
     """A derivative that the target or the function cannot compute."""
+
+
+# Names in messages ------------------------------------------------------------------------------------------
+
+_MOST = 8
+"""The most names in a message; the rest is counted."""
+
+_ALIKE = 0.5
+"""Names with this share of letters in common go first."""
+
+
+def listed(known: Iterable[str], name: str = "") -> str:
+    """The names that there are: "a, b, c". Of a long list the nearest to `name` first, and how many more
+    there are; "none" for an empty one.
+    """
+    names = list(dict.fromkeys(map(str, known)))
+    if len(names) <= _MOST:
+        return ", ".join(names) or "none"
+    nearest = difflib.get_close_matches(name, names, n=_MOST, cutoff=_ALIKE)
+    first = list(dict.fromkeys([*nearest, *names]))[:_MOST]
+    return f"{', '.join(first)} and {len(names) - _MOST} more"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt name, to be put after a message: "; did you mean 'torch'?", or nothing."""
+    near = difflib.get_close_matches(str(name), list(dict.fromkeys(known)), n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

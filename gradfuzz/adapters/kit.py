@@ -880,17 +880,27 @@ def _is_own(frame):
 
 def arm_of(error):
     """An exception of the library, as an arm of a reply."""
-    error = _origin(error)
+    error = spoken(_origin(error))
     if isinstance(error, (Unsupported, NotImplementedError)):
         return {"unsupported": str(error) or type(error).__name__}
     kinds = ((NonFinite, "non_finite"), (BadRequest, "bad_request"), (MemoryError, "out_of_memory"))
     kind = next((kind for types, kind in kinds if isinstance(error, types)), "exception")
-    told = _telling(str(error))[:300]
+    told = telling(str(error))[:300]
     message = told if kind in ("non_finite", "bad_request") else f"{type(error).__name__}: {told}"
     return {"error": {"kind": kind, "message": message}}
 
 
-def _telling(message):
+def spoken(error):
+    """The exception that says what happened: where one points above (Dr.Jit: "see above"), the one above."""
+    while re.search(r"\bsee above\b", str(error)):
+        above = error.__cause__ or error.__context__
+        if above is None:
+            break
+        error = above
+    return error
+
+
+def telling(message):
     """The line of a message that says what happened.
 
     It is the first. After a heading, as "In user code:", it is the first with the name of an error, or else

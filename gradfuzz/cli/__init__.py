@@ -17,6 +17,7 @@ from gradfuzz.cli.bisect import bisect
 from gradfuzz.cli.board import board
 from gradfuzz.cli.check import check
 from gradfuzz.cli.diff import diff
+from gradfuzz.cli.findings import findings
 from gradfuzz.cli.merge import merge
 from gradfuzz.cli.probe import probe
 from gradfuzz.cli.prove import prove
@@ -41,6 +42,7 @@ COMMANDS = (
         board,
         check,
         diff,
+        findings,
         merge,
         probe,
         prove,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.storage import BASELINE, STORE
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import click
@@ -15,7 +16,7 @@ from gradfuzz.errors import UsageError
 @click.argument(
     "action", type=click.Choice(["list", "add", "remove"]), default="list", metavar="[list|add|remove]"
 )
-@click.argument("id", required=False)
+@click.argument("id", required=False, shell_complete=completion.IDS)
 @click.option("--op", metavar="GLOB", help="A rule: an op or loop that the shrunk program needs.")
 @click.option("--target", metavar="GLOB", help="A rule: the target, as in 'torch*'.")
 @click.option("--cause", metavar="GLOB", help="A rule: the planted bug that is probably the cause.")

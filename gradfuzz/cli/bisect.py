@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.options.arguments import REQUIREMENTS
+from gradfuzz.cli.options import completion
+from gradfuzz.cli.options.arguments import REQUIREMENTS, names_option
 from gradfuzz.cli.options.storage import STORE, installed
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.replay import findings
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Find the release in which a finding appeared or was fixed.")
-@click.argument("source", metavar="ID|FILE")
-@click.option(
+@click.argument("source", metavar="ID|FILE", shell_complete=completion.IDS)
+@names_option(
     "--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2."
 )
 @REQUIREMENTS
@@ -33,7 +34,7 @@ def bisect(
     ctx: click.Context,
     /,
     source: str,
-    versions: str,
+    versions: tuple[str, ...],
     extra: tuple[str, ...],
     discard: bool,
     store: Path,
@@ -59,7 +60,7 @@ def bisect(
         raise UsageError(f"{source} holds {len(found)} findings; name one of them by its id")
     (finding,) = found
     library = TargetName.of(finding.target).library
-    candidates = releases(library, versions)
+    candidates = releases(library, ",".join(versions))
     ask = asker(finding, lambda words: click.echo(words, err=True), extra, discard=discard)
 
     def told(version: str) -> Said:
@@ -80,7 +81,7 @@ def _page(finding: Finding, library: str, result: Bisection) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.common import plain, words
     from gradfuzz.reports.terminal.sheet import Sheet
 
     table = Sheet(library, "", "what was said")
@@ -88,7 +89,7 @@ def _page(finding: Finding, library: str, result: Bisection) -> RenderableType:
         table.add_row(*map(plain.line, (said.version, _WORDS[said.status.value], said.message)))
     asked = f"{len(result.asked)} of {len(result.releases)} releases were asked."
     question = f"{finding.target}  {finding.check} {finding.precision}"
-    heading = Text(plain.line(f"{finding.id}  {finding.kind.value}  {question}"), style="bold")
+    heading = Text(plain.line(f"{finding.id}  {words.class_of(finding)}  {question}"), style="bold")
     return Group(heading, table, Text(""), Text(f"{result.words} {asked}"))
 
 

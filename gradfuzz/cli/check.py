@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.cli.options.arguments import names_in
+from gradfuzz.cli.options import completion
+from gradfuzz.cli.options.arguments import names_option
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, answer
@@ -37,14 +38,14 @@ from gradfuzz.errors import UsageError
     metavar="acc=1.0",
     help="The first value of a carry: a number or an expression. May be repeated.",
 )
-@click.option("--wrt", metavar="x,...", help="The inputs to differentiate by; all float inputs if not given.")
+@names_option("--wrt", metavar="x,...", help="The inputs to differentiate by; all float inputs if not given.")
 @click.option(
     "--order",
     type=click.IntRange(0, 3),
     default=1,
     help="The order of the derivative; 0 is the value.",
 )
-@click.option(
+@names_option(
     "--mode",
     metavar="rev,fwd",
     help="One rev or fwd per order, innermost first; if not given, all that each oracle has.",
@@ -55,17 +56,17 @@ from gradfuzz.errors import UsageError
     default="float64",
     help="The working precision.",
 )
-@click.option(
+@names_option(
     "--with",
     "others",
-    multiple=True,
     metavar="ORACLE",
+    shell_complete=completion.TARGETS,
     help="Ask this oracle, too: mutant:nx-1747. May be repeated.",
 )
-@click.option(
+@names_option(
     "--only",
-    multiple=True,
     metavar="ORACLE",
+    shell_complete=completion.TARGETS,
     help="Ask this oracle instead of all installed ones. May be repeated.",
 )
 @ON_DEVICE
@@ -102,7 +103,7 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
         points,
         names,
         precision=flags["dtype"],
-        wrt=None if flags["wrt"] is None else asking.inputs_named(programs[0][1], names_in(flags["wrt"])),
+        wrt=asking.inputs_named(programs[0][1], flags["wrt"]) if flags["wrt"] else None,
         order=order,
         modes=modes,
     )
@@ -115,11 +116,13 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     ctx.exit(FINDINGS if answers.wrong else CLEAN)
 
 
-def _order_and_modes(order: int, mode: str | None, ctx: click.Context) -> tuple[int, tuple[Any, ...] | None]:
+def _order_and_modes(
+    order: int, modes: tuple[Any, ...], ctx: click.Context
+) -> tuple[int, tuple[Any, ...] | None]:
     """The order and the modes. Without an order, the number of modes is the order."""
-    if mode is None:
+    if not modes:
         return order, None
-    modes = names_in(mode)
+    mode = ",".join(modes)
     for name in modes:
         if name not in ("rev", "fwd"):
             raise UsageError(

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gradfuzz.cli.options.storage import STORE
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
-
-if TYPE_CHECKING:
-    from gradfuzz.fuzzer.results.finding import Finding
 
 
 @click.command(short_help="Compare the findings of two sweeps.")
@@ -20,30 +16,37 @@ if TYPE_CHECKING:
 @FORMAT
 @click.pass_context
 def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str) -> None:
-    """Show which findings of B are new compared with A, which are gone, and which are in both.
+    """Show which findings of B are new compared with A, which have changed, are gone, and are in both.
 
     A and B are numbers of runs in the store, JSON documents of sweeps, event streams, or folders of findings.
-    Exit code 1 if one is new.
+    A finding has changed where one mistake has another class than before. Exit code 1 if one is new, or
+    changed so that it is another finding.
     """
+    from gradfuzz.fuzzer.store import lookup
     from gradfuzz.fuzzer.store.run_diff import difference
-    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.common import plain, words
     from gradfuzz.reports.terminal.concise import line
 
-    result = difference(_findings(before, store), _findings(after, store))
-    parts = {"new": result.new, "gone": result.gone, "still there": result.still}
+    sides = {text: lookup.compared(text, store) for text in (before, after)}
+    incomplete = [text for text, side in sides.items() if side.complete is False]
+    result = difference(sides[before].findings, sides[after].findings)
+    parts = {
+        "new": result.new,
+        "changed": tuple(change.after for change in result.changed),
+        "gone": result.gone,
+        "still there": result.still,
+    }
     if form == "json":
-        print_json({name.split()[0]: [finding.id for finding in found] for name, found in parts.items()})
+        ids = {name.split()[0]: [finding.id for finding in found] for name, found in parts.items()}
+        print_json({**ids, "incomplete": incomplete})
     else:
-        for name, findings in parts.items():
-            click.echo(f"{name}: {len(findings)}")
-            for finding in findings:
-                click.echo(f"  {line(plain.inert(finding))}")
-    ctx.exit(FINDINGS if result.new else CLEAN)
-
-
-def _findings(text: str, store: Path) -> tuple[Finding, ...]:
-    from gradfuzz.fuzzer.store import lookup
-
-    if lookup.is_path(text):
-        return tuple(lookup.findings_in(Path(text)))
-    return lookup.sweep_of(text, store)[0].findings
+        for text in incomplete:
+            what = f"run {text}" if text.isdecimal() else text
+            click.echo(plain.line(f"{what} is incomplete: what it lacks may not have been asked"))
+        earlier = {change.after.id: change.before for change in result.changed}
+        for name, found in parts.items():
+            click.echo(f"{name}: {len(found)}")
+            for finding in plain.inert(found):
+                was = f" (was {words.class_of(earlier[finding.id])})" if name == "changed" else ""
+                click.echo(f"  {line(finding)}{was}")
+    ctx.exit(FINDINGS if result.worse else CLEAN)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradfuzz.cli.output import print_json
 from gradfuzz.cli.shell import CLEAN, INCOMPLETE, click
-from gradfuzz.errors import InstallError, UsageError
+from gradfuzz.errors import InstallError, UsageError, listed
 
 if TYPE_CHECKING:
     from gradfuzz.oracles.foreign.managed import Environment
@@ -48,7 +48,7 @@ def remove(names: Sequence[str], form: str) -> int:
     there = {one.target: one for one in managed.everything()}
     unknown = [name for name in names if managed.find(name) is None]
     if unknown:
-        told = f"those that there are: {', '.join(there)}" if there else "there are none"
+        told = f"those that there are: {listed(there)}" if there else "there are none"
         raise UsageError(f"{unknown[0]} has no environment in {managed.root()}; {told}")
     rows = []
     for name in names:

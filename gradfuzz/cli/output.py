@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gradfuzz.cli.shell import click
+from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -45,3 +49,24 @@ def print_json(document: Mapping[str, Any], file: IO[str] | None = None) -> None
     from gradfuzz.reports.machine.json import dumps
 
     print(dumps(document), file=file or sys.stdout)
+
+
+def check_writable(file: Path, flag: str) -> None:
+    """Raises `UsageError` or `StoreError`, which name the flag, if a file cannot be written. To be asked
+    before the work that fills it. What the file holds stays.
+    """
+    try:
+        if not file.parent.is_dir():
+            raise UsageError(f"{flag}: the folder {str(file.parent)!r} does not exist; make it first")
+        if file.is_dir():
+            raise UsageError(f"{flag}: {str(file)!r} is a folder; name a file in it")
+        if not file.exists():
+            file.touch(exist_ok=False)  # whether that works, only the attempt says: a root may write all
+            file.unlink()
+        elif stat.S_ISREG(file.stat().st_mode):
+            file.open("ab").close()
+        elif not os.access(file, os.W_OK):  # a pipe: opening it would wait for its reader
+            raise PermissionError(None, "Permission denied")
+    except OSError as error:
+        why = error.strerror or error
+        raise StoreError(f"{flag}: {str(file)!r} cannot be written: {why}; give another path") from error

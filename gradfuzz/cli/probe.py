@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.options.arguments import PATH, names_in
+from gradfuzz.cli.options import completion
+from gradfuzz.cli.options.arguments import DURATION, PATH, names_option
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, answer
@@ -12,9 +13,11 @@ from gradfuzz.cli.shell import click
 
 
 @click.command(short_help="Print a report card of one target.")
-@click.argument("target")
-@click.option("--suite", default="loops", help="The canonical cases to ask about.")
-@click.option("--op", metavar="OP,...", help="Only the rows of a status table about these ops or functions.")
+@click.argument("target", shell_complete=completion.TARGETS)
+@click.option(
+    "--suite", default="loops", shell_complete=completion.SUITES, help="The canonical cases to ask about."
+)
+@names_option("--op", metavar="OP,...", help="Only the rows of a status table about these ops or functions.")
 @click.option("--scripts", "folder", type=PATH, metavar="FOLDER", help="Write a script for each wrong cell.")
 @click.option(
     "--script",
@@ -23,14 +26,14 @@ from gradfuzz.cli.shell import click
     metavar="N",
     help="Print the script of the wrong cell number N, and nothing else.",
 )
-@click.option("--max-time", type=float, metavar="SECONDS", help="Ask nothing new after this many seconds.")
+@click.option("--max-time", type=DURATION, metavar="TIME", help="Ask nothing new after this time: 90s, 5m.")
 @ON_DEVICE
 @LIMITS
 @FORMAT
 def probe(
     target: str,
     suite: str,
-    op: str | None,
+    op: tuple[str, ...],
     folder: Path | None,
     number: int | None,
     max_time: float | None,
@@ -52,7 +55,7 @@ def probe(
 
     if folder is not None:
         scripts.check_folder(folder)
-    ops = None if op is None else names_in(op)
+    ops = op or None
 
     def tell(doing: str) -> None:
         click.echo(doing, err=True)

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.cli.options.arguments import PATH, names_in
-from gradfuzz.cli.output import FORMAT, answer
+from gradfuzz.cli.options.arguments import PATH, names_option
+from gradfuzz.cli.output import FORMAT, answer, check_writable
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import StoreError, UsageError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="MODULE:FUNC|LIBRARY.FUNC")
 @click.option(
     "--at",
+    multiple=True,
     metavar="x=0.5,...",
     help="Arguments of MODULE:FUNC; those that are not named are found by trying.",
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     type=click.Choice(["jax", "torch"]),
     help="The framework of MODULE:FUNC; detected from its code if not given.",
 )
-@click.option("--wrt", metavar="x,...", help="Arguments to differentiate by; all floats if not given.")
+@names_option("--wrt", metavar="x,...", help="Arguments to differentiate by; all floats if not given.")
 @click.option("--order", type=click.IntRange(1, 2), default=1, help="The highest order of the derivatives.")
 @click.option("--mode", type=click.Choice(["rev", "fwd"]), help="One mode; both if not given.")
 @click.option(
@@ -52,6 +53,8 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
     from gradfuzz.reports.html import proofs as page
     from gradfuzz.reports.terminal import proofs as terminal
 
+    if html is not None:
+        check_writable(html, "--html")
     found = _of_function(source, flags) if ":" in source else _of_library(source, flags)
     if html is not None:
         try:
@@ -68,9 +71,9 @@ def _of_function(source: str, flags: Mapping[str, Any]) -> list[ProofRecord]:
     from gradfuzz.testing.proving.listing import record_of
     from gradfuzz.testing.starter import example
 
-    inputs = read_inputs([flags["at"]])[0] if flags["at"] else None
+    inputs = read_inputs([",".join(flags["at"])])[0] if flags["at"] else None
     f, framework, arguments = example(source, flags["framework"], inputs)
-    wrt = None if flags["wrt"] is None else list(names_in(flags["wrt"]))
+    wrt = list(flags["wrt"]) or None
     proofs = prove_gradient(
         f, *arguments, wrt=wrt, order=flags["order"], modes=flags["mode"], framework=framework
     )

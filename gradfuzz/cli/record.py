@@ -7,6 +7,8 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+from gradfuzz.cli.options.arguments import PATH, names_option
+from gradfuzz.cli.output import check_writable
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError
 
@@ -16,12 +18,10 @@ from gradfuzz.errors import UsageError
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does: -m pytest.")
-@click.option(
-    "--library", default="", metavar="L,...", help="torch, jax, ...; all that are installed by default."
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("calls.json"), metavar="FILE")
+@names_option("--library", metavar="L,...", help="torch, jax, ...; all that are installed by default.")
+@click.option("-o", "--output", type=PATH, default=Path("calls.json"), metavar="FILE")
 @click.argument("arguments", nargs=-1, metavar="[SCRIPT] [ARG]...")
-def record(module: str | None, library: str, output: Path, arguments: tuple[str, ...]) -> None:
+def record(module: str | None, library: tuple[str, ...], output: Path, arguments: tuple[str, ...]) -> None:
     """Run SCRIPT with its ARGs, or a module, and write into FILE the calls that it makes of differentiable
     functions of Torch, JAX and autograd.
 
@@ -35,7 +35,8 @@ def record(module: str | None, library: str, output: Path, arguments: tuple[str,
 
     if module is None and not arguments:
         raise UsageError("record needs a script, or -m and a module, as in: gradfuzz record -m pytest tests")
-    names = [name for name in library.split(",") if name] or [n for n in LIBRARIES if registry.beside(n)]
+    check_writable(output, "--output")
+    names = list(library) or [n for n in LIBRARIES if registry.beside(n)]
     for name in names:
         if name not in LIBRARIES:
             raise UsageError(f"--library {name!r} is none of {', '.join(LIBRARIES)}")

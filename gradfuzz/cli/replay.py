@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import STORE, installed
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Ask again about recorded findings.")
-@click.argument("sources", nargs=-1, metavar="[ID|FILE|DIR]...")
+@click.argument("sources", nargs=-1, metavar="[ID|FILE|DIR]...", shell_complete=completion.IDS)
 @STORE
 @ON_DEVICE
 @LIMITS
@@ -62,7 +63,7 @@ def findings(sources: tuple[str, ...], path: Path) -> list[Finding]:
     found: list[Finding] = []
     for source in sources:
         if lookup.is_path(source):
-            found += lookup.findings_in(Path(source))
+            found += lookup.findings_in(Path(source), path)
         else:
             with Store(path) as store:
                 found.append(lookup.recorded(store, source))

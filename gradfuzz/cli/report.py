@@ -9,15 +9,18 @@ from gradfuzz.cli.options.storage import STORE
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.reporting import report as write
 from gradfuzz.cli.shell import click
+from gradfuzz.errors import UsageError
 
 
 @click.command(short_help="Report a recorded sweep again, in any format.")
-@click.argument("source", required=False, metavar="[RUN|STORE|NDJSON]")
+@click.argument("sources", nargs=-1, metavar="[RUN|STORE|NDJSON]")
 @REPORTS
 @SHOW_SCRIPTS
 @STORE
 @STDOUT
-def report(source: str | None, reports: tuple[str, ...], show_scripts: bool, store: Path, form: str) -> None:
+def report(
+    sources: tuple[str, ...], reports: tuple[str, ...], show_scripts: bool, store: Path, form: str
+) -> None:
     """Print the report of a recorded sweep again, and write it in other formats.
 
     The source is the number of a RUN in the store, a STORE (its last run), or an event stream (--report
@@ -25,6 +28,10 @@ def report(source: str | None, reports: tuple[str, ...], show_scripts: bool, sto
     """
     from gradfuzz.fuzzer.store import lookup
 
+    if len(sources) > 1:
+        several = f"{sources[0]} and {sources[1]}" + (" and more" if len(sources) > 2 else "")
+        advice = "report each by itself; `gradfuzz diff A B` compares two"
+        raise UsageError(f"a report is of one sweep, and here are {several}; {advice}")
     files = outputs(reports)
-    finished, review = lookup.sweep_of(str(store) if source is None else source, store)
+    finished, review = lookup.sweep_of(sources[0] if sources else str(store), store)
     write(finished, review, form, files, show_scripts=show_scripts)

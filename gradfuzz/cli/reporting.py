@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
-from gradfuzz.cli.output import print_page
+from gradfuzz.cli.output import check_writable, print_page
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import StoreError, UsageError
 
@@ -56,7 +55,8 @@ def outputs(reports: Iterable[str]) -> list[Output]:
     from gradfuzz.reports.formats import FORMATS
 
     found = []
-    for text in reports:
+    parts = (part for text in reports for part in ([text] if "=" in text else text.split(",")))
+    for text in parts:
         name, sign, path = text.partition("=")
         if name not in FORMATS:
             raise UsageError(
@@ -67,13 +67,7 @@ def outputs(reports: Iterable[str]) -> list[Output]:
             found.append(Output(name, None))
             continue
         file = Path(path) if sign else Path(FORMATS[name].file)
-        if not file.parent.is_dir():
-            folder = str(file.parent)
-            raise UsageError(f"--report {text!r}: the folder {folder!r} does not exist; make it first")
-        if file.is_dir():
-            raise UsageError(f"--report {text!r}: {str(file)!r} is a folder; name a file in it")
-        if not os.access(file if file.exists() else file.parent, os.W_OK):
-            raise StoreError(f"--report {text!r}: {str(file)!r} cannot be written; give another path")
+        check_writable(file, f"--report {text!r}")
         found.append(Output(name, file))
     return found
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.cli.options.arguments import JOBS, SEED, whole
+from gradfuzz.cli.options import completion
+from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, names_option, whole
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
 from gradfuzz.errors import UsageError
@@ -26,14 +27,14 @@ from gradfuzz.errors import UsageError
     metavar="N",
     help="Programs of each family that a bug may survive.",
 )
-@click.option(
+@names_option(
     "--mutant",
     "mutants",
-    multiple=True,
     metavar="NAME",
+    shell_complete=completion.PLANTED,
     help="Only this planted bug: nx-1747. May be repeated.",
 )
-@click.option("--max-time", type=float, metavar="SECONDS", help="Start no new round after this many seconds.")
+@click.option("--max-time", type=DURATION, metavar="TIME", help="Start no new round after this time: 5m, 8h.")
 @JOBS
 @FORMAT
 @click.pass_context

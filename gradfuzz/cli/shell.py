@@ -25,6 +25,10 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, err
 """Errors of the disk, which are the user's to fix; other system errors are bugs of gradfuzz."""
 
 
+SETTINGS = "pyproject.toml"
+"""The file of settings, in the current directory."""
+
+
 class Failure(click.ClickException):
     """An error of gradfuzz, printed as one paragraph."""
 
@@ -52,6 +56,8 @@ class Commands(Group):
                 return super().invoke(ctx)
             finally:
                 _flush()
+        except click.BadParameter as error:
+            raise _with_source(error) from None
         except GradfuzzError as error:
             failure = Unwritten if isinstance(error, StoreError) else Failure
             raise failure(" ".join(str(error).split())) from error
@@ -63,6 +69,21 @@ class Commands(Group):
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
+
+
+def _with_source(error: click.BadParameter) -> click.BadParameter:
+    """The error with the place that the value comes from, if that is not the command line."""
+    name = error.param.name if error.param is not None else None
+    if error.ctx is None or name is None:
+        return error
+    match error.ctx.get_parameter_source(name):
+        case click.core.ParameterSource.DEFAULT_MAP:
+            place = f"[tool.gradfuzz] in {SETTINGS} says so"
+        case click.core.ParameterSource.ENVIRONMENT:
+            place = "a variable of the environment, GRADFUZZ_..., says so"
+        case _:
+            return error
+    return click.BadParameter(f"{error.message} ({place})", error.ctx, error.param, error.param_hint)
 
 
 def _flush() -> None:

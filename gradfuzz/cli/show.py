@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.storage import STORE
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
@@ -44,7 +45,7 @@ class Form(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
 
 
 @click.command(short_help="Show a recorded finding, or a script of it.")
-@click.argument("id")
+@click.argument("id", shell_complete=completion.IDS)
 @click.option(
     "--as",
     "dialect",

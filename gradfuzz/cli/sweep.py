@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.cli.options.arguments import JOBS, SEED, SHOW_SCRIPTS, names_in, part_in, whole
+from gradfuzz.cli.options import completion
+from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, SHOW_SCRIPTS, names_option, part_in, whole
 from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import BASELINE, STORE, installed
@@ -16,16 +18,22 @@ from gradfuzz.errors import UsageError
 
 
 @click.command(short_help="Draw programs and judge what targets say.")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option("--family", default="loops", metavar="F,...", help="Kinds of programs.")
-@click.option(
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=completion.TARGETS)
+@names_option(
+    "--family",
+    default=["loops"],
+    metavar="F,...",
+    shell_complete=completion.FAMILIES,
+    help="Kinds of programs.",
+)
+@names_option(
     "--checks",
-    default="value,vjp,jvp,twins",
+    default=["value", "vjp", "jvp", "twins"],
     metavar="C,...",
     help="What is asked; twins alone ask references only where two answers differ.",
 )
-@click.option("--dtypes", default="float64,float32", metavar="D,...", help="Working precisions.")
-@click.option("--orders", default="1,2,3", metavar="N,...", help="Orders of derivatives.")
+@names_option("--dtypes", default=["float64", "float32"], metavar="D,...", help="Working precisions.")
+@names_option("--orders", default=["1", "2", "3"], metavar="N,...", help="Orders of derivatives.")
 @click.option(
     "--max-examples",
     type=int,
@@ -33,11 +41,16 @@ from gradfuzz.errors import UsageError
     help="Programs per target and family (96), or calls of each function of a library (6).",
 )
 @click.option(
-    "--max-time", type=float, metavar="SECONDS", help="End, with a report, after this many seconds."
+    "--max-time", type=DURATION, metavar="TIME", help="End, with a report, after this time: 90, 90s, 5m, 8h."
 )
 @click.option(
-    "--calls", default="", metavar="FILE", help="Calls that `gradfuzz record` wrote, to begin with."
+    "--calls",
+    default="",
+    show_default=False,
+    metavar="FILE",
+    help="Calls that `gradfuzz record` wrote, to begin with.",
 )
+@click.option("--no-shrink", is_flag=True, help="Show the programs and calls of findings as they were drawn.")
 @SEED
 @JOBS
 @click.option(
@@ -87,7 +100,7 @@ def sweep(
         raise UsageError("--resume needs the store, which --no-store leaves out; give one of them")
     files = outputs(reports)
     installed(ctx, store, targets)
-    families = names_in(flags["family"])
+    families = _each(flags["family"])
     run, most, usual = kind_of_sweep(families)
     config = SweepConfig(
         targets=targets or tuple(usual()),
@@ -95,14 +108,15 @@ def sweep(
         seed=flags["seed"],
         max_examples=most if flags["max_examples"] is None else flags["max_examples"],
         max_time=flags["max_time"],
-        precisions=names_in(flags["dtypes"]),  # type: ignore[arg-type]  # the sweep says which there are
-        orders=tuple(whole(part, "--orders") for part in names_in(flags["orders"])),
-        checks=names_in(flags["checks"]),
+        precisions=_each(flags["dtypes"]),  # type: ignore[arg-type]  # the sweep says which there are
+        orders=tuple(whole(part, "--orders") for part in _each(flags["orders"])),
+        checks=_each(flags["checks"]),
         jobs=flags["jobs"],
         cluster=flags["cluster"],
         shard=part_in(flags["shard"]),
         apart=flags["apart"],
         calls=flags["calls"],
+        shrink=not flags["no_shrink"],
     )
     run_sweep(
         ctx,
@@ -113,3 +127,8 @@ def sweep(
         baseline.read(accepted),
         resume=resume,
     )
+
+
+def _each(names: Iterable[str]) -> tuple[str, ...]:
+    """Each name once."""
+    return tuple(dict.fromkeys(names))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gradfuzz.cli.adapters import LANGUAGES
+from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import REQUIREMENTS
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import STORE, installed
@@ -24,7 +25,9 @@ _LANG = click.Choice(list(LANGUAGES))
     default="list",
     metavar="[list|functions|conventions|install|remove|check|new]",
 )
-@click.argument("what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...")
+@click.argument(
+    "what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...", shell_complete=completion.TARGETS
+)
 @click.option(
     "--lang", default="python", show_default=False, type=_LANG, help="The language of a new adapter."
 )
@@ -32,6 +35,7 @@ _LANG = click.Choice(list(LANGUAGES))
 @click.option(
     "--ways", is_flag=True, help="Load the libraries, and list every way into them with what it supports."
 )
+@click.option("--planted", is_flag=True, help="List the planted bugs, too.")
 @LIMITS
 @STORE
 @FORMAT
@@ -46,8 +50,9 @@ def targets(
     store: Path,
     form: str,
     ways: bool,
+    planted: bool,
 ) -> None:
-    """List the targets of this machine with versions, and what to install for the others.
+    """List the systems that this machine can ask, with versions, and what to install for the others.
 
     `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist:
     kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
@@ -86,6 +91,7 @@ def targets(
     from gradfuzz.fuzzer.questions.abilities import abilities
     from gradfuzz.oracles import registry
 
+    left_out = 0
     if ways:
         rows = [abilities(oracle) for name in registry.installed() for oracle in registry.resolve(name)]
         for name in registry.plug_ins():
@@ -94,8 +100,12 @@ def targets(
             except GradfuzzError as error:
                 click.echo(f"Left out: {error}", err=True)
     else:
-        rows = [asdict(row) for row in registry.available()]
+        there = registry.available()
+        rows = [asdict(row) for row in there if planted or row.role != "mutant"]
+        left_out = len(there) - len(rows)
     answer(form, lambda: documents.targets_document(rows), lambda: terminal.targets(list(map(_row, rows))))
+    if left_out:
+        click.echo(f"{left_out} planted bugs are left out; --planted lists them.", err=True)
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

@@ -18,10 +18,15 @@ from gradfuzz.errors import StoreError, UsageError
     help="The framework of the function; detected from its code if not given.",
 )
 @click.option(
-    "--at", metavar="x=0.5,...", help="Arguments that the function accepts; found by trying if not given."
+    "--at",
+    multiple=True,
+    metavar="x=0.5,...",
+    help="Arguments that the function accepts; found by trying if not given.",
 )
 @click.option("--output", "-o", type=PATH, metavar="FILE", help="Write a new file instead of stdout.")
-def write(source: str, grad: str | None, framework: str | None, at: str | None, output: Path | None) -> None:
+def write(
+    source: str, grad: str | None, framework: str | None, at: tuple[str, ...], output: Path | None
+) -> None:
     """Write a test that checks the gradient of a function: of JAX, Torch, HIPS autograd, or of NumPy with a
     hand-written gradient.
 
@@ -35,7 +40,7 @@ def write(source: str, grad: str | None, framework: str | None, at: str | None, 
     if output is not None and output.exists():
         advice = "name a new file, or leave out --output"
         raise UsageError(f"{str(output)!r} exists and is not overwritten; {advice}")
-    inputs = read_inputs([at])[0] if at else None
+    inputs = read_inputs([",".join(at)])[0] if at else None
     text = starter(source, grad=grad, framework=framework, inputs=inputs)  # type: ignore[arg-type]  # click says which there are
     if output is None:
         click.echo(text, nl=False)

@@ -9,6 +9,7 @@ bugs.
     registry      which oracles there are, by name; `target_name` takes names apart
     libraries     the table of the libraries with oracles of gradfuzz's own
     plugins       oracles of other distributions, found by their entry points
+    said          the line of an exception that says what happened
     device        where JAX and Torch compute, and what a product may lose there
     catalogues    every function that a library lists, and whether it is differentiable
     server        serves the oracles of this installation by the protocol

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gradfuzz import adapters
 from gradfuzz.adapters.shipped import ADAPTERS
-from gradfuzz.errors import MissingExtraError, PluginError, SilentTargetError, UnknownTargetError
+from gradfuzz.errors import MissingExtraError, PluginError, SilentTargetError, UnknownTargetError, listed
 from gradfuzz.oracles import plugins
 from gradfuzz.oracles.base import Oracle, Reference
 from gradfuzz.oracles.foreign import launcher
@@ -89,7 +89,7 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
 def unknown(name: str) -> UnknownTargetError:
     """The error of a name that no target has, with similar names."""
     close = difflib.get_close_matches(name, _similar(TargetName.of(name).library), n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {', '.join(names())}"
+    hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {listed(names(), name)}"
     return UnknownTargetError(f"unknown target {name!r}: {hint}")
 
 
@@ -105,7 +105,7 @@ def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
     chosen = [o for o in ways if o.name == target.whole]
     if chosen:
         return chosen
-    known = f"{target.library} has the ways {', '.join(o.name for o in ways)}"
+    known = f"{target.library} has the ways {listed((o.name for o in ways), target.whole)}"
     raise UnknownTargetError(f"unknown target {target.whole!r}: {known}")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gradfuzz.errors import listed
 from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.fuzzer.questions.suites import SUITES, CanonicalCase, CanonicalTable
 from gradfuzz.fuzzer.verdict.judge import check_name
@@ -107,7 +108,7 @@ def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
 def _chosen(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         close = " or ".join(map(repr, difflib.get_close_matches(name, known, n=3, cutoff=0.5)))
-        hint = f"did you mean {close}?" if close else f"there is {', '.join(map(repr, known))}"
+        hint = f"did you mean {close}?" if close else f"there is {listed(map(repr, known), repr(name))}"
         _fail(f"{name!r} is no {what}: {hint}")
 
 

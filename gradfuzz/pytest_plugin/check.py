@@ -87,8 +87,9 @@ class GradfuzzCheck:
         """Adds properties of the test, which go into the JUnit XML."""
         from gradfuzz.reports.terminal.concise import line
 
-        verdicts = Counter(j.case.verdict for j in found.judged)
-        told = ", ".join(f"{verdict.value} {verdicts[verdict]}" for verdict in Verdict if verdicts[verdict])
+        counted = Counter((j.case.verdict, _verdict(j.case)) for j in found.judged)
+        order = sorted(counted, key=lambda pair: (list(Verdict).index(pair[0]), pair[1]))
+        told = ", ".join(f"{word} {counted[verdict, word]}" for verdict, word in order)
         version = next((j.oracle.version for j in found.judged), "")
         agreeing = [j.case for j in found.judged if j.case.verdict is Verdict.AGREE]
         if agreeing and all(map(_vacuous, agreeing)):
@@ -236,6 +237,11 @@ def _told(one: Judged, *alike: Judged) -> Iterator[str]:
     if others:
         more = f" and {len(others) - _ALIKE} more" if len(others) > _ALIKE else ""
         yield f"  Wrong alike: {', '.join(others[:_ALIKE])}{more}."
+
+
+def _verdict(case: CheckResult) -> str:
+    """The verdict, and of a crash which failure it is."""
+    return words.verdict_of(case) if case.verdict is Verdict.CRASHED else case.verdict.value
 
 
 def _reasons(judged: Sequence[Judged]) -> str:

@@ -25,7 +25,7 @@ from gradfuzz.fuzzer.store import baseline
 from gradfuzz.pytest_plugin.options import options
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.numbers import count
-from gradfuzz.reports.common.summary import tally
+from gradfuzz.reports.common.summary import FAILURES, tally
 from gradfuzz.reports.common.systems import total
 from gradfuzz.reports.terminal.concise import line
 
@@ -83,7 +83,7 @@ class Gathered:
             if said["cell"][0] == target
             for s in said["summaries"]
         ]
-        told = ("agree", "disagree", "crashed", "convention", "unsupported", "inconclusive")
+        told = ("agree", "disagree", *FAILURES, "convention", "unsupported", "inconclusive")
         counts = {name: sum(tally(summary)[name] for summary in summaries) for name in told}
         version = next((summary.version for summary in summaries), "")
         words = ", ".join(f"{name} {n:,}" for name, n in counts.items() if n) or "nothing asked"

@@ -12,7 +12,8 @@
     tracing       the function as a program
     measuring     the function asked and judged
     proving       the rules of the library, evaluated in balls
-    leading       leads a test of Hypothesis's to the worst error
+    leading       leads a test of Hypothesis's to the worst error, and keeps the time out of its deadline
+    asserting     keeps the frames of an assertion out of a test's report
     starter       the test that `gradfuzz write` begins with
 
 Everything is loaded when it is first used; JAX and Torch only where a function is one of theirs.

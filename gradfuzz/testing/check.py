@@ -23,6 +23,7 @@ from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.reports.common.proofs import text as proof_text
+from gradfuzz.testing.asserting import assertion, level, theirs
 from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.leading import lead
@@ -46,6 +47,7 @@ Allowed = Literal["stop_gradient"]
 _BOTH: tuple[Mode, ...] = ("rev", "fwd")
 
 
+@assertion
 def check_gradient(
     f: Callable[..., Any] | Program,
     /,
@@ -103,6 +105,8 @@ def check_gradient(
     In a Hypothesis test the error over the allowed error is the test's target: later examples are like the
     worst ones so far.
 
+    The time of a check does not count towards the deadline of a Hypothesis test.
+
     If no truth is known, the gradient does not fail: an `InconclusiveWarning` gives the reason, or with
     `strict` an `InconclusiveError`. Exceptions of `f` itself are not caught. `UsageError`: the question makes
     no sense. `UnsupportedError`: the function has no such derivative.
@@ -122,7 +126,7 @@ def check_gradient(
     )
     lead(measured.error_over_allowed)
     if failure is not None and not measured.modes:
-        raise failure
+        raise theirs(failure)
     _say(measured, failure, strict)
     if proof:
         for one in prove_gradient(
@@ -132,6 +136,7 @@ def check_gradient(
                 raise GradientMismatch(proof_text(record_of(one, measured.function)), measured)
 
 
+@assertion
 def measure_gradient(
     f: Callable[..., Any],
     /,
@@ -156,6 +161,7 @@ def measure_gradient(
     return _measured(*ask, entries=True)[0]
 
 
+@assertion
 def check_program(
     program: Program | str,
     target: str,
@@ -235,7 +241,7 @@ def _say(measured: Measured, failure: Exception | None, strict: bool) -> None:
     if measured.verdict is Verdict.INCONCLUSIVE:
         if strict:
             raise InconclusiveError(told(measured))
-        warnings.warn(told(measured), InconclusiveWarning, stacklevel=3)
+        warnings.warn(told(measured), InconclusiveWarning, stacklevel=level())
 
 
 def _measured(

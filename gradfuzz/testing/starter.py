@@ -54,7 +54,7 @@ def test_gradient_of_{name}() -> None:
     check_gradient({function}, {examples}{options})
 
 
-@settings(max_examples=20, deadline=None)
+@settings(settings.get_profile("gradfuzz-quick"), max_examples=20)
 @given({strategies})
 def test_gradient_of_{name}_where_it_is_drawn({parameters}) -> None:
     check_gradient({function}, {passed}{options})

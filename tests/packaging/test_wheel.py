@@ -69,6 +69,33 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert "gradfuzz/py.typed" in names
 
 
+@pytest.mark.slow  # pip, and a process that imports what was installed
+def test_the_wheel_is_installed_and_checks_without_a_network(wheel: Path, tmp_path: Path) -> None:
+    """Into an empty folder, by pip and from no index. What gradfuzz requires is that of this Python."""
+    home, empty = tmp_path / "home", tmp_path / "empty"
+    empty.mkdir()
+    pip = sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"
+    run(*pip, "--no-index", "--no-deps", "--target", home, wheel, cwd=empty)
+    code = "import gradfuzz, gradfuzz.cli as cli; print(gradfuzz.__file__); cli.main(prog_name='gradfuzz')"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(home)!r}); {code}"]
+    file, text = run(*command, "check", "acc*x", "--only", "engine", cwd=empty).split("\n", 1)
+    assert Path(file) == home / "gradfuzz" / "__init__.py"
+    rows = [line for line in text.splitlines() if line.startswith("engine")]
+    assert [(row.split()[1], row.split()[-1]) for row in rows] == [
+        ("for", "agree"),
+        ("while", "agree"),
+        ("repeat", "agree"),
+    ]
+    assert (home / "bin" / "gradfuzz").exists()
+
+
+def test_the_documents_say_how_it_is_installed() -> None:
+    for page in ("README.md", "docs/index.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for command in ("pip install gradfuzz", "'gradfuzz[jax]'", "pip install ."):
+            assert command in text, page
+
+
 @pytest.mark.slow
 def test_the_console_script_works_outside_the_repository(fresh: Path, tmp_path: Path) -> None:
     from gradfuzz import __version__

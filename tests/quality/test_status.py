@@ -119,7 +119,7 @@ def test_ops_pick_rows(suite: str) -> None:
     assert grid.about() == rows
     ops = sorted({row.op for row in rows})
     assert {row.op for row in grid.about(ops[:2])} == set(ops[:2])
-    with pytest.raises(UsageError, match=rf"'no_such_op'; the ops are {ops[0]}, .*{ops[-1]}"):
+    with pytest.raises(UsageError, match=rf"'no_such_op'; the ops are .*\b{ops[0]}, .*"):
         grid.about(["no_such_op"])
 
 

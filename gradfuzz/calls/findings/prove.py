@@ -49,13 +49,15 @@ _FORMS: dict[Form, str] = {
 }
 
 
-def proved(call: Call, wrong: Judged, function: Function, note: Callable[[Call], None]) -> Finding | None:
+def proved(
+    call: Call, wrong: Judged, function: Function, note: Callable[[Call], None], *, shrink: bool = True
+) -> Finding | None:
     """The finding of what is wrong about a call, or None where it does not come again.
 
-    `note` is told each call before it is made.
+    `note` is told each call before it is made. Without `shrink` the finding has the call as it was drawn.
     """
     same = Wrong(wrong.modes, wrong.case.kind)
-    small = shrunk(call, same, function, note, seconds=_SECONDS, trials=_TRIALS)
+    small = shrunk(call, same, function, note, seconds=_SECONDS, trials=_TRIALS) if shrink else call
     note(small)
     found = [judged(small, [wrong.modes], (1.0, *FACTORS)) for _ in range(_AGAIN)]
     first = found[0].of(wrong.modes)

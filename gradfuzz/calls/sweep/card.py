@@ -11,6 +11,7 @@ from gradfuzz.calls.sweep.run import sweep
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results import functions as outcomes
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished
+from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import Class, Finding, Verdict
 from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
 from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
@@ -23,15 +24,19 @@ _COLUMNS = tuple(" ".join(modes) for modes in COMBINATIONS)
 
 _WORDS = (
     ("wrong", Verdict.DISAGREE, Label.DIFFERS),
-    ("error", Verdict.CRASHED, Label.CRASHED),
+    ("exception", Verdict.CRASHED, Label.CRASHED),
     ("ok", Verdict.AGREE, Label.AGREES),
     ("ok", Verdict.CONVENTION, Label.AGREES),
     ("inconclusive", Verdict.INCONCLUSIVE, Label.INCONCLUSIVE),
 )
 """What a cell says; of several verdicts the first."""
 
-_LABELS = {word: label for word, _, label in reversed(_WORDS)} | {"refused": Label.UNSUPPORTED}
-_ORDER = ("wrong", "error", "ok", "inconclusive", "refused")
+_LABELS = {
+    **dict.fromkeys((failure.value for failure in Failure), Label.CRASHED),
+    **{word: label for word, _, label in reversed(_WORDS)},
+    "refused": Label.UNSUPPORTED,
+}
+_ORDER = ("wrong", *(failure.value for failure in Failure), "ok", "inconclusive", "refused")
 
 _TRIED = (
     f"{CALLS} calls of each function, drawn by a fixed seed; reverse and forward mode, and the four mixtures"
@@ -110,7 +115,7 @@ def _notes(asked: Sequence[FunctionSummary]) -> Iterator[str]:
 
 
 def _cell(target: str, finding: Finding) -> ProbeCell:
-    word = "error" if finding.kind is Class.ERROR else "wrong"
+    word = failure_of(finding.note).value if finding.kind is Class.ERROR else "wrong"
     text = finding.note or "; ".join(finding.facts)
     name = finding.culprits[0] if finding.culprits else ""
     by = (", ".join(finding.modes),) if finding.modes else ()

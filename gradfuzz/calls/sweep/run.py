@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradfuzz.adapters import catalogue as of
@@ -162,10 +162,8 @@ class _Sweep:
                 recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
                 library = TargetName.of(name).library
                 library = library if library in LIBRARIES else function.why
-                yield (
-                    (name, place),
-                    Turn(library, function, config.seed, number, calls, recorded, home=self._homes[name]),
-                )
+                turn = Turn(library, function, config.seed, number, calls, recorded, home=self._homes[name])
+                yield (name, place), replace(turn, shrink=config.shrink)
 
     def _is_recorded(self, function: of.Function) -> bool:
         """Whether the program that was recorded calls it."""

@@ -8,6 +8,7 @@ from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.sweep.turn import Result, merged
 from gradfuzz.fuzzer.results import functions as outcomes
 from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.fuzzer.results.finding import Finding, Reason
 from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
 from gradfuzz.fuzzer.results.identity import signature_of
@@ -76,6 +77,7 @@ class Totals:
             inconclusive={reason: reasons[reason.value] for reason in Reason if reason.value in reasons},
             unsupported=sum(len(r.lacks) for r in results),
             crashed=told.get("crashed", 0),
+            failures={one: whole.failures[one.value] for one in Failure if one.value in whole.failures},
             programs=whole.judged,
         )
 

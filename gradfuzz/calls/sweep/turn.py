@@ -21,6 +21,7 @@ from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
+from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
@@ -65,6 +66,8 @@ class Turn:
     """The target in whose environment the library is; empty where it is beside gradfuzz."""
     finding: Finding | None = None
     """A finding about which is asked again; nothing else is done then."""
+    shrink: bool = True
+    """Whether the calls of findings are made smaller."""
 
 
 @dataclass(slots=True)
@@ -78,6 +81,8 @@ class Result:
     """By modes, as "fwd rev": calls with an answer."""
     lacks: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    """Verdicts of "crashed" by the kind of failure."""
     answers: dict[str, int] = field(default_factory=dict)
     """By modes and verdict, as "fwd rev: agree"."""
     inconclusive: dict[str, int] = field(default_factory=dict)
@@ -103,6 +108,7 @@ def merged(results: Sequence[Result]) -> Result:
         for mine, other in (
             (whole.asked, one.asked),
             (whole.verdicts, one.verdicts),
+            (whole.failures, one.failures),
             (whole.answers, one.answers),
             (whole.inconclusive, one.inconclusive),
             (whole.proofs, one.proofs),
@@ -165,7 +171,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
             bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
             if bucket not in buckets and len(buckets) < _PROVED:
                 note(judgement.call)
-                found = proved(judgement.call, wrong, function, note)
+                found = proved(judgement.call, wrong, function, note, shrink=turn.shrink)
                 buckets[bucket] = found
                 result.unproved += found is None
         if result.judged >= turn.calls:
@@ -196,6 +202,9 @@ def _count(result: Result, judgement: Judgement) -> None:
         name = " ".join(one.modes)
         result.asked[name] = result.asked.get(name, 0) + 1
         verdict = one.case.verdict.value
+        if one.case.verdict is Verdict.CRASHED:
+            failure = failure_of(one.case.message).value
+            result.failures[failure] = result.failures.get(failure, 0) + 1
         result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
         answer = f"{name}: {verdict}"
         result.answers[answer] = result.answers.get(answer, 0) + 1

@@ -2,18 +2,61 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError
+
+C = TypeVar("C", bound=Callable[..., object])
 
 PATH = click.Path(path_type=Path)
 """The type of a flag that names a file or folder."""
 
 
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
+    """A time above 0 as seconds: 90, "90s", "5m", "8h", "1d", "1h30m"."""
+
+    name = "duration"
+
+    _UNITS = (("d", 86400.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = r"(\d+(?:\.\d*)?|\.\d+)"
+        found = re.fullmatch("".join(f"(?:{number}{unit})?" for unit, _ in self._UNITS), str(value).strip())
+        if found and any(found.groups()):
+            parts = zip(found.groups(), self._UNITS, strict=True)
+            seconds = sum(float(part) * size for part, (_, size) in parts if part)
+        else:
+            try:
+                seconds = float(value)
+            except ValueError:
+                seconds = math.nan
+        if not 0.0 < seconds < math.inf:
+            self.fail(f"{value!r} is no time above 0; write 90, 90s, 5m, 8h or 1h30m", param, ctx)
+        return seconds
+
+
+DURATION = Duration()
+
+
 def names_in(text: str) -> tuple[str, ...]:
-    """The parts of a comma-separated list."""
+    """The parts of a comma-separated list. A command (cmd:python adapter.py) is one part, with its commas."""
+    if text.startswith("cmd:"):
+        return (text,)
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def names_option(*names: str, default: Sequence[str] = (), **settings: Any) -> Callable[[C], C]:
+    """A flag that takes a comma-separated list, and may be repeated: its value is the tuple of all parts."""
+    return click.option(*names, multiple=True, default=default or None, callback=_all_names, **settings)
+
+
+def _all_names(_ctx: click.Context, _param: click.Parameter, value: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(name for text in value or () for name in names_in(text))
 
 
 def whole(text: str, flag: str) -> int:

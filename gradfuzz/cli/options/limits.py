@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
+from gradfuzz.cli.options.arguments import DURATION
 from gradfuzz.cli.shell import click
 
 C = TypeVar("C", bound=Callable[..., object])
@@ -13,11 +14,11 @@ C = TypeVar("C", bound=Callable[..., object])
 _ABOVE_NOTHING = click.FloatRange(min=0, min_open=True)
 
 _MEMORY = "The most memory of a target's process and its children.  [default: 8]"
-_SECONDS = "The most time for an answer.  [default: 60; 300 for names of `gradfuzz targets`]"
+_SECONDS = "The most time for an answer.  [default: 60s; 300s for names of `gradfuzz targets`]"
 _OPTIONS = (
     ("--target-memory", _ABOVE_NOTHING, "GIB", _MEMORY),
-    ("--target-seconds", _ABOVE_NOTHING, "SECONDS", _SECONDS),
-    ("--target-start", _ABOVE_NOTHING, "SECONDS", "The most time until a target is ready.  [default: 120]"),
+    ("--target-seconds", DURATION, "TIME", _SECONDS),
+    ("--target-start", DURATION, "TIME", "The most time until a target is ready.  [default: 120s]"),
     ("--target-restarts", click.IntRange(0), "N", "How often a target is restarted.  [default: 2000]"),
 )
 

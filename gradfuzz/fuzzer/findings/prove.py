@@ -59,12 +59,14 @@ def _met(raw: Raw) -> Candidate:
     return Candidate.of(replace(raw.case.question, points=raw.points), raw.place, together=True)
 
 
-def prove(raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = False) -> Proof:
+def prove(
+    raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = False, shrink: bool = True
+) -> Proof:
     """Everything between a disagreement and a finding.
 
     `known` has the earlier findings by the skeleton of their program: a finding that would not precede one
     with its skeleton gets no evidence. With `explain`, a disagreement that vanishes with their triggers is
-    not proved.
+    not proved. Without `shrink` the finding has the program as it was drawn.
     """
     case = raw.case
     target = oracle(case.oracle)
@@ -83,11 +85,15 @@ def prove(raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = Fa
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
-    for candidate in smallest_alike(first, case, target):
+    for candidate in smallest_alike(first, case, target) if shrink else ():
         smallest = _confirmed(candidate, target)
         if same_kind(smallest, case.kind, case.message):
             return _finding(raw, candidate, smallest, target, known or {})
-    return _finding(raw, first, again, target, known or {})
+    proof = _finding(raw, first, again, target, known or {})
+    if shrink or proof.finding is None:
+        return proof
+    note = " ".join(filter(None, (proof.finding.note, "Not shrunk.")))
+    return replace(proof, finding=replace(proof.finding, note=note))
 
 
 _UNASKED = "It was not asked again and not shrunk, since workers die of that."

@@ -12,6 +12,7 @@ from gradfuzz.fuzzer.findings.representative import relative_error
 from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
+from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import ProbeCell, ProbeReport, ProbeTable, Value
 from gradfuzz.fuzzer.verdict.labels import VERDICTS
@@ -20,7 +21,7 @@ from gradfuzz.oracles.base import Answer, Oracle, Question
 
 _WORDS: dict[Verdict, str] = {
     Verdict.DISAGREE: "wrong",
-    Verdict.CRASHED: "error",
+    Verdict.CRASHED: Failure.EXCEPTION.value,
     Verdict.INCONCLUSIVE: "inconclusive",
     Verdict.CONVENTION: "ok",
     Verdict.AGREE: "ok",
@@ -28,15 +29,20 @@ _WORDS: dict[Verdict, str] = {
 }
 """What a cell says; of several verdicts the first in this order. A known convention is not wrong."""
 
-_ORDER = list(dict.fromkeys(_WORDS.values()))
+_FAILURES = tuple(failure.value for failure in Failure)
+"""What a cell says where there is no answer."""
 
-_LABELS = {word: VERDICTS[verdict] for verdict, word in _WORDS.items()}
+_ORDER = list(dict.fromkeys(("wrong", *_FAILURES, *_WORDS.values())))
+
+_LABELS = {word: VERDICTS[verdict] for verdict, word in _WORDS.items()} | dict.fromkeys(
+    _FAILURES, VERDICTS[Verdict.CRASHED]
+)
 """The label of a line by its word; "ok" has that of agreement, the later one."""
 
 _AS_BAD = 0.99
 """Of wrong answers that are off by nearly as much, the first is shown: rounding decides which is largest."""
 
-_SHOWN = ("wrong", "error")
+_SHOWN = ("wrong", *_FAILURES)
 """The words of cells that get a number and a script."""
 
 
@@ -132,8 +138,8 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
     found = [(q, k, case) for q, cases in verdicts for k, case in enumerate(cases)]
     if not found:
         return _Cell("")
-    word = min((_WORDS[case.verdict] for *_, case in found), key=_ORDER.index)
-    same = [entry for entry in found if _WORDS[entry[2].verdict] == word]
+    word = min((_word(case) for *_, case in found), key=_ORDER.index)
+    same = [entry for entry in found if _word(entry[2]) == word]
     if word not in _SHOWN:
         return _Cell(word, "" if word == "ok" else _reason(same[0][2]))
     most = max(relative_error(case) for *_, case in same)
@@ -155,9 +161,14 @@ def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) 
     cases = evaluator().cases(oracle.name, question, answers)
     if any(case.verdict is not Verdict.AGREE for case in cases):
         cases = evaluator().cases(oracle.name, question, answers, confirm=True)
-    if any(_WORDS[case.verdict] in _SHOWN for case in cases):
+    if any(_word(case) in _SHOWN for case in cases):
         return evaluator().cases(oracle.name, question, oracle.answer(question), confirm=True)
     return cases
+
+
+def _word(case: CheckResult) -> str:
+    """What a cell says of a case."""
+    return failure_of(case.message).value if case.verdict is Verdict.CRASHED else _WORDS[case.verdict]
 
 
 def _reason(case: CheckResult) -> str:
@@ -255,7 +266,7 @@ class _Told:
         """The numbered cells, then each message that many cells share, once."""
         numbers: dict[str, int] = {}
         for number, cell in enumerate(self.shown, 1):
-            first = numbers.setdefault(cell.text, number) if cell.word == "error" else number
+            first = numbers.setdefault(cell.text, number) if cell.word in _FAILURES else number
             text = cell.text if first == number else f"as [{first}]."
             asked = f"By {'; '.join(cell.by)}. Ways: {', '.join(cell.ways)}."
             yield f"[{number}] {cell.word}: {cell.op}, {cell.column} ({cell.use}): {text} {asked}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gradfuzz.errors import ProgramTypeError, UsageError
+from gradfuzz.errors import ProgramTypeError, UsageError, listed
 from gradfuzz.fuzzer.questions.vectorize_grid import (
     FIRST_ORDER,
     SECOND_ORDER,
@@ -99,7 +99,7 @@ class Grid:
         known = sorted(self.ops())
         for op in ops:
             if op not in known:
-                raise UsageError(f"no row of this suite is about {op!r}; the ops are {', '.join(known)}")
+                raise UsageError(f"no row of this suite is about {op!r}; the ops are {listed(known, op)}")
         return [row for row in (self.rows(ops) if self.names else self.rows()) if row.op in ops]
 
 

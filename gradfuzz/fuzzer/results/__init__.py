@@ -1,6 +1,7 @@
 """What comes of a sweep, as data. Reports import this package and nothing else of the fuzzer.
 
     finding                       verdicts, cases, findings, causes
+    failure                       exception, crash, hang, out of memory
     identity                      when two findings are the same
     trigger, known_reports        what a shrunk program tells of a bug; the reports of which bug it may be
     call                          a call of a library's function

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 
 
@@ -15,6 +16,7 @@ class Counts:
     checks: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     reasons: Counter[Reason] = field(default_factory=Counter)
+    failures: Counter[Failure] = field(default_factory=Counter)
     worst_agreeing: float = 0.0
     drawn: int = 0
     """Programs about which it could have been asked."""
@@ -30,6 +32,7 @@ class Counts:
         self.checks += other.checks
         self.verdicts.update(other.verdicts)
         self.reasons.update(other.reasons)
+        self.failures.update(other.failures)
         self.worst_agreeing = max(self.worst_agreeing, other.worst_agreeing)
         self.drawn += other.drawn
         self.programs += other.programs
@@ -42,5 +45,7 @@ class Counts:
         self.checks += case.verdict is not Verdict.UNSUPPORTED
         if case.reason is not None:
             self.reasons[case.reason] += 1
+        if case.verdict is Verdict.CRASHED:
+            self.failures[failure_of(case.message)] += 1
         if case.verdict is Verdict.AGREE and case.error_over_allowed is not None:
             self.worst_agreeing = max(self.worst_agreeing, case.error_over_allowed)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gradfuzz.fuzzer.results.codec import OPTIONAL
+from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.fuzzer.results.finding import Cluster, Finding, Reason
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 
@@ -27,6 +28,7 @@ class TargetSummary:
     inconclusive: Mapping[Reason, int] = field(default_factory=dict)
     unsupported: int = 0
     crashed: int = 0
+    """Checks without an answer; `failures` tells them apart."""
     worst_agreeing: float = 0.0
     """The largest error in units of the allowed one, among the checks that agree."""
     programs: int = field(default=0, metadata={OPTIONAL: True})
@@ -37,6 +39,7 @@ class TargetSummary:
     """Programs about which it could have been asked: those that were drawn for it, or for everybody."""
     never: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """Ops that the family can be about, and that none of these programs has, in order."""
+    failures: Mapping[Failure, int] = field(default_factory=dict, metadata={OPTIONAL: True})
     fault: str | None = field(default=None, metadata={OPTIONAL: True})
     """What it raised in every program: an error of its set-up. None where it answered."""
 

@@ -25,10 +25,13 @@ class BaselineEntry:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An entry with the finding, so that it can be asked about again."""
+    """An entry, and for the reader what it accepts."""
 
     entry: BaselineEntry
-    finding: Finding
+    finding: Finding | None = field(default=None, metadata={OPTIONAL: True})
+    """The whole finding, in files of an older gradfuzz. Since then the store has it."""
+    what: str | None = field(default=None, metadata={OPTIONAL: True})
+    """As in "wrong_value in det, vjp"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The findings that are accepted for now, in a file beside the code, made to be committed.
 
-Strict JSON. An entry accepts one finding: it says why, until when, and has the finding itself, so that it can
-be asked about again. A rule accepts whatever fits its globs:
+Strict JSON. An entry accepts one finding, which it names by its signature: it says why, and until when. The
+finding itself is in the store, from which it can be asked about again; files of an older gradfuzz have it in
+the entry. A rule accepts whatever fits its globs:
 
     {"accept": {"target": "torch*", "op": "solve"}, "reason": "reported", "expires": "2027-03-01"}
 """
@@ -57,10 +58,17 @@ def write(baseline: Baseline, path: Path = FILE) -> None:
 
 def added(baseline: Baseline, finding: Finding, entry: BaselineEntry) -> Baseline:
     """The baseline with the finding accepted; an earlier entry for it is replaced."""
-    bare = dataclasses.replace(finding, script="", ports={}, evidence=None)
     others = [item for item in baseline.accepted if entry.signature not in _signatures(item)]
-    items = sorted([*others, Accepted(entry, bare)], key=lambda item: (item.entry.target, item.entry.id))
+    items = sorted(
+        [*others, Accepted(entry, what=_what(finding))], key=lambda item: (item.entry.target, item.entry.id)
+    )
     return dataclasses.replace(baseline, accepted=tuple(items))
+
+
+def _what(finding: Finding) -> str:
+    trigger = Trigger.of_finding(finding)
+    needed = ", ".join(sorted(trigger.ops or trigger.loops))
+    return f"{finding.kind.value}{f' in {needed}' if needed else ''}, {finding.check}"
 
 
 def with_rule(baseline: Baseline, rule: Rule) -> Baseline:
@@ -172,7 +180,8 @@ def _entries(baseline: Baseline, findings: Sequence[Finding]) -> Iterator[Baseli
 
 
 def _signatures(item: Accepted) -> set[str]:
-    return {item.entry.signature, signature_of(item.finding)}
+    found = () if item.finding is None else (signature_of(item.finding),)
+    return {item.entry.signature, *found}
 
 
 # Rules ------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from pathlib import Path
 
 from gradfuzz.errors import RecordError, UsageError
@@ -45,25 +46,56 @@ def is_path(text: str) -> bool:
     )
 
 
-def findings_in(path: Path) -> list[Finding]:
+def findings_in(path: Path, store: Path | None = None) -> list[Finding]:
     """The findings in a JSON file or in all JSON files of a folder.
 
-    A file may hold a finding, a sweep's document, a baseline or an event stream.
+    A file may hold a finding, a sweep's document, a baseline or an event stream. A baseline names findings
+    that are in `store`.
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in (".json", *SUFFIXES))
         if not files:
             raise UsageError(f"no finding is in {path}: it has no file whose name ends in .json")
-        return [finding for file in files for finding in findings_in(file)]
+        return [finding for file in files for finding in findings_in(file, store)]
     if path.suffix in SUFFIXES:
         return list(read_stream(path)[0].findings)
     data = load(path)
     fields = data if isinstance(data, dict) else {}
     if fields.get("type") == "baseline":
-        return [item.finding for item in read_baseline(path).accepted]
+        accepted = read_baseline(path).accepted
+        missing = {item.entry.id for item in accepted if item.finding is None}
+        if missing and (store is None or not store.exists()):
+            there = f"and there is no store {store}" if store else "and no store is given"
+            raise UsageError(f"{path} names findings that a store has, {there}; sweep first")
+        stored: dict[str, Finding] = {}
+        if missing and store is not None:
+            with Store(store) as opened:
+                stored = {id: recorded(opened, id) for id in missing}
+        return [item.finding or stored[item.entry.id] for item in accepted]
     if isinstance(fields.get("findings"), list) and "type" not in fields:
         return [_of_sweep(item, f"{path}, findings[{k}]") for k, item in enumerate(data["findings"])]
     return [from_document(data, Finding, str(path))]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A side of a comparison."""
+
+    findings: tuple[Finding, ...]
+    complete: bool | None
+    """Whether its sweep asked all that it wanted to ask; None for findings that come from no sweep."""
+
+
+def compared(text: str, store: Path) -> Compared:
+    """The findings of a run in `store`, by its number, or of a file or folder."""
+    path = Path(text)
+    if not is_path(text) or path.suffix in (*SUFFIXES, ".sqlite"):
+        finished = sweep_of(text, store)[0]
+        return Compared(finished.findings, finished.complete)
+    found = tuple(findings_in(path, store))
+    document = load(path) if path.is_file() else None
+    complete = document.get("complete") if isinstance(document, dict) else None
+    return Compared(found, complete if isinstance(complete, bool) else None)
 
 
 def _of_sweep(item: object, source: str) -> Finding:

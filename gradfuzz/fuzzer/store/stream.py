@@ -40,6 +40,9 @@ def read(path: Path) -> tuple[SweepFinished, Review | None]:
         source = f"{path}, line {number}"
         data: Json = loads(text, source)
         match data.get("type") if isinstance(data, dict) else None:
+            case "sweep started" if started is not None or finished is not None:
+                one = "a second sweep starts here, and a report is of one sweep"
+                raise RecordError(f"{source}: {one}; keep each sweep in a file of its own")
             case "sweep started":
                 started = from_document(data, SweepStarted, source)
             case "progress":

@@ -38,6 +38,8 @@ class SweepConfig:
     checks: tuple[str, ...] = CHECKS
     jobs: int | None = None
     """Worker processes; None: one per core, at most four, and none where every target is cheap."""
+    shrink: bool = True
+    """Whether what is found is made smaller. Otherwise a finding shows the program as it was drawn."""
     cluster: str = ""
     """The Dask cluster that does the work: "local:4", "tcp://HOST:PORT", "scheduler.json". Empty: none."""
     shard: tuple[int, int] | None = None
@@ -112,6 +114,8 @@ def rerun_command(config: SweepConfig) -> str:
             parts += [flag, ",".join(map(str, value))]
     if config.calls:
         parts += ["--calls", config.calls]
+    if not config.shrink:
+        parts.append("--no-shrink")
     if config.device != "cpu":
         parts += ["--device", config.device]
     if config.max_time is not None:

@@ -47,6 +47,8 @@ class Shrink:
     raw: Raw
     triggers: tuple[str, ...] = ()
     """What known findings need, in words and in order, where the disagreement may be explained by them."""
+    shrink: bool = True
+    """Whether the program is made smaller."""
 
 
 class Kind(NamedTuple):

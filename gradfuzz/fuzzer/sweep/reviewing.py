@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.identity import signature_of
-from gradfuzz.fuzzer.results.review import Baseline, Review
+from gradfuzz.fuzzer.results.review import Baseline, BaselineEntry, Review
 from gradfuzz.fuzzer.store.baseline import matches, standing
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
@@ -43,8 +43,13 @@ def review(
     missing = [
         item for item in baseline.accepted if not any(matches(item, finding) for finding in finished.findings)
     ]
-    accepted = {signature_of(item.finding) for item in missing}
-    waiting = [item.finding for item in missing]
+    entries = [
+        (item.entry, found_before)
+        for item in missing
+        if (found_before := item.finding or _accepted(item.entry, store)) is not None
+    ]
+    accepted = {signature_of(finding) for _, finding in entries}
+    waiting = [finding for _, finding in entries]
     for record in recorded:
         signature = signature_of(record.finding)
         if signature not in found and signature not in accepted:
@@ -55,10 +60,16 @@ def review(
     return Review(
         known=known,
         expired=expired,
-        stale=tuple(item.entry for item in missing if signature_of(item.finding) in right),
+        stale=tuple(entry for entry, finding in entries if signature_of(finding) in right),
         fixed=tuple(record.finding for record in recorded if signature_of(record.finding) in right),
         first_seen=tuple((id, first[s][:10]) for s, id in found.items() if s in first),
     )
+
+
+def _accepted(entry: BaselineEntry, store: Store | None) -> Finding | None:
+    """The finding of an entry, if the store has it."""
+    finding = None if store is None else store.latest(entry.id)
+    return finding if finding is not None and signature_of(finding) == entry.signature else None
 
 
 def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:

@@ -24,6 +24,8 @@ from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.triggers import Known
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.failure import failure_of
+from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.batch import Batch
@@ -327,7 +329,9 @@ class _Sweep:
         """Hands out the proof of a disagreement that is its queue's turn."""
         queues, of = self._shrink_queues, self._shrink_queues.queue(raw.case.oracle)
         known, explain = queues.known(of), queues.may_be_explained(raw)
-        work = Shrink(raw, tuple(sorted(one.words for one in known.values())) if explain else ())
+        work = Shrink(
+            raw, tuple(sorted(one.words for one in known.values())) if explain else (), self._config.shrink
+        )
         self._proofs[of] = raw, work, self._proof(work, known, explain)
 
     def _proof(self, work: Shrink, known: Mapping[str, Known], explain: bool) -> Future[Any]:
@@ -338,7 +342,7 @@ class _Sweep:
         if found is not None and not _lacks_evidence(found, raw, known):
             return self._known(found)
         needs = {TargetName.of(raw.case.oracle).system}
-        return self._give(prove, raw, known, explain, needs=needs, soon=True)
+        return self._give(prove, raw, known, explain, self._config.shrink, needs=needs, soon=True)
 
     def _version(self, raw: Raw) -> str:
         return dict(self._oracles)[raw.case.oracle]
@@ -454,6 +458,8 @@ def _in_words(raw: Raw) -> str:
     """The disagreement before it is shrunk."""
     case = raw.case
     name = case.kind.value if case.kind is not None else case.verdict.value
+    if case.verdict is Verdict.CRASHED:
+        name = failure_of(case.message).value
     numbers = ""
     if case.worst is not None and case.expected is not None and case.got is not None:
         entry, index = case.worst

@@ -47,6 +47,7 @@ def summarized(
         never=tuple(sorted(set(FAMILIES[family].turns) - counts.ops)),
         programs=counts.programs,
         refused=counts.refused,
+        failures={failure: n for failure, n in counts.failures.items() if n},
         fault=fault,
         **verdicts,
     )

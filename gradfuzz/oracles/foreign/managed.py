@@ -26,7 +26,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from gradfuzz import adapters
 from gradfuzz.adapters.shipped import ADAPTERS
-from gradfuzz.errors import InstallError, UnknownTargetError, UsageError
+from gradfuzz.errors import InstallError, UnknownTargetError, UsageError, listed
 from gradfuzz.oracles.foreign import launcher
 from gradfuzz.oracles.foreign.installers import LANGUAGES
 from gradfuzz.oracles.foreign.installers.commands import start_once
@@ -177,7 +177,7 @@ def plan(target: str, extra: Sequence[str] = ()) -> EnvironmentPlan:
     """
     name = TargetName.of(target)
     if name.library not in (*LIBRARIES, *ADAPTERS):
-        known = f"the targets with environments are {', '.join((*LIBRARIES, *ADAPTERS))}"
+        known = f"the targets with environments are {listed((*LIBRARIES, *ADAPTERS), target)}"
         raise UnknownTargetError(f"there is nothing to install for {target!r}; {known}")
     if not (name.is_folder and _takes_folders(name.library)):
         try:

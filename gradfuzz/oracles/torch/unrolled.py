@@ -14,6 +14,7 @@ import torch
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.said import telling
 from gradfuzz.oracles.torch.derivatives import (
     Differentiated,
     Function,
@@ -229,6 +230,6 @@ def summary(error: BaseException) -> str:
     text = str(error).strip()
     if not text:
         return type(error).__name__
-    first = text.partition("\n")[0][:300]
+    first = telling(text)[:300]
     inner = re.search(r": got (\w+\(.{1,300}?\))$", text, re.MULTILINE)
     return f"{type(error).__name__}: {first}" + (f": {inner[1]}" if inner else "")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gradfuzz.errors import listed
 from gradfuzz.programs.language import linalg_rules as linalg
 from gradfuzz.programs.language import tensor_rules as tensor
 from gradfuzz.programs.language.axes import normalize_axes, normalize_axis
@@ -465,7 +466,7 @@ def result_type(op: str, types: tuple[Type, ...], params: Params) -> Type:
     """
     row = OPS.get(op)
     if row is None:
-        fail(f"unknown op {op!r}; the ops are {', '.join(OPS)}")
+        fail(f"unknown op {op!r}; the ops are {listed(OPS, op)}")
     least, most = row.arity
     if len(types) < least or (most is not None and len(types) > most):
         count = str(least) if least == most else f"at least {least}"

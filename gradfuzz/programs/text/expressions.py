@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from gradfuzz.errors import ProgramTypeError
+from gradfuzz.errors import ProgramTypeError, listed
 from gradfuzz.programs.language.ops import ALIASES, OPS
 from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Name, ParamValue, walk
 from gradfuzz.programs.language.typecheck import MAX_NESTING, RESERVED, expression_type
@@ -67,7 +67,7 @@ def call(op: str, *args: Expr, line: int = 0, **params: ParamValue) -> Call:
     """
     row = OPS.get(op)
     if row is None:
-        refuse(line, f"unknown op {op!r}; the ops are {', '.join(OPS)}")
+        refuse(line, f"unknown op {op!r}; the ops are {listed(OPS, op)}")
     known = dict(row.params)
     full: dict[str, ParamValue] = {}
     for name, default in known.items():
@@ -255,7 +255,7 @@ class Expressions:
 
     def _call(self, node: ast.Call, part: int | None = None) -> Expr:
         if not isinstance(node.func, ast.Name):
-            other = f"`{source(node.func)}` cannot be called; the ops are {', '.join(OPS)}"
+            other = f"`{source(node.func)}` cannot be called; the ops are {listed(OPS, source(node.func))}"
             refuse(node, _INSTEAD.get(type(node.func), other))
         name = node.func.id
         for keyword in node.keywords:
@@ -267,7 +267,7 @@ class Expressions:
         if name not in OPS and name not in ALIASES:
             close = difflib.get_close_matches(name, [*OPS, *ALIASES], 1)
             hint = f"did you mean {close[0]}? " if close else ""
-            refuse(node, f"unknown function {name}; {hint}the ops are {', '.join(OPS)}")
+            refuse(node, f"unknown function {name}; {hint}the ops are {listed(OPS, name)}")
         op = ALIASES.get(name, name)
         args = list(node.args)
         free = [p for p, _ in OPS[op].params]

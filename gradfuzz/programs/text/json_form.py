@@ -26,7 +26,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
-from gradfuzz.errors import ProgramError, ProgramSyntaxError
+from gradfuzz.errors import ProgramError, ProgramSyntaxError, listed
 from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import is_float
@@ -325,7 +325,7 @@ def _read_call(data: Json, path: str, depth: int) -> syntax.Call:
     f = _fields(data, path, ("op", "args"), ("params",))
     op = f["op"]
     if not isinstance(op, str) or op not in OPS:
-        _fail(f"{path}.op", f"unknown op {_short(op)}; the ops are {', '.join(OPS)}")
+        _fail(f"{path}.op", f"unknown op {_short(op)}; the ops are {listed(OPS, str(op))}")
     args = _read_list(f["args"], f"{path}.args", depth)
     given = f.get("params", {})
     known = [name for name, _ in OPS[op].params]

@@ -13,6 +13,8 @@ from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import safe_link
 from gradfuzz.reports.common.summary import group
+from gradfuzz.reports.common.systems import systems
+from gradfuzz.reports.common.words import class_of
 
 _MOST = 12
 """The most names in a line; the rest is only counted."""
@@ -33,27 +35,30 @@ def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
 
 
 def asked(finished: SweepFinished) -> list[str]:
-    """How many programs each way was asked about, where it was not all, and why not the others; and the ops
-    that none of them had.
+    """About how many programs each way was asked, and of how many it could answer nothing; of a sweep with
+    many ways those into one system together.
     """
-    families = list(dict.fromkeys(s.family for s in finished.summaries))
+    summaries = finished.summaries
+    if not any(s.programs or s.refused for s in summaries):  # from a run that did not count them
+        return []
+    if len(summaries) > _MOST:
+        summaries = tuple(one.summary for one in systems(summaries))
+    families = list(dict.fromkeys(s.family for s in summaries))
     programs = finished.programs // max(len(families), 1)
     lines: list[str] = []
-    if not any(s.programs for s in finished.summaries):  # from a run that did not count them
-        return lines
-    for s in finished.summaries:
+    for s in summaries:
         drawn = s.drawn or programs
-        if s.programs >= drawn:
-            continue
         waited = drawn - s.programs - s.refused
-        why = [f"{s.refused:,} it does not support"] if s.refused else []
+        why = [f"could not answer {s.refused:,}"] if s.refused else []
         why += [f"{waited:,} were not its turn"] if waited > 0 else []
         family = f", {s.family}" if len(families) > 1 else ""
-        lines.append(f"{s.name}{family}: {s.programs:,} of {drawn:,} {noun([s.family])}s ({', '.join(why)})")
-    return [*lines, *_never(finished)]
+        told = f"{s.programs:,} of {count(drawn, noun([s.family]))}"
+        others = f" ({', '.join(why)})" if why else ""
+        lines.append(f"{s.name}{family}: {told}{others}")
+    return lines
 
 
-def _never(finished: SweepFinished) -> list[str]:
+def never(finished: SweepFinished) -> list[str]:
     """The ops about which no way of a system was asked."""
     lines: list[str] = []
     for system, ways in group(finished.summaries).items():
@@ -116,7 +121,7 @@ def remembered(review: Review | None) -> list[tuple[str, list[str]]]:
     """(heading, lines) of accepted, expired and stale entries of the baseline, and of fixed findings."""
     if review is None:
         return []
-    fixed = [f"{f.id}: {f.kind.value} in {f.target}, {f.check} {f.precision}" for f in review.fixed]
+    fixed = [f"{f.id}: {class_of(f)} in {f.target}, {f.check} {f.precision}" for f in review.fixed]
     sections = [
         ("Known, the baseline accepts them", list(map(_entry, review.known))),
         ("No longer accepted by the baseline", list(map(_entry, review.expired))),

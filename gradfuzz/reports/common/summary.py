@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.oracles.target_name import TargetName
 
 
@@ -21,11 +22,23 @@ def _name(target: str, ways: list[TargetSummary]) -> str:
     return names.pop() if len(names) == 1 else target
 
 
-COUNTS = ("checks", "agree", "disagree", "convention", "inconclusive", "unsupported", "crashed")
+FAILURES = tuple(failure.value for failure in Failure)
+"""The columns of what had no answer."""
+
+COUNTS = ("checks", "agree", "disagree", "convention", "inconclusive", "unsupported", *FAILURES)
 """The columns of counts in tables."""
 
 
 def tally(summary: TargetSummary) -> dict[str, int]:
-    """The `COUNTS` of a summary."""
-    inconclusive = sum(summary.inconclusive.values())
-    return {name: inconclusive if name == "inconclusive" else getattr(summary, name) for name in COUNTS}
+    """The `COUNTS` of a summary. In runs of an older gradfuzz every failure counts as an exception."""
+    failures = {failure.value: summary.failures.get(failure, 0) for failure in Failure}
+    failures["exception"] += summary.crashed - sum(failures.values())
+    others = {"inconclusive": sum(summary.inconclusive.values()), **failures}
+    return {name: others[name] if name in others else getattr(summary, name) for name in COUNTS}
+
+
+def columns(summaries: Iterable[TargetSummary]) -> tuple[str, ...]:
+    """The `COUNTS` that a table needs: without conventions and failures that are 0 throughout."""
+    tallies = [tally(summary) for summary in summaries]
+    rare = ("convention", *FAILURES)
+    return tuple(name for name in COUNTS if name not in rare or any(told[name] for told in tallies))

@@ -40,6 +40,7 @@ def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
         a,
         **{name: getattr(a, name) + getattr(b, name) for name in counts},
         inconclusive=dict(Counter(a.inconclusive) + Counter(b.inconclusive)),
+        failures=dict(Counter(a.failures) + Counter(b.failures)),
         worst_agreeing=max(a.worst_agreeing, b.worst_agreeing),
         programs=max(a.programs, b.programs),
         refused=min(a.refused, b.refused),

@@ -25,7 +25,7 @@ class Mark:
 _COINCIDENCE = "right here, wrong at neighbouring points of the same program"
 _VACUOUS = "right, but the true derivative is zero here and around: it tests nothing"
 _MARKS = {
-    label: Mark(label.value, sign, style, meaning)
+    label: Mark("no answer" if label is Label.CRASHED else label.value, sign, style, meaning)
     for label, sign, style, meaning in (
         (Label.DIFFERS, "✕", "differs", "the answer is wrong by more than rounding allows"),
         (Label.AGREES, "✓", "agrees", "the answer is right"),
@@ -33,7 +33,7 @@ _MARKS = {
         (Label.VACUOUS, "○", "vacuous", _VACUOUS),
         (Label.INCONCLUSIVE, "?", "vacuous", "the references cannot tell"),
         (Label.UNSUPPORTED, "–", "vacuous", "the target cannot be asked this"),
-        (Label.CRASHED, "!", "differs", "the target raised an error"),
+        (Label.CRASHED, "!", "differs", "an exception, a crash, a hang, or out of memory"),
     )
 }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, Likelihood
+from gradfuzz.fuzzer.results.failure import Failure, failure_of
+from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, Likelihood, Verdict
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.base import Array
@@ -23,10 +25,17 @@ _KINDS: dict[Class, str] = {
     Class.WRONG_PRIMAL: "the value itself is wrong",
     Class.WRONG_SHAPE: "the derivative comes back with the wrong shape",
     Class.WRONG_DTYPE: "the derivative comes back with the wrong dtype",
-    Class.ERROR: "the library raises an error",
+    Class.ERROR: "the target gives no answer: an exception, a crash, a hang, or out of memory",
     Class.PRECISION: "the derivative has lost digits",
 }
 
+
+_FAILURES: dict[Failure, str] = {
+    Failure.EXCEPTION: "the library raises an exception",
+    Failure.CRASH: "the process crashes",
+    Failure.HANG: "the target hangs",
+    Failure.OUT_OF_MEMORY: "the target runs out of memory",
+}
 
 MALFORMED = frozenset(kind for kind in Class if not kind.of_numbers)
 """Classes without two numbers to compare."""
@@ -35,7 +44,7 @@ MALFORMED = frozenset(kind for kind in Class if not kind.of_numbers)
 def title(finding: Finding) -> str:
     """As in "GF-7c1e  wrong_value in sin  torch:eager 2.13.0  vjp float64"."""
     target = f"{finding.target} {finding.version}"
-    what = f"{finding.kind.value}{place(finding)}"
+    what = f"{class_of(finding)}{place(finding)}"
     return f"{finding.id}  {what}  {target}  {finding.check} {finding.precision}"
 
 
@@ -81,7 +90,7 @@ def summary(finding: Finding) -> str:
     point = finding.clearest
     at = f"at {_short(point.inputs)}"
     if finding.kind in MALFORMED:
-        return f"{at} {explanation(finding.kind)}"
+        return f"{at} {_explained(finding)}{_said(finding)}"
     expected, got = pair(point.entry_expected, point.entry_got)
     name, index = point.entry
     several = len(point.expected) > 1 or index
@@ -103,9 +112,41 @@ _SHORT = 60
 """The most characters of an input in one line."""
 
 
-def plain_kind(kind: Class) -> str:
-    """The name of a class in words: "wrong value"."""
-    return kind.value.replace("_", " ")
+def class_of(finding: Finding) -> str:
+    """The name of the class: "wrong_value"; of an error which it is: "exception", "crash", "hang", "out of
+    memory".
+    """
+    return failure_of(finding.note).value if finding.kind is Class.ERROR else finding.kind.value
+
+
+def verdict_of(case: CheckResult) -> str:
+    """The verdict of a check, and its class: "agree", "disagree wrong_value", "hang"."""
+    if case.verdict is Verdict.CRASHED:
+        return failure_of(case.message).value
+    return f"{case.verdict.value} {case.kind.value}" if case.kind is not None else str(case.verdict.value)
+
+
+def plain_kind(finding: Finding) -> str:
+    """The same in words: "wrong value"."""
+    return class_of(finding).replace("_", " ")
+
+
+def _said(finding: Finding) -> str:
+    """What was raised, behind a colon: the note begins with it, as in ": ValueError: no such axis"."""
+    first = finding.note.split(". ")[0].rstrip(".")
+    if finding.kind is not Class.ERROR or not re.match(r"[\w. ]{1,40}: ", first):
+        return ""
+    return f": {first if len(first) <= _LONGEST else f'{first[:_LONGEST]} ...'}"
+
+
+_LONGEST = 200
+"""The most characters of a message in a line."""
+
+
+def _explained(finding: Finding) -> str:
+    if finding.kind is Class.ERROR:
+        return _FAILURES[failure_of(finding.note)]
+    return explanation(finding.kind)
 
 
 def explanation(kind: Class) -> str:
@@ -155,7 +196,7 @@ def verdict(finding: Finding) -> str:
     """What is wrong, at the clearest point, in one or two sentences."""
     point = finding.clearest
     if finding.kind in MALFORMED:
-        return sentence(explanation(finding.kind))
+        return sentence(_explained(finding))
     expected, got = pair(point.entry_expected, point.entry_got)
     name, index = point.entry
     what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {where(name, index)}"

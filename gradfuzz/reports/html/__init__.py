@@ -27,6 +27,7 @@ from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, headline, plain, words
 from gradfuzz.reports.common.functions import MEANINGS
 from gradfuzz.reports.common.standing import Standings, safe_link
+from gradfuzz.reports.common.summary import columns
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import anchor, article
 from gradfuzz.reports.html.assets import asset, environment, hash_of
@@ -70,7 +71,8 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         unsupported=[s for s in finished.summaries if s.unsupported],
         reasons=account.inconclusive(finished),
         asked=account.asked(finished),
-        columns=page.COUNTS,
+        never=account.never(finished),
+        columns=columns(finished.summaries),
         counts=page.counts,
         tested=page.tested(finished.tested),
         coverage=page.coverage(finished.coverage),

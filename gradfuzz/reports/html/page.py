@@ -60,12 +60,10 @@ def _cell(asked: System | None, found: int) -> MatrixCell:
     return MatrixCell("agrees", share, "agrees") if told else MatrixCell("nothing judged", share, "silent")
 
 
-COUNTS = (*summary.COUNTS, "worst")
-
-
-def counts(of: TargetSummary) -> tuple[str, ...]:
-    """All counts; `worst` is the largest error of an agreeing check over the allowed error."""
-    return *(f"{n:,}" for n in summary.tally(of).values()), numbers.number(of.worst_agreeing, 2)
+def counts(of: TargetSummary, columns: Sequence[str]) -> tuple[str, ...]:
+    """The counts in these columns, and the largest error of an agreeing check over the allowed error."""
+    tally = summary.tally(of)
+    return *(f"{tally[name]:,}" for name in columns), numbers.number(of.worst_agreeing, 2)
 
 
 # Findings and causes ----------------------------------------------------------------------------------------
@@ -128,7 +126,7 @@ def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> Iterator
             summary=told if colon else cluster.label,
             reported=", ".join(sorted(reported)),
             ops=_ops(members),
-            kinds=", ".join(dict.fromkeys(words.plain_kind(f.kind) for f in members)),
+            kinds=", ".join(dict.fromkeys(words.plain_kind(f) for f in members)),
             seen=sum(f.seen for f in members),
             findings=cluster.findings[:_MOST_LINKS],
             more=max(0, len(cluster.findings) - _MOST_LINKS),

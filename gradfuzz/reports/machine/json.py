@@ -5,6 +5,9 @@ sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, cl
         conventions, environment, functions, shard, review}
 probe   {target, suite, tables: [{title, columns, rows}],
         cells: [{number, word, ways, op, use, column, by, text, references, script}]}
+findings
+        {findings: [{id, target, version, check, precision, family, class, functions, what, state, run,
+                     since}]}
 targets {targets: [{name, version, installed, ...}]}
 targets conventions
         {conventions: [{name, ops, why, nan, source,
@@ -108,6 +111,24 @@ def probe_document(report: ProbeReport) -> dict[str, Json]:
         "tables": [_taken(table, "title", "columns", "rows", "notes") for table in report.tables],
         "cells": [{"number": number, **asdict(cell)} for number, cell in enumerate(report.cells, 1)],
         "rerun": report.rerun,
+    }
+
+
+def findings_document(rows: Iterable[tuple[Finding, str, int, str]]) -> dict[str, Json]:
+    """Recorded findings, each with its state, its latest run, and the day on which it was first seen."""
+    return {
+        "findings": [
+            {
+                **_taken(finding, "id", "target", "version", "check", "precision", "family"),
+                "class": finding.kind.value,
+                "functions": list(functions(finding)),
+                "what": words.in_short(finding),
+                "state": state,
+                "run": run,
+                "since": since,
+            }
+            for finding, state, run, since in rows
+        ]
     }
 
 

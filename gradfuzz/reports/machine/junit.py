@@ -60,6 +60,7 @@ def _properties(suite: Xml.Element, finished: SweepFinished, more: dict[str, str
         "seed": str(finished.seed),
         "rerun": finished.rerun,
         "result": f"{headline(finished)} {work(finished)}",
+        "asked": "; ".join(account.asked(finished)),
     }
     for name, value in {**values, **more, **finished.environment}.items():
         Xml.SubElement(properties, "property", name=name, value=value)
@@ -70,7 +71,7 @@ def _case(suite: Xml.Element, group: str, name: str) -> Xml.Element:
 
 
 def _case_of(suite: Xml.Element, finding: Finding) -> Xml.Element:
-    name = f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}"
+    name = f"{finding.id} {words.class_of(finding)} {finding.check} {finding.precision}"
     return _case(suite, f"{finding.target}.{finding.family}", name)
 
 

@@ -124,7 +124,11 @@ def _invocation(finished: SweepFinished, review: Review | None) -> Json:
         "commandLine": finished.rerun,
         "toolExecutionNotifications": ended,
         "toolConfigurationNotifications": about,
-        "properties": {"seconds": round(finished.seconds, 3), "environment": dict(finished.environment)},
+        "properties": {
+            "seconds": round(finished.seconds, 3),
+            "asked": account.asked(finished),
+            "environment": dict(finished.environment),
+        },
     }
     started = _instant(finished.environment.get("started", ""))
     if started is not None:

@@ -1,46 +1,60 @@
 """A sweep in a GitHub workflow: annotations in the log, and the summary of the step.
 
 An annotation is a workflow command, a line `::error title=...::message` on stdout. Per cent signs and line
-breaks are escaped, in properties also colons and commas. GitHub shows the first ten of a step. The summary is
-Markdown that a step appends to the file named by GITHUB_STEP_SUMMARY.
+breaks are escaped, in properties also colons and commas. GitHub shows ten of a step, so no more are written:
+the last one sums the rest up. The summary is Markdown that a step appends to the file named by
+GITHUB_STEP_SUMMARY.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common import account, plain, words
 from gradfuzz.reports.common.headline import headline, work
 from gradfuzz.reports.common.plain import fenced
 from gradfuzz.reports.common.standing import Standing, Standings
 from gradfuzz.reports.markdown import report as markdown
+
+_MOST = 10
+"""The most annotations: those of findings, and one of the sweep."""
 
 _LARGEST_SUMMARY = 1_000_000
 """In bytes; GitHub accepts 1024 KiB per step."""
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """Annotations for the sweep and for each finding in the order of rank.
+    """Annotations for findings in the order of rank, those that the baseline accepts at last, and for the
+    sweep; at most `_MOST`.
 
     A finding is an error, a warning where it is flaky, and a notice where the baseline accepts it.
     """
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
-    lines = [_annotation(finding, standings.of(finding)) for finding in finished.findings]
+    found = sorted(finished.findings, key=lambda finding: standings.of(finding).word == "known")
+    shown, rest = found[: _MOST - 1], found[_MOST - 1 :]
+    lines = [_annotation(finding, standings.of(finding)) for finding in shown]
     level = "notice" if finished.complete else "warning"
-    told = f"{headline(finished)} {work(finished)}\nAgain: {finished.rerun}"
+    asked = "; ".join(account.asked(finished))
+    told = f"{headline(finished)} {work(finished)}" + (f"\nAsked: {asked}." if asked else "")
+    told += f"\nAgain: {finished.rerun}"
+    if rest:
+        counts = Counter(words.plain_kind(finding) for finding in rest)
+        kinds = ", ".join(f"{n} {kind}" for kind, n in counts.most_common())
+        told = f"{len(rest)} more findings have no annotation: {kinds}.\n{told}"
     lines.append(_command(level, "gradfuzz", told))
     return "".join(f"{line}\n" for line in lines)
 
 
 def _annotation(finding: Finding, standing: Standing) -> str:
     level = "notice" if standing.word == "known" else "warning" if standing.flaky else "error"
-    title = f"{finding.id} {finding.kind.value}{words.place(finding)} {finding.target} {finding.version}"
+    title = f"{finding.id} {words.class_of(finding)}{words.place(finding)} {finding.target} {finding.version}"
     asked = f"{finding.check} {finding.precision}: {words.summary(finding)}"
     message = [asked, words.verdict(finding), words.cause(finding)]
     message += filter(None, [words.reported(finding)])

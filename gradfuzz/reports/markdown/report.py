@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import account, numbers, plain, words
+from gradfuzz.reports.common import account, numbers, plain, summary, words
 from gradfuzz.reports.common.functions import MEANINGS, coverage
 from gradfuzz.reports.common.headline import headline, silence, work
 from gradfuzz.reports.common.plain import code_cell, fenced, markdown
 from gradfuzz.reports.common.standing import Standing, Standings
-from gradfuzz.reports.common.summary import COUNTS, tally
 from gradfuzz.reports.markdown import sections
 
 _LANGUAGES = {"nx": "elixir", "swift": "swift", "tfjs": "javascript"}
@@ -52,12 +51,13 @@ def overview(finished: SweepFinished, review: Review | None, *, linked: bool = T
 
 def _targets(finished: SweepFinished) -> str:
     rows = []
+    shown = summary.columns(finished.summaries)
     for s in finished.summaries:
         found = sum(f.target == s.name and f.family == s.family for f in finished.findings)
-        checks, agree, disagree, *rest = tally(s).values()
+        checks, agree, disagree, *rest = (summary.tally(s)[name] for name in shown)
         counts = (f"{n:,}" for n in (checks, agree, disagree, found, *rest))
         rows.append((code_cell(s.name), code_cell(s.version), markdown(s.family), *counts))
-    columns = ("target", "version", "family", *COUNTS[:3], "findings", *COUNTS[3:])
+    columns = ("target", "version", "family", *shown[:3], "findings", *shown[3:])
     return sections.table(columns, rows)
 
 
@@ -87,7 +87,7 @@ def _findings(findings: Iterable[Finding], standings: Standings, name: Callable[
         target = code_cell(f"{finding.target} {finding.version}")
         asked = markdown(f"{finding.check} {finding.precision}")
         told, seen = markdown(words.summary(finding)), f"{finding.seen:,}"
-        kind, marks = words.plain_kind(finding.kind), standings.of(finding).marks
+        kind, marks = words.plain_kind(finding), standings.of(finding).marks
         standing = ", ".join(filter(None, [marks, *sections.links(finding)]))
         rows.append((name(finding.id), kind, target, asked, told, seen, standing))
     columns = ("finding", "class", "target", "asked", "at the clearest point", "seen", "standing")
@@ -101,7 +101,7 @@ def _link(name: str) -> str:
 
 def _article(finding: Finding, standing: Standing) -> list[str]:
     asked = f"{finding.target} {finding.version}, {finding.check} {finding.precision}"
-    title = f"{finding.kind.value}{words.place(finding)}, {asked}"
+    title = f"{words.class_of(finding)}{words.place(finding)}, {asked}"
     parts = [
         f"## {markdown(finding.id)}",
         markdown(title),
@@ -143,7 +143,8 @@ def _account(finished: SweepFinished) -> list[str]:
     told = [f"{markdown(what)}: {markdown(counts)}" for what, counts in account.tested(finished)]
     if covered := account.coverage(finished):
         told.append(f"coverage: {markdown(covered)}")
-    told += [markdown(line) for line in account.asked(finished)]
+    told += [f"asked: {markdown(line)}" for line in account.asked(finished)]
+    told += [f"not asked: {markdown(line)}" for line in account.never(finished)]
     if told:
         parts += ["## What was tested", sections.bullets(told)]
     if reasons := account.inconclusive(finished):

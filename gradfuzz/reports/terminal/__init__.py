@@ -6,6 +6,7 @@ live            what is said while a sweep runs
 functions       the catalogue of a library's functions, and what a sweep asked of them
 proofs          what is proved of the rules of a function
 concise         one line for each finding
+listing         the recorded findings, a row for each
 selftest        the score of a self-test
 """
 

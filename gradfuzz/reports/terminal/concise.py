@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common import account, plain, words
 from gradfuzz.reports.common.headline import headline, work
 from gradfuzz.reports.common.standing import Standings
 
@@ -18,6 +18,8 @@ def render(finished: SweepFinished, review: Review | None) -> str:
     for finding in finished.findings:
         marks = standings.of(finding).marks
         lines.append(line(finding) + (f" ({marks})" if marks else ""))
+    if told := account.asked(finished):
+        lines.append(f"Asked: {'; '.join(told)}.")
     lines.append(f"{headline(finished)} {work(finished)} Seed {finished.seed}. Again: {finished.rerun}")
     return "".join(f"{text}\n" for text in lines)
 

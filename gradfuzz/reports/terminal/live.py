@@ -89,7 +89,7 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
                 self._line(f"{event.seconds:4.0f} s  a {self._drawn} it drew:")
                 self._block(program)
             if event.met:
-                self._line(f"{event.seconds:4.0f} s  met {event.met}; to be shrunk")
+                self._line(f"{event.seconds:4.0f} s  met {event.met}; looked into next")
             news = event.programs, event.checks, event.doing
             if event.seconds >= self._last + (_PAUSE if news != self._said else _SILENCE):
                 self._last, self._said = event.seconds, news
@@ -148,7 +148,7 @@ class Live:
             if self._program:
                 parts += [Text(f"latest {self._drawn}", style="dim"), program(self._program)]
         if self._met and not self._findings:
-            parts.append(Text(f"met {self._met}; to be shrunk", overflow="fold"))
+            parts.append(Text(f"met {self._met}; looked into next", overflow="fold"))
         found = sorted(self._findings.values(), key=rank)
         parts += [Text(words.one_line(f), overflow="fold") for f in found[:_SHOWN]]
         if len(found) > _SHOWN:

@@ -26,7 +26,7 @@ from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.headline import faults
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
-from gradfuzz.reports.common.summary import tally
+from gradfuzz.reports.common.summary import FAILURES, columns, tally
 from gradfuzz.reports.common.systems import systems
 from gradfuzz.reports.terminal import functions
 from gradfuzz.reports.terminal.block import finding
@@ -88,8 +88,8 @@ _TOGETHER = "; the ways into a system are added up, --report json tells them apa
 
 
 def _matrix(finished: SweepFinished) -> Sheet:
-    optional = [c for c in ("convention", "crashed") if any(getattr(s, c) for s in finished.summaries)]
-    numeric = ["checks", "agree", "disagree", "findings", "inconclusive", "unsupported", *optional, "worst"]
+    checks, agree, disagree, *others = columns(finished.summaries)
+    numeric = [checks, agree, disagree, "findings", *others, "worst"]
     families = list(dict.fromkeys(s.family for s in finished.summaries))
     apart = len(finished.summaries) <= _MOST_ROWS
     shown = ["target", *(["family"] if len(families) > 1 else []), *numeric]
@@ -112,7 +112,7 @@ def _matrix(finished: SweepFinished) -> Sheet:
             "family": s.family,
             "disagree": _marked(s.disagree, "disagree"),
             "findings": _marked(found, "disagree"),
-            "crashed": _marked(s.crashed, "crashed"),
+            **{name: _marked(tally(s)[name], "crashed") for name in FAILURES},
             "worst": numbers.number(s.worst_agreeing, 2),
         }
         table.add_row(*(cells[column] for column in shown))
@@ -128,7 +128,7 @@ def _reasons(finished: SweepFinished) -> list[RenderableType]:
 
 
 def _tested(finished: SweepFinished) -> list[RenderableType]:
-    told = [("Not asked about everything", "; ".join(account.asked(finished)))]
+    told = [("Asked", "; ".join(account.asked(finished))), ("Not asked", "; ".join(account.never(finished)))]
     told += [("Coverage", account.coverage(finished))]
     told += [(f"Tested by {what}", counts) for what, counts in account.tested(finished)]
     told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]
@@ -160,9 +160,7 @@ def _checked_point(at: Sequence[tuple[str, CheckResult]]) -> list[RenderableType
     remarks: dict[str, None] = {}
     for loop, case in at:
         head = [case.oracle, *[loop] * forms, words.check_name(case)]
-        verdict = Text(case.verdict.value, style=STYLES.get(case.verdict.value, ""))
-        if case.kind is not None:
-            verdict.append(f" {case.kind.value}")
+        verdict = Text(words.verdict_of(case), style=STYLES.get(case.verdict.value, ""))
         for k, row in enumerate(_entries(case)):
             table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")
         if case.verdict is not Verdict.AGREE and (remark := words.remark(case)):

@@ -31,6 +31,7 @@ from gradfuzz.strategies.inputs.matrix import draw_matrix
 from gradfuzz.strategies.inputs.point import Inputs
 from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS, transposed, with_rows
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
+from gradfuzz.strategies.loop.observed import observed
 
 _SHAPES: Odds[Shape] = Odds(
     (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))
@@ -180,7 +181,7 @@ def complex_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side
 
     `ops`: the ops that the programs are about (None: all). Shrinks towards a product of two complex scalars.
     """
-    return _drawn(Dice(draw), _checked(ops, max_side), max_side).program
+    return observed(_drawn(Dice(draw), _checked(ops, max_side), max_side).program, "complex")
 
 
 @st.composite
@@ -206,6 +207,7 @@ def complex_cases(
     check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _drawn(dice, recipes, max_side)
+    observed(program.program, "complex")
     precision = draw_precision(dice, precisions, 30)
     names = tuple(program.shapes)
     wrt = names if not dice.chance(30) else tuple(n for n in names if n.startswith(dice.pick(names)[0]))

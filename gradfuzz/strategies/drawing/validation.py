@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from hypothesis.errors import InvalidArgument
 
+from gradfuzz.errors import listed
 from gradfuzz.programs import Program, Type
 from gradfuzz.programs.language.precision import FORMATS
 
@@ -39,7 +40,9 @@ def check_shape(shape: object, *, axes: int = 0) -> None:
 def check_choices(name: str, chosen: object, known: Collection[str]) -> None:
     """`chosen` must be a tuple of strings out of `known`."""
     if not isinstance(chosen, tuple) or not chosen or any(choice not in known for choice in chosen):
-        reject(f"{name}={chosen!r}: give a tuple of at least one of {', '.join(map(repr, known))}")
+        wrong = [choice for choice in chosen if choice not in known] if isinstance(chosen, tuple) else []
+        there = listed(map(repr, known), repr(wrong[0]) if wrong else "")
+        reject(f"{name}={chosen!r}: give a tuple of at least one of {there}")
 
 
 def check_precision(precision: object) -> None:

@@ -20,6 +20,7 @@ from gradfuzz.strategies.inputs.matrix import RECTANGULAR, Structure, draw_matri
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
 from gradfuzz.strategies.linalg.recipes import RECIPES, WEIGHTS, Recipe
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
+from gradfuzz.strategies.loop.observed import observed
 
 NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
 NORM_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
@@ -212,7 +213,7 @@ def linalg_programs(
     `ops`: the ops that the programs are about (None: all). `empty`: allow empty batches. Shrinks towards
     `inv` of a 2 x 2 matrix.
     """
-    return _program(Dice(draw), _checked(ops, max_side), max_side, empty).program
+    return observed(_program(Dice(draw), _checked(ops, max_side), max_side, empty).program, "linalg")
 
 
 @st.composite
@@ -234,6 +235,7 @@ def linalg_cases(
     check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _program(dice, _checked(ops, max_side), max_side, empty)
+    observed(program.program, "linalg")
     precision = draw_precision(dice, precisions, 30)
     names = tuple(program.arguments)
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)

@@ -8,6 +8,7 @@ from gradfuzz.programs import Program
 from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.op_set import JOINS, SCALARS
 from gradfuzz.strategies.drawing.validation import check_choices, check_int, reject
+from gradfuzz.strategies.loop.observed import observed
 from gradfuzz.strategies.loop.patterns import check_carried
 from gradfuzz.strategies.loop.plan import FORMS, KINDS, Form, Kind, Options
 from gradfuzz.strategies.loop.writer import Writer
@@ -85,7 +86,7 @@ def loops(
         by_value=by_value and (allowed is None or "logical_and" in allowed),
         ops=allowed,
     )
-    return Writer(draw, options).program()
+    return observed(Writer(draw, options).program(), "loops")
 
 
 @st.composite

@@ -24,6 +24,7 @@ from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.drawing.validation import check_choices
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, arguments_of
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
+from gradfuzz.strategies.loop.observed import observed
 from gradfuzz.strategies.tensor.blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
@@ -291,7 +292,7 @@ def tensor_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, empty: bo
     `ops`: the ops that the programs start with (None: all). `empty`: allow axes of size 0. Shrinks towards
     the sum of a 2 x 2 array.
     """
-    return _draw(Dice(draw), _beginnings(ops), empty=empty).program
+    return observed(_draw(Dice(draw), _beginnings(ops), empty=empty).program, "tensor")
 
 
 @st.composite
@@ -312,6 +313,7 @@ def tensor_cases(
     check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _draw(dice, _beginnings(ops), empty=empty)
+    observed(program.program, "tensor")
     precision = draw_precision(dice, precisions, 30)
     names = program.floats
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)

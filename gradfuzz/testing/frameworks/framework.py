@@ -15,6 +15,7 @@ import numpy as np
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.said import spoken, telling
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -141,5 +142,5 @@ class Framework(abc.ABC):
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message."""
-    return next(iter(str(error).strip().splitlines()), "")
+    """The line of an error's message that says what happened, which is mostly the first."""
+    return telling(str(spoken(error)))

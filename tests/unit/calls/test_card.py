@@ -48,14 +48,14 @@ def test_a_word_for_each_derivative() -> None:
     assert {row[0]: row[1:] for row in table.rows} == {
         "lib.sin": ("ok", "ok", "ok", "ok", "ok", "ok", "agrees"),
         "lib.sort": ("ok", "inconclusive", "", "", "", "", "agrees"),
-        "lib.bad": ("wrong", "error", "", "", "", "", "differs"),
+        "lib.bad": ("wrong", "exception", "", "", "", "", "differs"),
         "lib.igamma": ("ok", "refused", "", "", "", "", "agrees"),
         "lib.tricky": ("", "", "", "", "", "", "unsupported"),
     }
     assert "The time was up: 1 functions were not called." in table.notes
     assert "lib.tricky took no call that was drawn, or has no derivative: ValueError: no" in table.notes
     summary = of().summary
-    assert summary[:2] == ("rev: wrong 1, ok 3.", "fwd: error 1, ok 1, inconclusive 1, refused 1.")
+    assert summary[:2] == ("rev: wrong 1, ok 3.", "fwd: exception 1, ok 1, inconclusive 1, refused 1.")
 
 
 def test_overloads_have_a_column() -> None:
@@ -71,7 +71,7 @@ def test_a_finding_is_a_numbered_cell() -> None:
     cells = of(findings=(wrong, error)).cells
     assert [(one.word, one.op, one.column) for one in cells] == [
         ("wrong", "lib.bad", "fwd rev"),
-        ("error", "lib.bad", "fwd rev"),
+        ("exception", "lib.bad", "fwd rev"),
     ]
     assert cells[0].script == wrong.script
     assert cells[1].text == "ValueError: 1"

@@ -20,7 +20,7 @@ from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, main
 from gradfuzz.cli.reporting import NAMES
 from gradfuzz.errors import StoreError
 from gradfuzz.fuzzer.results.events import Event, FindingFound, SweepFinished, SweepStarted, TargetSummary
-from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.reports.formats import FORMATS
@@ -154,12 +154,36 @@ def test_an_id_that_is_unknown_or_not_enough() -> None:
 def test_two_runs_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     sweep(monkeypatch, RIGHT)
     run("sweep", "engine", "--report", "json=two.json", exit_code=FINDINGS)
-    assert run("diff", "1", "2").stdout.splitlines()[0:2] == ["new: 0", "gone: 1"]
+    assert run("diff", "1", "2").stdout.splitlines()[:2] == ["new: 0", "changed: 0"]
     assert "GF-aaaa" in run("diff", "2", "1", exit_code=FINDINGS).stdout
     document = json.loads(run("diff", "two.json", "1", "--format", "json", exit_code=FINDINGS).stdout)
-    assert document == {"new": ["GF-aaaa"], "gone": [], "still": ["GF-abbb"]}
+    assert document == {
+        "new": ["GF-aaaa"],
+        "changed": [],
+        "gone": [],
+        "still": ["GF-abbb"],
+        "incomplete": [],
+    }
     assert "there is no run 7; its runs are 1 to 2" in run("diff", "1", "7", exit_code=USAGE).stderr
     assert "'one' is no number of a run" in run("diff", "one", "2", exit_code=USAGE).stderr
+
+
+@recorded
+def test_diff_says_what_is_incomplete_and_what_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    factor = dataclasses.replace(WRONG, kind=Class.WRONG_VALUE)
+    sweep(monkeypatch, factor, RIGHT, interrupted=True)
+    streams = "--report=json=two.json", "--report=ndjson=two.ndjson"
+    run("sweep", "engine", *streams, exit_code=INTERRUPTED)
+    for second in ("2", "two.json", "two.ndjson"):
+        lines = run("diff", "1", second).stdout.splitlines()
+        name = "run 2" if second == "2" else second
+        assert lines[0] == f"{name} is incomplete: what it lacks may not have been asked"
+        assert lines[1:3] == ["new: 0", "changed: 1"]
+        assert lines[3].startswith("  GF-aaaa wrong_value")
+        assert lines[3].endswith("(was sign_flip)")
+        assert lines[4:6] == ["gone: 0", "still there: 1"]
+    document = json.loads(run("diff", "2", "1", "--format", "json").stdout)
+    assert (document["changed"], document["incomplete"]) == (["GF-aaaa"], ["2"])
 
 
 # Baseline ---------------------------------------------------------------------------------------------------
@@ -302,6 +326,21 @@ def test_annotations_go_to_stdout_and_the_summary_to_the_step(monkeypatch: pytes
     assert "GF-aaaa" in Path("summary.md").read_text()
 
 
+@recorded
+def test_a_report_is_of_one_sweep() -> None:
+    error = run("report", "1", "2.ndjson", exit_code=USAGE).stderr
+    assert "a report is of one sweep, and here are 1 and 2.ndjson" in error
+    run("report", "--report", "ndjson=one.ndjson", "--format", "concise")
+    text = Path("one.ndjson").read_text()
+    start = json.dumps(to_document(STARTED)) + "\n"
+    Path("both.ndjson").write_text(start + text + start + text)
+    error = run("report", "both.ndjson", exit_code=USAGE).stderr
+    assert (
+        f"line {len(text.splitlines()) + 2}: a second sweep starts here, and a report is of one sweep"
+        in error
+    )
+
+
 def test_a_killed_sweep_reports_what_was_known_of_it() -> None:
     with Store(STORE, write=True) as store:
         store.found(store.begin(STARTED, {}), WRONG)
@@ -415,14 +454,6 @@ def test_an_output_that_finds_no_space() -> None:
     assert done.returncode == INCOMPLETE, done.stderr
     assert "Traceback" not in done.stderr
     assert "No space left on device" in done.stderr
-
-
-def test_a_report_in_a_folder_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    sweep(monkeypatch, WRONG)
-    result = run("sweep", "engine", "--report", "html", exit_code=INCOMPLETE)
-    assert "'gradfuzz-report.html' cannot be written" in result.stderr
-    assert not STORE.exists(), "it is known before the work begins"
 
 
 def test_scripts_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,3 +182,23 @@ def test_the_command_writes_to_stdout_or_to_a_new_file(functions: str, tmp_path:
     assert "'test_norm.py' exists and is not overwritten" in again.output
     given = CliRunner().invoke(main, ["write", f"{functions}:row_sums", "--at", "m=[[1.0, 2.0]],times=3"])
     assert "np.array([[1.0, 2.0]]), 3, grad=row_sums_vjp)" in given.stdout
+
+
+@pytest.mark.slow  # a process of its own, without the few examples of the other tests
+def test_a_written_test_fails_soon_with_the_mismatch_first(functions: str, tmp_path: Path) -> None:
+    text = starter(f"{functions}:log_sum", grad="twice_the_slope")
+    (tmp_path / "test_written.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    seconds = float(re.findall(r"2 failed in ([\d.]+)s", done.stdout)[0])
+    assert seconds < 10
+    errors = [line for line in done.stdout.splitlines() if line.startswith("E  ")]
+    assert "GradientMismatch: the derivative of log_sum by x" in errors[0]
+    assert "gradfuzz/testing" not in done.stdout, "no frame of ours"
+    assert "always and only run by" not in done.stdout

@@ -173,7 +173,7 @@ DOCUMENTS = [
         (ENTRY,), (), (dataclasses.replace(ENTRY, expires=None),), (finding(),), (("GF-7c1e", "2026-03-01"),)
     ),
     Baseline(
-        (Accepted(ENTRY, finding()),),
+        (Accepted(ENTRY, finding()), Accepted(ENTRY, what="sign_flip in for, vjp")),
         (Rule(Pattern(target="torch*", op="solve"), "known"), Rule(Pattern(kind="error"), "r", "l", DAY)),
     ),
 ]

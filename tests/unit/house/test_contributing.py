@@ -114,7 +114,7 @@ def verdicts(target: str, mode: Mode) -> dict[str, Verdict]:
 def test_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LIBRARIES, "tinylib", module(monkeypatch, "tinylib_ways", ways=ways))
     assert verdicts("tinylib", "rev") == {"tinylib:right": Verdict.AGREE, "tinylib:halved": Verdict.DISAGREE}
-    assert "tinylib" in run("targets")
+    assert "tinylib" in run("targets", "--planted")
 
 
 # An adapter
@@ -148,7 +148,9 @@ def test_an_adapter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # A library is there when its distribution is installed; click is, for sure.
     monkeypatch.setitem(ADAPTERS, "tinylib", Adapter(str(script), "click"))
     assert verdicts("tinylib", "fwd") == {"tinylib:right": Verdict.AGREE, "tinylib:tiny": Verdict.DISAGREE}
-    assert re.search(rf"^tinylib +target +{re.escape(version('click'))}\b", run("targets"), re.MULTILINE)
+    assert re.search(
+        rf"^tinylib +target +{re.escape(version('click'))}\b", run("targets", "--planted"), re.MULTILINE
+    )
 
 
 # A planted bug
@@ -170,7 +172,7 @@ def test_a_planted_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [event.finding for event in events if isinstance(event, FindingFound)]
     assert found
     assert {finding.target for finding in found} == {"mutant:forgotten-factor"}
-    assert "mutant:forgotten-factor" in run("targets")
+    assert "mutant:forgotten-factor" in run("targets", "--planted")
 
 
 # A dialect

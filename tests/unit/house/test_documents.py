@@ -14,6 +14,7 @@ from benchmarks import trophies
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.cli import main
 from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.version import __version__
 
 ROOT = Path(__file__).parents[3]
 JUDGING = ROOT / "docs" / "judging.md"
@@ -31,6 +32,21 @@ PRAGMA = re.compile(r" +# (?:noqa|type: ignore)\b.*")
 @pytest.mark.parametrize(("name", "most"), [("ARCHITECTURE.md", 100), ("README.md", 130)])
 def test_the_first_pages_are_short(name: str, most: int) -> None:
     assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= most
+
+
+def test_the_readme_is_read_in_two_minutes() -> None:
+    """At 260 words a minute, without the blocks of code."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    assert len(prose.split()) <= 520
+
+
+def test_the_changelog_has_releases_and_the_version_is_the_latest() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$", text, re.MULTILINE)
+    assert releases[-2:] == [("0.2.0", "2026-11-23"), ("0.1.0", "2026-11-22")]
+    assert releases[0][0] == __version__
+    assert text.index("## [Unreleased]") < text.index(f"## [{__version__}]")
 
 
 def tracked() -> list[str]:

@@ -65,6 +65,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "libraries",
             "device",
             "plugins",
+            "said",
             "references",
             "engine",
             "mutants",
@@ -98,7 +99,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "mismatch",
             "proving",
         ),
-        *("leading", "check", "starter"),
+        *("leading", "asserting", "check", "starter"),
     ),
     "calls": (
         *("libraries", "asking", "recording", "package", "drawing", "judging"),

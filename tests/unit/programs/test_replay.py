@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.results.events import Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Class, Finding, FindingPoint
 from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
-from gradfuzz.fuzzer.results.review import Baseline
+from gradfuzz.fuzzer.results.review import Accepted, Baseline
 from gradfuzz.fuzzer.store import baseline, lookup
 from gradfuzz.fuzzer.store.run_diff import difference
 from gradfuzz.fuzzer.store.runs import Store
@@ -30,6 +30,7 @@ from gradfuzz.fuzzer.sweep.reviewing import counted, review
 from gradfuzz.programs import parse
 from gradfuzz.reports.machine.json import sweep_document
 from gradfuzz.reports.machine.ndjson import line, render
+from gradfuzz.version import __version__
 
 DATA = Path(__file__).parents[2] / "data"
 MUTANT = from_document(load(DATA / "finding_schema_1.json"), Finding, "one")
@@ -58,14 +59,14 @@ def at(inputs: Mapping[str, Any], dtype: str = "float64") -> dict[str, Any]:
 def test_a_bug_that_is_still_there_fails() -> None:
     outcome = replay(MUTANT)
     assert outcome.status is Status.FAILED
-    assert outcome.message == f"mutant:nx-1747 {MUTANT.version} at x = 0.5: expected -3.0, got 3.25"
+    assert outcome.message == f"mutant:nx-1747 {__version__} at x = 0.5: expected -3.0, got 3.25"
 
 
 def test_its_fixed_twin_is_fixed() -> None:
     outcome = replay(finding(target="engine"))
     assert (outcome.status, outcome.message) == (
         Status.FIXED,
-        f"engine {MUTANT.version} is right at each of its points",
+        f"engine {__version__} is right at each of its points",
     )
 
 
@@ -184,8 +185,8 @@ def test_findings_are_read_from_each_kind_of_file(tmp_path: Path) -> None:
     one = write(tmp_path / "one.json", to_document(MUTANT))
     sweep = write(tmp_path / "sweep.json", sweep_document(finished(MUTANT, finding(id="GF-aaaa"))))
     (tmp_path / "events.ndjson").write_text(render(finished(MUTANT), None))
-    entry = baseline.entry_of(MUTANT, "known")
-    baseline.write(baseline.added(Baseline(), MUTANT, entry), tmp_path / "accepted.json")
+    old = Baseline((Accepted(baseline.entry_of(MUTANT, "known"), MUTANT),))
+    baseline.write(old, tmp_path / "accepted.json")
     counts = {"one.json": 1, "sweep.json": 2, "events.ndjson": 1, "accepted.json": 1}
     for name, count in counts.items():
         found = lookup.findings_in(tmp_path / name)
@@ -294,6 +295,24 @@ def test_the_same_signature_is_the_same_finding() -> None:
     ]
 
 
+def test_one_mistake_that_looks_otherwise_has_changed() -> None:
+    """A wrong sign that became a wrong factor; NaN that became a wrong number, which is another finding."""
+    sign, factor = signed("a"), signed("a", kind=Class.WRONG_VALUE)
+    result = difference([sign], [factor])
+    assert [(c.before.kind, c.after.kind) for c in result.changed] == [(sign.kind, Class.WRONG_VALUE)]
+    assert (result.new, result.gone, result.still, result.worse) == ((), (), (), False)
+    result = difference([signed("a", kind=Class.NON_FINITE)], [signed("b", kind=Class.WRONG_VALUE)])
+    assert len(result.changed) == 1
+    assert (result.new, result.gone, result.worse) == ((), (), True)
+    others = (
+        signed("b", kind=Class.WRONG_VALUE, check="jvp"),
+        signed("b", kind=Class.WRONG_VALUE, target="jax"),
+    )
+    for other in others:
+        result = difference([signed("a", kind=Class.NON_FINITE)], [other])
+        assert (len(result.new), len(result.gone), result.changed) == (1, 1, ())
+
+
 # Baseline ---------------------------------------------------------------------------------------------------
 
 TODAY = datetime.date(2026, 3, 1)
@@ -320,7 +339,33 @@ def test_a_baseline_reads_as_it_was_written(tmp_path: Path) -> None:
     )
     assert path.read_text().endswith("}\n")
     assert list(tmp_path.iterdir()) == [path]
-    assert replay(again.accepted[0].finding).status is Status.FAILED
+
+
+def test_an_accepted_finding_is_a_few_lines(tmp_path: Path) -> None:
+    path = tmp_path / "gradfuzz-baseline.json"
+    baseline.write(accepting(MUTANT), path)
+    assert len(path.read_text().splitlines()) < 20
+    (accepted,) = json.loads(path.read_text())["accepted"]
+    assert (accepted["what"], accepted["entry"]["reason"]) == ("sign_flip in for, vjp", "known")
+    with pytest.raises(UsageError, match="names findings that a store has, and no store is given"):
+        lookup.findings_in(path)
+
+
+def test_what_a_baseline_names_is_asked_again_from_the_store(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "gradfuzz-baseline.json"
+    baseline.write(accepting(signed("a")), path)
+    recorded(store, finished(signed("a")))
+    assert [item.id for item in lookup.findings_in(path, store.path)] == ["GF-aaaa"]
+    baseline.write(accepting(signed("b")), path)
+    with pytest.raises(UsageError, match="no finding 'GF-bbbb'"):
+        lookup.findings_in(path, store.path)
+
+
+def test_a_baseline_of_an_older_gradfuzz_has_the_finding_and_still_accepts_it() -> None:
+    """Such a file has it in each entry; the signature of the entry may be of a kind that is no more."""
+    item = Accepted(dataclasses.replace(baseline.entry_of(MUTANT, "known"), signature="0" * 64), MUTANT)
+    old = from_document(to_document(Baseline((item,))), Baseline, "old")
+    assert [e.id for e in review(finished(MUTANT), old, today=TODAY).known] == [MUTANT.id]
 
 
 def test_adding_again_replaces_and_removing_removes() -> None:
@@ -368,8 +413,9 @@ def test_an_entry_that_has_expired_accepts_nothing() -> None:
 
 
 def test_an_entry_whose_finding_is_fixed_is_stale() -> None:
-    known = accepting(signed("a", target="engine"), signed("b"), signed("c", target="jax:scan"))
-    assert [e.id for e in review(finished(), known, today=TODAY).stale] == ["GF-aaaa"], (
+    findings = signed("a", target="engine"), signed("b"), signed("c", target="jax:scan")
+    old = Baseline(tuple(Accepted(baseline.entry_of(f, "known"), f) for f in findings))
+    assert [e.id for e in review(finished(), old, today=TODAY).stale] == ["GF-aaaa"], (
         "b is still wrong, and c is no target"
     )
 
@@ -377,6 +423,17 @@ def test_an_entry_whose_finding_is_fixed_is_stale() -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store.sqlite", write=True)
+
+
+def test_an_entry_is_stale_in_every_later_sweep(store: Store) -> None:
+    known = accepting(signed("a", target="engine"), signed("b"))
+    recorded(store, finished(signed("a", target="engine"), signed("b")))
+    for _ in range(2):
+        run = recorded(store, end := finished())
+        result = review(end, known, store, run, today=TODAY)
+        assert [e.id for e in result.stale] == ["GF-aaaa"]
+        store.review(run, result, complete=True)
+    assert review(finished(), known, None, today=TODAY).stale == (), "nobody has the finding"
 
 
 def recorded(store: Store, end: SweepFinished) -> int:

@@ -296,9 +296,22 @@ def commands(text: str) -> list[tuple[str, str, str]]:
 @SWEPT
 def test_annotations_are_a_line_each(case: Case) -> None:
     told = commands(github.render(*case))
-    assert len(told) == len(case[0].findings) + 1
-    for (_, name, _), item in zip(told, case[0].findings, strict=False):
-        assert name.startswith(plain.line(item.id))
+    shown = min(len(case[0].findings), 9)
+    assert len(told) == shown + 1
+    named = {plain.line(item.id).split()[0] for item in case[0].findings}
+    assert len({name for _, name, _ in told[:-1]} & {name for _, name, _ in told}) == shown
+    assert all(name.split()[0] in named for _, name, _ in told[:-1])
+
+
+def test_annotations_are_ten_at_most_and_the_rest_is_summed_up() -> None:
+    """GitHub shows ten of a step. What the baseline accepts gives way to what it does not."""
+    told = commands(github.render(finished(12), None))
+    assert [name.split()[0] for _, name, _ in told[:-1]] == [item.id for item in finished(12).findings[:9]]
+    assert told[-1][2].startswith("3 more findings have no annotation: ")
+    assert "more findings" not in commands(github.render(finished(9), None))[-1][2]
+    known = finished(12).findings[0]
+    accepted = commands(github.render(*SWEEPS["reviewed"]))
+    assert not any(name.startswith(known.id) for _, name, _ in accepted)
 
 
 def test_annotations_read_as_they_were_meant() -> None:
@@ -306,9 +319,12 @@ def test_annotations_read_as_they_were_meant() -> None:
     assert plain.line(HOSTILE) in told[0][1]
     assert plain.line(HOSTILE) in told[0][2]
     levels = [level for level, _, _ in commands(github.render(*SWEEPS["reviewed"]))]
-    assert levels == ["notice", *["error"] * 9, "warning", "error", "notice"], (
-        "known, flaky, and the sweep itself"
-    )
+    assert levels == [*["error"] * 9, "notice"], "the findings, and the sweep itself"
+    few = finished(finished(12).findings[9:] + finished(12).findings[:1])
+    assert [level for level, _, _ in commands(github.render(few, SWEEPS["reviewed"][1]))] == [
+        *("error", "warning", "error"),
+        *("notice", "notice"),
+    ], "a flaky one is a warning, a known one a notice and last; then the sweep"
 
 
 def test_the_summary_of_a_step_is_appended(tmp_path: Path) -> None:

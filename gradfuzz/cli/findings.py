@@ -1,0 +1,53 @@
+"""The command `gradfuzz findings`."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from gradfuzz.cli.options.storage import BASELINE, STORE
+from gradfuzz.cli.output import FORMAT, answer
+from gradfuzz.cli.shell import click
+
+
+@click.command(short_help="List the recorded findings.")
+@click.option("--op", metavar="GLOB", help="Only those that need such an op or loop: 'conv*', 'while'.")
+@click.option("--target", metavar="GLOB", help="Only those of such targets: 'torch*'.")
+@click.option("--class", "kind", metavar="GLOB", help="Only those of such a class: 'sign_flip'.")
+@STORE
+@BASELINE
+@FORMAT
+def findings(
+    op: str | None, target: str | None, kind: str | None, store: Path, accepted: Path, form: str
+) -> None:
+    """List the findings that the store has, those of the newest run first. Those that are fixed are left out.
+
+    `open` is a finding that nobody accepts, `known` one that the baseline accepts, `expired` one that it
+    accepted once. `gradfuzz show ID` shows one.
+    """
+    from gradfuzz.fuzzer.results.review import Pattern
+    from gradfuzz.fuzzer.store import baseline
+    from gradfuzz.fuzzer.store.runs import Store
+    from gradfuzz.reports.machine import json as documents
+    from gradfuzz.reports.terminal import listing
+
+    known = baseline.read(accepted)
+    wanted = Pattern(None, target, op, None, kind)
+    with Store(store) as opened:
+        records = [record for record in opened.recorded() if baseline.fits(record.finding, wanted)]
+    today = datetime.datetime.now(datetime.UTC).date()
+    standing = baseline.standing(known, [record.finding for record in records], today)
+    states = {
+        entry.id: word
+        for word, entries in zip(("known", "expired"), standing, strict=True)
+        for entry in entries
+    }
+    rows = [
+        (record.finding, states.get(record.finding.id, "open"), record.run, record.first[:10])
+        for record in records
+    ]
+    if rows or form == "json":
+        answer(form, lambda: documents.findings_document(rows), lambda: listing.render(rows))
+    else:
+        some = any((op, target, kind))
+        click.echo("No recorded finding fits." if some else "No finding is recorded.", err=True)
