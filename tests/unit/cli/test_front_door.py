@@ -86,7 +86,7 @@ def test_the_limits_of_a_target_are_times(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(
         "gradfuzz.fuzzer.sweep.run.check", lambda _config: found.append(resource_limits.limits())
     )
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.run._workers", lambda _config: 1 / 0)
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.run.workers_of", lambda _config: 1 / 0)
     CliRunner().invoke(main, ["sweep", "engine", "--target-seconds", "5m", "--target-start", "90s"])
     assert (found[0].request, found[0].start) == (300.0, 90.0)
 
