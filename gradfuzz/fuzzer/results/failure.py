@@ -22,7 +22,10 @@ class Failure(enum.Enum):
 _BEGINNINGS = (
     (Failure.OUT_OF_MEMORY, r"(the process ends: )?out of memory|_?\w*MemoryError\b|\w*OutOfMemory\w*\b"),
     (Failure.HANG, r"(the process ends: )?no answer|timed out|half a line"),
-    (Failure.CRASH, r"SIG[A-Z]+:|signal \d+:|exited:|the process ends:|flood:|gone:|protocol:|wrong id:"),
+    (
+        Failure.CRASH,
+        r"start:|SIG[A-Z]+:|signal \d+:|exited:|the process ends:|flood:|gone:|protocol:|wrong id:",
+    ),
 )
 """How the messages begin: of `oracles.foreign.process` and `worker`, of sweeps of functions, of Python."""
 

@@ -31,6 +31,7 @@ MESSAGES = {
     "SIGSEGV: the process was killed by signal 11": Failure.CRASH,
     "exited: the process ended with code 1": Failure.CRASH,
     "protocol: output after the reply": Failure.CRASH,
+    "start: nowhere cannot be started: no such file": Failure.CRASH,
     "the process ends: segmentation fault": Failure.CRASH,
     "timed out: no answer within 60 seconds": Failure.HANG,
     "half a line: b'{', and no end of it within 60 seconds": Failure.HANG,
