@@ -239,14 +239,12 @@ def judged(finding: Finding) -> str:
 
 def cause(finding: Finding) -> str:
     """The planted bug that behaves like the finding, how sure that is, and where such a bug was reported; and
-    what is known in any case.
+    what is known in any case. Empty where nothing is.
     """
     known = f"What is known: {'; '.join(finding.facts)}." if finding.facts else ""
     found = finding.cause
-    if found is None and finding.call is not None:  # planted bugs are those of programs
-        return known or "Nothing is known of the cause."
     if found is None:
-        return known or "Probable cause: none of the planted bugs behaves like this."
+        return known
     source = "a rule changed on purpose" if found.reported == "systematic" else f"as in {found.reported}"
     told = f"{_CAUSES[found.likelihood]}: {found.summary} (mutant:{found.mutant}, {source}). {_why(found)}"
     return f"{told} {known}" if known else told

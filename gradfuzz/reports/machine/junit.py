@@ -91,8 +91,8 @@ def _text(finding: Finding) -> str:
         by = f" by {row.by}" if row.by else ""
         numbers = f"expected {row.expected} ({row.bound}){by}, got {row.got}, ratio {row.ratio}"
         lines.append(f"{row.names}: at {row.inputs} {numbers}")
-    lines += [words.verdict(finding), words.cause(finding), words.judged(finding)]
-    lines += filter(None, [words.reported(finding)])
+    told = words.verdict(finding), words.cause(finding), words.judged(finding), words.reported(finding)
+    lines += filter(None, told)
     if finding.note:
         lines.append(f"Where it shows: {finding.note}")
     for table in tables.tables(finding.evidence.variants if finding.evidence else ()):

@@ -164,7 +164,7 @@ def _result(finding: Finding, standing: Standing, *, reviewed: bool) -> dict[str
         "ruleIndex": finding.kind.severity,
         "kind": "fail",
         "level": "warning" if words.flaky(finding) else "error",
-        "message": _message(f"{line(finding)}. {words.verdict(finding)} {words.cause(finding)}"),
+        "message": _message(f"{line(finding)}. {words.verdict(finding)} {words.cause(finding)}".rstrip()),
         "locations": [{"logicalLocations": [_place(finding)]}],
         "partialFingerprints": {_FINGERPRINT: signature_of(finding)},
         "occurrenceCount": finding.seen,

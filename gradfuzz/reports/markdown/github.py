@@ -56,8 +56,8 @@ def _annotation(finding: Finding, standing: Standing) -> str:
     level = "notice" if standing.word == "known" else "warning" if standing.flaky else "error"
     title = f"{finding.id} {words.class_of(finding)}{words.place(finding)} {finding.target} {finding.version}"
     asked = f"{finding.check} {finding.precision}: {words.summary(finding)}"
-    message = [asked, words.verdict(finding), words.cause(finding)]
-    message += filter(None, [words.reported(finding)])
+    message = [asked, words.verdict(finding)]
+    message += filter(None, [words.cause(finding), words.reported(finding)])
     if standing.word:
         message.append(f"{standing.word.capitalize()}{f': {standing.reason}' if standing.reason else ''}")
     return _command(level, title, "\n".join(message))

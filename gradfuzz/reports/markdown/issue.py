@@ -56,7 +56,8 @@ def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
         parts += ["## Additional properties", sections.bullets(more)]
     parts += ["## Versions", sections.bullets(_versions(finding, environment))]
     parts += ["## How this was judged", _judged(finding)]
-    parts += ["## Probable cause", markdown(words.cause(finding))]
+    if cause := words.cause(finding):
+        parts += ["## Probable cause", markdown(cause)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -108,7 +108,7 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
         markdown(words.verdict(finding)),
         sections.definition(finding),
         sections.points(finding),
-        markdown(words.cause(finding)),
+        *filter(None, [markdown(words.cause(finding))]),
         markdown(words.judged(finding)),
     ]
     if standing.reason:

@@ -28,7 +28,7 @@ def finding(
         program(plain.source(item)),
         _points(item),
         paragraph(words.verdict(item)),
-        paragraph(words.cause(item)),
+        *([paragraph(told)] if (told := words.cause(item)) else []),
         paragraph(words.judged(item), style="dim"),
     ]
     if told := words.reported(item):

@@ -125,7 +125,6 @@ FINISHED = SweepFinished(
 @pytest.mark.parametrize(
     ("cause", "words_in_it"),
     [
-        (None, "none of the planted bugs behaves like this"),
         (
             Cause("m", Likelihood.LIKELY, "s", "r", ("n",)),
             "Probable cause: s (mutant:m, as in r). It gives the same answers; so do n.",
@@ -141,6 +140,13 @@ FINISHED = SweepFinished(
 )
 def test_the_cause_in_words(cause: Cause | None, words_in_it: str) -> None:
     assert words_in_it in words.cause(make_finding(cause=cause))
+
+
+def test_where_nothing_is_known_nothing_is_said() -> None:
+    assert words.cause(make_finding(cause=None)) == ""
+    unknown = dataclasses.replace(FINISHED, findings=(make_finding(cause=None),))
+    for name in ("html", "markdown", "terminal", "junit", "sarif", "github"):
+        assert "planted bugs" not in FORMATS[name].render(unknown, None)
 
 
 def test_what_is_known_stands_with_the_cause_and_without_one() -> None:
