@@ -12,7 +12,7 @@ from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.tracing.compositions import as_kind, kind_of, recorded
 from gradfuzz.testing.tracing.factors import householder_product, order_of, packed_lu
-from gradfuzz.testing.tracing.whole import truncated
+from gradfuzz.testing.tracing.whole import frexp
 
 Rule = Callable[..., Any]
 
@@ -109,14 +109,10 @@ def _function(name: str) -> Rule:
 
 
 def _frexp(equation: Any, x: Operand) -> Any:
-    """x = m 2^e with 1/2 <= |m| < 1; what is 0 has no derivative here."""
     if kind_of(x) != "float":
         return None
-    power = apply("floor", apply("log2", engine.abs(x))) + 1.0
-    return x * apply("exp2", -power), truncated(power, _EXPONENT_BITS)
+    return frexp(x)
 
-
-_EXPONENT_BITS = 11
 
 BITS = ("frexp", "signbit")
 """Functions that read the bits of floats. A derivative calls them as the function does."""
