@@ -46,7 +46,7 @@ _TORCH = (
     (r"^Test", "is a test of Torch itself"),
     (
         r"^(Bernoulli|Cauchy|Exponential|Geometric|LogNormal|Normal|Poisson|Random|Uniform|StandardGamma"
-        r"|Multinomial|RreluWithNoise|RreluWithNoiseFunctional)Backward[0-9]$",
+        r"|Multinomial|NativeDropout|RreluWithNoise|RreluWithNoiseFunctional)Backward[0-9]$",
         "draws random numbers",
     ),
     (r"^ViewAsComplexBackward0_copy", "is refused by Torch: copies of views are no complex numbers"),
@@ -54,7 +54,7 @@ _TORCH = (
         r"^FakeQuantize|^FusedMovingAvgObsFq",
         "means another derivative than that of its values, on purpose",
     ),
-    (r"^(Linear|Matmul|MaxPool2D)Backward", "is one op on other devices, and several on a CPU"),
+    (r"^(FusedRmsNorm|Linear|Matmul|MaxPool2D)Backward", "is one op on other devices, and several on a CPU"),
     (r"^ConvDepthwise", "needs a device that is no CPU"),
 )
 """Patterns of names."""

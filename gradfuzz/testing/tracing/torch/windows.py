@@ -120,7 +120,8 @@ def _slow(transposed: bool = False) -> Handler:
         padding: Sequence[int] = (0,),
         *rest: Sequence[int],
     ) -> Any:
-        dilation = rest[-1] if rest else (1,)
+        after = rest[1:] if transposed else rest  # a transposed one says first what is added behind
+        dilation = after[0] if after else (1,)
         return _convolution(out, x, kernel, bias, stride, padding, dilation, transposed, (0,), 1)
 
     return handler
