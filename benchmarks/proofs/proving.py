@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -143,12 +144,30 @@ def collected(library: str, calls: int, seed: int, only: Sequence[str] = ()) -> 
     jobs += [(one.names[0], partial(of_drawn, library, one, calls, seed)) for one in drawn]
     jobs = [job for job in jobs if not only or any(word in job[0] for word in only)]
     with tempfile.TemporaryDirectory(prefix="gradfuzz-proofs-") as folder:
+        _import_what(partial(of_written, library, written[0], seed), Path(folder, "modules.json"))
         for number, (_, work) in enumerate(jobs):
             for record in _apart(work, Path(folder, f"{number}.jsonl")):
                 add(rules, record)
             if number % 50 == 0:
                 print(f"{library}: {number} of {len(jobs)} functions", file=sys.stderr, flush=True)
     return rules
+
+
+def _import_what(work: Callable[[], Iterator[Record]], place: Path) -> None:
+    """Imports what a piece of work imports: every process would do it anew. Nothing is computed here: the
+    libraries start threads, and a process with threads cannot be forked.
+    """
+    child = os.fork()
+    if child == 0:
+        before = set(sys.modules)
+        with contextlib.suppress(Exception):
+            list(work())
+        place.write_text(json.dumps(sorted(set(sys.modules) - before)))
+        os._exit(0)
+    os.waitpid(child, 0)
+    for name in json.loads(place.read_text()) if place.exists() else []:
+        with contextlib.suppress(Exception):
+            import_module(name)
 
 
 def _apart(work: Callable[[], Iterator[Record]], place: Path) -> list[Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def rules_of_torch() -> dict[str, tuple[Mode, ...]]:
     return {row.op: BOTH if row.forward_derivatives else ("rev",) for row in torch_table()}
 
 
+@functools.cache
 def torch_table() -> list[Any]:
     """The rows of the table of derivatives that have a formula, in the order of their names."""
     import torchgen
