@@ -299,6 +299,7 @@ def _of_numbers() -> Iterator[Written]:
         ("acos", torch.acos, _INSIDE(3)),
         ("acosh", torch.acosh, between(2.0, 4.0, 3)),
         ("asin", torch.asin, _INSIDE(3)),
+        ("special_ndtri", torch.special.ndtri, between(0.2, 0.7, 3)),
         ("special_entr", torch.special.entr, _POSITIVE(3)),
         ("frexp", lambda x: torch.frexp(x)[0], between(1.2, 1.5, 3)),
         ("div of a number", lambda x: torch.div(x, 0.7, rounding_mode="floor") * x, apart(4)),

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,7 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.asking import is_inside
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
+from gradfuzz.calls.judging.conventions import excused
 from gradfuzz.calls.judging.judge import judged
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import subject_of_call
@@ -116,9 +117,12 @@ def of_drawn(library: str, function: Function, calls: int, seed: int) -> Iterato
 
 
 def _is_convention(call: Call, modes: tuple[Mode, ...]) -> bool:
-    """Whether the documents leave the derivative of a call open."""
-    verdict = judged(call, (modes[-1:], modes))
-    return any(one.case.verdict is Verdict.CONVENTION for one in verdict.verdicts)
+    """Whether the documents leave the derivative of a call open, so that an answer that is off would be none
+    that is wrong.
+    """
+    verdicts = judged(call, (modes[-1:], modes)).verdicts
+    cases = [replace(one.case, verdict=Verdict.DISAGREE) for one in verdicts]
+    return any(excused(call, case).verdict is Verdict.CONVENTION for case in cases)
 
 
 def of_written(library: str, call: Written, seed: int) -> Iterator[Record]:

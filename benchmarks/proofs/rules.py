@@ -92,10 +92,12 @@ def primitives(jaxpr: Any) -> Iterator[str]:
 def used_by_torch(subject: Subject, modes: tuple[Mode, ...]) -> set[str]:
     """The rows by which autograd goes; of a derivative of second order those of the gradient, too."""
     import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     arrays = subject.arrays([i.value for i in subject.inputs])
     xs = [arrays[k].requires_grad_() for k in subject.wrt]
-    ys = [y for y in subject.call(*arrays) if y.is_floating_point() and y.requires_grad]
+    with sdpa_kernel(SDPBackend.MATH):  # as it is traced
+        ys = [y for y in subject.call(*arrays) if y.is_floating_point() and y.requires_grad]
     found = set(nodes(ys))
     if len(modes) > 1:
         slopes = torch.autograd.grad([y.sin().sum() for y in ys], xs, create_graph=True, allow_unused=True)
