@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.calls.libraries.library import Library, function_of
+from gradfuzz.calls.libraries.library import Library, function_of, library_named
 from gradfuzz.calls.libraries.watching import found_at
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
@@ -54,6 +54,17 @@ def asked(call: Call, library: Library) -> Function:
 def values_of(call: Call) -> list[Array]:
     """The differentiated arrays."""
     return [np.asarray(one.array) for one in call.differentiated()]
+
+
+def is_inside(call: Call) -> bool:
+    """Whether the values of a call are finite numbers."""
+    library = library_named(call.library)
+    with quiet(), np.errstate(all="ignore"):
+        try:
+            ys = called(call, library)(*[library.array(value) for value in values_of(call)])
+            return all(bool(np.all(np.isfinite(library.numpy(y)))) for y in ys)
+        except Exception:  # noqa: BLE001 - a function that draws random numbers may raise the second time
+            return False
 
 
 def _built(argument: Argument, library: Library, given: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.calls.asking import asked, called, quiet, values_of
+from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.libraries.library import library_named
@@ -37,7 +37,7 @@ def proofs_of_function(
     name: str, count: int, *, seed: int = 0, order: int = 1, modes: Sequence[Mode] | None = None
 ) -> list[ProofRecord]:
     """Proofs of a function by its public name, "torch.logcumsumexp": for each derivative the gravest of those
-    of `count` calls, and a note on the others.
+    of `count` calls, and a note on the others. Calls whose values are no finite numbers do not count.
 
     `UsageError` where there is no such function, `UnsupportedError` where it has no derivative.
     """
@@ -47,6 +47,9 @@ def proofs_of_function(
     found: dict[tuple[Mode, ...], list[Proof]] = {}
     known = 0
     for call in itertools.islice(search.calls(), _TRIED * count):
+        if not is_inside(call):
+            search.outside()
+            continue
         proofs = proofs_of_call(call, order, modes)
         for proof in proofs:
             found.setdefault(proof.modes, []).append(proof)

@@ -20,6 +20,7 @@ from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.identity import signature
+from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.programs.language.syntax import Const, Param, Program, Return
 from gradfuzz.programs.language.types import Type
@@ -67,7 +68,8 @@ def proved(
     cases = [one.case for one in found[0].verdicts if same.fits(one)]
     case = cases[0]
     assert case.kind is not None, "a disagreement has a class"
-    facts = tuple(_facts(small, same, first, cases))
+    proof = _proof(small, wrong.modes)
+    facts = (*_facts(small, same, first, cases), *_by_proof(proof))
     shown = finding_point(case)
     finding = Finding(
         id="",
@@ -98,6 +100,7 @@ def proved(
         code=code(small),
         drawn_code=code(call),
         rules=_rules(small),
+        proof=proof,
     )
     return named(finding)
 
@@ -149,21 +152,27 @@ def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]
         yield f"the answer is {ratios[0]:.6g} times the derivative, also at other values"
     if first.method in _METHODS:
         yield _METHODS[first.method]
-    yield from _by_proof(call, wrong.modes)
 
 
-def _by_proof(call: Call, modes: Modes) -> Iterator[str]:
-    """What is proved of the library's rule, where it can be traced."""
+def _proof(call: Call, modes: Modes) -> ProofRecord | None:
+    """What is proved of the library's rule; None where it cannot be traced."""
     subject = subject_of_call(call) if call.library in PROVING and call.form == "alone" else None
     if subject is None:
-        return
+        return None
     with quiet():
         proof = record_of(proved_rule(subject, modes), call.function)
+    return None if proof.outcome == "open" else proof
+
+
+def _by_proof(proof: ProofRecord | None) -> Iterator[str]:
+    """The same in words."""
+    if proof is None:
+        return
     where = f" in {proof.step} ({proof.where})" if proof.step else ""
     cause = f": {proof.cause}" if proof.cause else ""
     if proof.outcome == "wrong rule":
         yield f"the rule is wrong, which is proved without a tolerance{where}{cause}"
-    elif proof.outcome in ("right", "wrong computation"):
+    else:
         yield f"the rule is right, which is proved; the library computes it wrongly{where}{cause}"
 
 

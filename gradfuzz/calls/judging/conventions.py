@@ -86,10 +86,14 @@ def is_square(x: Array) -> bool:
 
 
 def _is_full(call: Call, case: CheckResult) -> bool:
-    """Whether all singular vectors of a matrix that is not square are asked for, as they are by default."""
+    """Whether all singular vectors of a matrix that is not square are asked for: `torch.linalg.svd` has them
+    by default, and `torch.svd` where its flag `some` is off.
+    """
     shapes = [np.shape(seen(one)) for one in call.differentiated()]
-    stated = [a.literal for a in call.arguments if a.literal in ("True", "False")]
-    return "False" not in stated[:1] and any(len(s) > 1 and s[-1] != s[-2] for s in shapes)
+    flags = [a.literal for a in call.arguments if a.keyword in ("", "some", "full_matrices")]
+    is_off = "False" in [flag for flag in flags if flag in ("True", "False")][:1]
+    is_full = not is_off if call.function.startswith("torch.linalg.") else is_off
+    return is_full and any(len(s) > 1 and s[-1] != s[-2] for s in shapes)
 
 
 def _is_scaled(call: Call, case: CheckResult) -> bool:

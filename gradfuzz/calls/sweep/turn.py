@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.asking import called, quiet, values_of
+from gradfuzz.calls.asking import is_inside
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.findings.prove import proved
@@ -150,7 +148,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
         if call is None or outside > _OUTSIDE or count > _MADE + 20 * turn.calls:
             break
         note(call)
-        if not _is_inside(call):
+        if not is_inside(call):
             search.outside()
             outside += 1
             continue
@@ -183,17 +181,6 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
     proofs = [finding for finding in buckets.values() if finding is not None]
     result.findings = tuple(replace(one, target=turn.home) if turn.home else one for one in proofs)
     return result
-
-
-def _is_inside(call: Call) -> bool:
-    """Whether the values of a call are finite numbers."""
-    library = library_named(call.library)
-    with quiet(), np.errstate(all="ignore"):
-        try:
-            ys = called(call, library)(*[library.array(value) for value in values_of(call)])
-            return all(bool(np.all(np.isfinite(library.numpy(y)))) for y in ys)
-        except Exception:  # noqa: BLE001 - a function that draws random numbers may raise the second time
-            return False
 
 
 def _count(result: Result, judgement: Judgement) -> None:

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
+from gradfuzz.fuzzer.results.proof import RuleLine
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.standing import Standing
@@ -19,6 +20,9 @@ from gradfuzz.reports.html.figures import Figure, figures
 
 _LONGEST = 60_000
 """A longer script, in characters, is not shown."""
+
+_MOST_LINES = 60
+"""Lines of a rule that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class Article:
     program: Markup
     original: Markup
     points: tuple[PointRow, ...]
+    rule: tuple[RuleLine, ...]
+    """A rule that is proved wrong, or what stands around the line that makes it wrong."""
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
     labels: tuple[Mark, ...]
@@ -99,12 +105,25 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
         program=highlighted(program),
         original=Markup() if short or original == program else highlighted(original),
         points=points(finding),
+        rule=() if short or finding.proof is None else _around(finding.proof.lines),
         figures=() if short else figures(finding, name),
         tables=(*([near] if near else []), *tables(evidence.variants)),
         labels=labels((*evidence.variants, *samples)),
         reproducers=scripts[:1] if short else scripts,
         left_out=_left_out(scripts) if short else "",
     )
+
+
+def _around(lines: tuple[RuleLine, ...]) -> tuple[RuleLine, ...]:
+    """The lines of a rule; of a long one those around the marked one, or the first."""
+    if len(lines) <= _MOST_LINES:
+        return lines
+    marked = next((k for k, line in enumerate(lines) if line.marked), 0)
+    start = max(0, min(marked - _MOST_LINES // 2, len(lines) - _MOST_LINES))
+    stop = start + _MOST_LINES
+    before = (RuleLine(f"# {start} lines before"),) if start else ()
+    after = (RuleLine(f"# {len(lines) - stop} lines after"),) if stop < len(lines) else ()
+    return (*before, *lines[start:stop], *after)
 
 
 def anchor(name: str) -> str:

@@ -27,6 +27,9 @@ library's own kernels and iterations go other ways.
 _SAME = 64 * FORMATS["float64"].roundoff
 """A rule that differs by a smaller share is the derivative of an approximation that is as good as float64."""
 
+_UNSEEN = "the trace does not see all"
+_NOT_ITS_OWN = f"the traced rule is not what the library computes: {_UNSEEN}"
+
 _STEPS = 100
 """Steps of a function that are looked at."""
 
@@ -59,21 +62,24 @@ def proved(subject: Subject, modes: Sequence[Mode], *, answer: bool = True, expl
 
 
 def proved_at(subject: Subject, modes: Sequence[Mode], points: int) -> list[Proof]:
-    """The proofs, without answers, at the inputs of a subject and at points around them: one trace serves
-    them all.
+    """The proofs at the inputs of a subject and at points around them: one trace serves them all. What the
+    library answers confirms the first that is known, or there is none.
     """
     try:
         setting = Setting.of(subject, modes)
     except Exception as error:  # noqa: BLE001 - whatever a function raises
         return [Proof(tuple(modes), "open", reason=_words(error))]
     first, function, rule = _of_rule(setting)
-    found = [first]
-    if function is None or rule is None:
-        return found
-    blank = Proof(setting.modes, "open")
+    if function is None or rule is None or first.reason.endswith(_UNSEEN):
+        return [first]
+    found, blank = [first], Proof(setting.modes, "open")
+    known = [(first, setting)] if first.outcome == "right" else []
     for seed in range(1, points):
         other = setting.elsewhere(seed)
         found.append(judged(blank, function, rule, other.given, other.moving, subject.precision))
+        known += [(found[-1], other)] if found[-1].outcome != "open" else []
+    if known and first.outcome != "wrong rule" and not _runs(known[0][0], rule, known[0][1]):
+        return [replace(blank, reason=_NOT_ITS_OWN)]
     return found
 
 
@@ -89,8 +95,7 @@ def _of_rule(setting: Setting) -> tuple[Proof, Graph | None, Graph | None]:
         return replace(blank, reason=doubt), function, rule
     proof = judged(blank, function, rule, setting.given, setting.moving, setting.subject.precision)
     if proof.outcome == "wrong rule" and not _runs(proof, rule, setting):
-        doubt = "the traced rule is not what the library computes: the trace does not see all"
-        proof = replace(proof, outcome="open", reason=doubt)
+        proof = replace(proof, outcome="open", reason=_NOT_ITS_OWN)
     return proof, function, rule
 
 
@@ -225,7 +230,7 @@ def _misread(setting: Setting, function: Graph) -> str:
         return ""
     if theirs is None or not math.isfinite(theirs) or _computes(function, setting, mine, theirs):
         return ""
-    return f"the traced function gives {mine:.9g} and the function {theirs:.9g}: the trace does not see all"
+    return f"the traced function gives {mine:.9g} and the function {theirs:.9g}: {_UNSEEN}"
 
 
 def _known(compute: Callable[[], Enclosure]) -> tuple[Enclosure | None, str]:

@@ -13,6 +13,14 @@ from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.testing.tracing.compositions import inside
 
+_EXPONENT_BITS = 11
+
+
+def frexp(x: Operand) -> tuple[Any, Any]:
+    """x = m 2^e with 1/2 <= |m| < 1: m and e; what is 0 has no derivative here."""
+    power = apply("floor", apply("log2", engine.abs(x))) + 1.0
+    return x * apply("exp2", -power), truncated(power, _EXPONENT_BITS)
+
 
 def truncated(x: Operand, bits: int) -> Any:
     """`x` rounded towards 0, as an int, for x of less than 2^bits. It has no derivative.

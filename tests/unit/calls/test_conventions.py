@@ -43,6 +43,7 @@ WEIGHT = array([1.0, -1.0], [0.5, 2.0])
         (call("normal", array(1.0), array(2.0)), "no derivative by the parameters"),
         (call("cholesky_inverse", FULL), "triangle"),
         (call("linalg.svd", TALL, literal("True")), "any basis"),
+        (call("svd", TALL, literal("False", "some")), "any basis"),
         (call("linalg.cholesky_ex", array([-4.0])), "info"),
         (
             call(
@@ -105,6 +106,8 @@ def test_the_spread_of_equal_numbers_has_no_second_derivative() -> None:
         call("cholesky_inverse", array([2.0])),
         call("nn.functional.lp_pool1d", array([[2.0]]), literal("2.0"), literal("1")),
         call("linalg.svd", TALL, literal("False")),
+        call("svd", TALL),
+        call("svd", TALL, literal("True")),
         call("linalg.cholesky_ex", array([4.0])),
         call("nn.functional.embedding", array(0, 0, 1, dtype="int64"), WEIGHT),
     ],

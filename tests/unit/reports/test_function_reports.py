@@ -14,7 +14,9 @@ from rich.console import Console
 
 from gradfuzz.fuzzer.results import codec
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.proof import ProofRecord, RuleLine
 from gradfuzz.reports.common import functions as figures
 from gradfuzz.reports.common import words
 from gradfuzz.reports.formats import FORMATS
@@ -89,6 +91,34 @@ def test_the_html_has_the_drawn_call_beside_the_shrunk_one() -> None:
     same = called(findings=(call_finding(drawn_code=None),))
     assert "As it was drawn" not in FORMATS["html"].render(same, None)
     assert "<h4>Program</h4>" in FORMATS["html"].render(finished(1), None)
+
+
+def proof(count: int, marked: int) -> ProofRecord:
+    """That a rule of so many lines is wrong, by the one at `marked`."""
+    lines = tuple(RuleLine(f"t{k} = t{k - 1} < 1", k == marked) for k in range(count))
+    return ProofRecord(SOFTPLUS, ("rev",), "wrong rule", lines=lines)
+
+
+def test_the_html_shows_a_rule_that_is_proved_wrong() -> None:
+    text = FORMATS["html"].render(called(findings=(call_finding(proof=proof(3, 1)),)), None)
+    assert "<mark>t1 = t0 &lt; 1</mark>" in text
+    assert "with the line marked that makes it wrong" in text
+    assert "t2 = t1 &lt; 1" in text
+    assert "<h4>The rule</h4>" not in FORMATS["html"].render(called(), None)
+
+
+def test_of_a_long_rule_the_html_shows_what_stands_around_the_marked_line() -> None:
+    text = FORMATS["html"].render(called(findings=(call_finding(proof=proof(500, 300)),)), None)
+    assert "<mark>t300 = t299 &lt; 1</mark>" in text
+    assert "# 270 lines before" in text
+    assert "# 170 lines after" in text
+    assert "t270 = " in text
+    assert "t269 = t268" not in text
+
+
+def test_a_record_keeps_what_is_proved_of_the_rule() -> None:
+    found = call_finding(proof=proof(3, 1))
+    assert codec.decode(Finding, codec.encode(Finding, found)).proof == found.proof
 
 
 def test_a_document_has_the_code_where_it_would_have_the_program() -> None:

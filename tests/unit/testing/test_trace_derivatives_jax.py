@@ -67,6 +67,24 @@ def halved(x: Any) -> Any:
     return jax.vmap(lambda y: lax.while_loop(lambda z: z > 0.25, lambda z: z * 0.5, y * y))(x)
 
 
+def windows(reduction: Function, init: float, dilation: tuple[int, int] = (1, 1)) -> Function:
+    """Windows that overlap and reach over the border."""
+    return lambda x: lax.reduce_window(
+        x, np.float64(init), reduction, (2, 3), (1, 2), ((0, 1), (1, 1)), window_dilation=dilation
+    )
+
+
+def ragged(x: Any, y: Any) -> Any:
+    return lax.ragged_dot(x, y, jnp.array([2, 1, 1], jnp.int32))
+
+
+def linear_by_hand(x: Any) -> Any:
+    def times(scale: Any, y: Any) -> Any:
+        return scale * y
+
+    return jax.custom_derivatives.linear_call(times, times, jnp.array([1.5, -0.5]), x * x)
+
+
 FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "rfft2": (jnp.fft.rfft2, [(3, 4)]),
     "irfftn": (lambda x: jnp.fft.irfftn(jnp.fft.rfftn(x) ** 2, s=(3, 4)), [(3, 4)]),
@@ -92,6 +110,19 @@ FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "betainc": (lambda x: jax.scipy.special.betainc(1.5, 2.25, x), [(4,)]),
     "polygamma of several orders": (lambda x: lax.polygamma(jnp.array([1.0, 2.0, 1.0]), x), [(3,)]),
     "zeta": (lambda x: jax.scipy.special.zeta(jnp.array([3.0, 2.0]), x), [(2,)]),
+    "windows, the greatest": (windows(lax.max, -np.inf), [(4, 4)]),
+    "windows, the least": (windows(lax.min, np.inf), [(4, 4)]),
+    "a reduction by a function": (
+        lambda x: lax.reduce(x, np.float64(0.0), lambda a, b: a + b + a * b, (0, 2)),
+        [(2, 3, 2)],
+    ),
+    "a maximum that is scattered": (lambda x, y: x.at[np.array([2, 0])].max(y), [(3, 2), (2, 2)]),
+    "tridiagonal_solve": (
+        lambda a, b, c, d: lax.linalg.tridiagonal_solve(a, b + 4.0, c, d),
+        [(2, 4), (2, 4), (2, 4), (2, 4, 3)],
+    ),
+    "ragged_dot": (ragged, [(4, 3), (3, 3, 2)]),
+    "linear_call": (linear_by_hand, [(2,)]),
     "the greatest, approximately": (lambda x: lax.approx_max_k(x, 2)[0], [(5,)]),
 }
 
@@ -104,6 +135,32 @@ def test_graphs_have_the_numbers_of_the_function_and_its_derivatives(name: str) 
     close(total(f), arrays, derivative=False)
     for derived in (reverse, forward):
         close(derived(total(f)), arrays, derivative=True)
+
+
+def test_windows_by_a_function_have_a_forward_derivative() -> None:
+    x = np.array([[0.3, 0.7, 0.2], [0.8, 0.4, 0.6]])
+    f = total(windows(lambda a, b: a * b, 1.0, (2, 1)))
+    close(f, [x], derivative=False)
+    close(forward(f), [x], derivative=True)
+
+
+@pytest.mark.parametrize("select", [lax.ge_p, lax.le_p])
+def test_what_the_extremes_of_windows_choose(select: Any) -> None:
+    x, y = np.array([[0.3, 0.7, 0.2], [0.8, 0.4, 0.6]]), np.array([[1.5, -0.5, 2.0], [0.25, 3.0, -1.0]])
+    where = {"select_prim": select, "window_dimensions": (2, 2), "window_strides": (1, 1)}
+    where["padding"] = ((1, 0), (0, 0))
+    gathered = {**where, "base_dilation": (1, 1), "window_dilation": (1, 1)}
+
+    def chosen(x: Any, y: Any) -> Any:
+        return lax.select_and_gather_add_p.bind(y, x, **gathered)
+
+    def returned(x: Any, y: Any) -> Any:
+        return lax.select_and_scatter_add_p.bind(y[:, :2], x, **where)
+
+    for f in (chosen, returned):
+        close(total(f), [x, y], derivative=False)
+        for derived in (reverse, forward):
+            close(derived(total(f)), [x, y], derivative=True)
 
 
 def test_samples_of_the_gamma_distribution_move() -> None:

@@ -55,7 +55,18 @@ MODES = {"rev": reverse, "fwd": forward, "rev, rev": twice}
 TWICE = ("irfft of an rfft", "det", "solve")
 """Functions that are differentiated twice, which takes longer."""
 
-NOT_FORWARD = ("conv_tbc", "embedding_bag", "ormqr", "igamma", "igammac")
+NOT_FORWARD = (
+    *("conv_tbc", "embedding_bag", "ormqr", "igamma", "igammac", "cdist", "pdist", "zeta", "weight norm"),
+    *("masked softmax", "multi_margin_loss", "index_reduce mean", "index_reduce amax", "segment_reduce"),
+    *(
+        "slow_conv2d",
+        "slow_conv_dilated2d",
+        "slow_conv_transpose2d",
+        "foreach_mm",
+        "foreach_pow of a number",
+        "lstsq",
+    ),
+)
 """Functions of which Torch has no forward derivative."""
 
 
@@ -166,6 +177,63 @@ FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "erfcx": (torch.special.erfcx, [(3,)]),
     "log_ndtr": (torch.special.log_ndtr, [(3,)]),
     "ndtri": (torch.special.ndtri, [(3,)]),
+    "entr": (torch.special.entr, [(3,)]),
+    "zeta": (lambda x: torch.special.zeta(torch.tensor([2.0, 3.0], dtype=torch.float64), x), [(2,)]),
+    "frexp": (lambda x: torch.frexp(x)[0], [(4,)]),
+    "addbmm": (lambda x, a, b: torch.addbmm(x, a, b, beta=0.5, alpha=2.0), [(2, 2), (2, 2, 3), (2, 3, 2)]),
+    "bilinear": (F.bilinear, [(2, 2), (2, 3), (2, 2, 3)]),
+    "cdist": (lambda x, y: torch.cdist(x, y, p=3.0), [(2, 3, 2), (2, 2, 2)]),
+    "pdist": (lambda x: F.pdist(x, p=1.0), [(4, 2)]),
+    "lstsq": (lambda a, b: torch.linalg.lstsq(a, b)[0], [(3, 2), (3, 1)]),
+    "masked softmax": (
+        lambda x: torch._masked_softmax(x, torch.tensor([[False, True, False]]).expand(2, 3), 1),
+        [(2, 3)],
+    ),
+    "weight norm": (lambda v, g: torch._weight_norm(v, g, 0), [(2, 3), (2, 1)]),
+    "multi_margin_loss": (
+        lambda x: F.multi_margin_loss(x, torch.tensor([1, 0]), p=2, margin=0.5),
+        [(2, 3)],
+    ),
+    "index_reduce mean": (
+        lambda x, y: torch.index_reduce(x, 1, torch.tensor([2, 0]), y, "mean"),
+        [(2, 3), (2, 2)],
+    ),
+    "index_reduce amax": (
+        lambda x, y: torch.index_reduce(x, 0, torch.tensor([1]), y, "amax"),
+        [(2, 3), (1, 3)],
+    ),
+    "segment_reduce": (
+        lambda x: torch.segment_reduce(x, "mean", lengths=torch.tensor([2, 3])),
+        [(5,)],
+    ),
+    "fractional_max_pool2d": (
+        lambda x: F.fractional_max_pool2d(
+            x, 2, output_size=2, _random_samples=torch.full((1, 2, 2), 0.25, dtype=torch.float64)
+        ),
+        [(1, 2, 4, 3)],
+    ),
+    "upsampling, bilinear with antialiasing": (
+        lambda x: F.interpolate(x, size=(2, 3), mode="bilinear", antialias=True),
+        [(1, 1, 4, 3)],
+    ),
+    "upsampling to the nearest": (lambda x: F.interpolate(x, size=(5,), mode="nearest-exact"), [(1, 2, 3)]),
+    "a border of the last entries": (lambda x: F.pad(x, (1, 2, 0, 1), mode="replicate"), [(1, 2, 2, 2)]),
+    "slow_conv2d": (
+        lambda x, k, b: torch.ops.aten._slow_conv2d_forward(x, k, [2, 1], b, [1, 2], [1, 0]),
+        [(1, 2, 3, 3), (2, 2, 2, 1), (2,)],
+    ),
+    "slow_conv_dilated2d": (
+        lambda x, k, b: torch.ops.aten.slow_conv_dilated2d(x, k, [2, 2], b, [1, 1], [1, 0], [2, 1]),
+        [(1, 2, 3, 3), (2, 2, 2, 2), (2,)],
+    ),
+    "slow_conv_transpose2d": (
+        lambda x, k, b: torch.ops.aten.slow_conv_transpose2d(x, k, [2, 2], b, [2, 1], [1, 0], [1, 0], [1, 1]),
+        [(1, 2, 2, 3), (2, 1, 2, 2), (1,)],
+    ),
+    "foreach_div": (lambda x, y: torch._foreach_div([x, y], [y, x]), [(2,), (2,)]),
+    "foreach_mm": (lambda x, y: torch._foreach_mm([x], [y]), [(2, 3), (3, 2)]),
+    "foreach_pow": (lambda x: torch._foreach_pow([x, x], [2.0, 0.5]), [(3,)]),
+    "foreach_pow of a number": (lambda x: torch._foreach_pow(1.5, [x]), [(3,)]),
 }
 
 

@@ -16,7 +16,6 @@ from gradfuzz.programs.language.types import DType
 from gradfuzz.testing.tracing.compositions import (
     as_kind,
     ascending,
-    at_positions,
     kind_of,
 )
 from gradfuzz.testing.tracing.convolutions import convolution
@@ -155,44 +154,6 @@ def _greatest(equation: Any, x: Operand) -> list[Any]:
     return [taken(one, np.arange(p["k"]), axis) for one in found]
 
 
-def _window_sum(equation: Any, x: Operand) -> Any:
-    p = equation.params
-    if any(d != 1 for d in (*p["base_dilation"], *p["window_dilation"])):
-        raise UntraceableError("JAX's reduce_window_sum with dilation")
-    strides, padding = tuple(p["window_strides"]), tuple(map(tuple, p["padding"]))
-    return engine.window_sum(x, tuple(p["window_dimensions"]), strides=strides, padding=padding)
-
-
-def _window_extreme(op: str) -> Rule:
-    """The extremes of windows, each of which is taken out of the array: those of equally many entries
-    together.
-    """
-
-    def rule(equation: Any, x: Operand) -> Any:
-        p = equation.params
-        if any(d != 1 for d in p["base_dilation"]):
-            raise UntraceableError(f"JAX's {equation.primitive.name} with dilation")
-        numbers = np.arange(math.prod(np.shape(x))).reshape(np.shape(x))
-        places = np.pad(numbers, p["padding"], constant_values=-1)
-        spans = [(n - 1) * d + 1 for n, d in zip(p["window_dimensions"], p["window_dilation"], strict=True)]
-        places = np.lib.stride_tricks.sliding_window_view(places, spans)
-        places = places[tuple(slice(None, None, n) for n in (*p["window_strides"], *p["window_dilation"]))]
-        rows = places.reshape(math.prod(equation.outvars[0].aval.shape), -1)
-        counts = (rows >= 0).sum(axis=1)
-        found, order = [], []
-        for count in np.unique(counts):
-            chosen = np.flatnonzero(counts == count)
-            inside = np.array([row[row >= 0] for row in rows[chosen]])
-            found.append(apply(op, at_positions(x, inside), axis=(1,), keepdims=False))
-            order.append(chosen)
-        joined = engine.concat(found, axis=0) if len(found) > 1 else found[0]
-        if len(found) > 1:
-            joined = at_positions(joined, np.argsort(np.concatenate(order)))
-        return engine.reshape(joined, tuple(equation.outvars[0].aval.shape))
-
-    return rule
-
-
 _REDUCTIONS: dict[str, Rule] = {
     **{name: _position(name) for name in ("argmax", "argmin")},
     "cumlogsumexp": _along(_running_logsumexp),
@@ -204,9 +165,6 @@ _REDUCTIONS: dict[str, Rule] = {
     "reduce_or": _reduced("any", "any"),
     "reduce_prod": _reduced("prod"),
     "reduce_sum": _reduced("sum"),
-    "reduce_window_max": _window_extreme("amax"),
-    "reduce_window_min": _window_extreme("amin"),
-    "reduce_window_sum": _window_sum,
     "sort": _sorted,
     **dict.fromkeys(("top_k", "approx_top_k"), _greatest),
 }

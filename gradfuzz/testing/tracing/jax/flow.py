@@ -5,12 +5,15 @@ A rule takes the walker, the equation and its cells, and gives recording values 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
+from jax._src.lax import lax
 
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
@@ -157,10 +160,17 @@ def _all_equations(jaxpr: Any) -> list[Any]:
     return found
 
 
+def _ragged(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
+    """The product as JAX itself writes it out where a device has none: of all groups, masked."""
+    written = functools.partial(lax._ragged_dot_general_impl, **equation.params)  # noqa: SLF001 - it has no name
+    return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
+
+
 FLOW: dict[str, Rule] = {
     "cond": _cond,
     "custom_linear_solve": _linear_solve,
     "linear_solve": _linear_solve,
+    "ragged_dot_general": _ragged,
     "scan": _scan,
     "while": _while,
 }

@@ -10,9 +10,9 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, kind_of
+from gradfuzz.testing.tracing.compositions import as_kind, kind_of, recorded
 from gradfuzz.testing.tracing.factors import householder_product, order_of, packed_lu
-from gradfuzz.testing.tracing.whole import truncated
+from gradfuzz.testing.tracing.whole import frexp
 
 Rule = Callable[..., Any]
 
@@ -71,6 +71,19 @@ def _triangular(equation: Any, a: Operand, b: Operand) -> Any:
     return engine.linalg.triangular_solve(a, b, **{name: bool(p[own]) for name, own in _FLAGS.items()})
 
 
+def _tridiagonal(equation: Any, below: Operand, on: Operand, above: Operand, b: Operand) -> Any:
+    """A solution of a system whose matrix has three diagonals; the first entry of `below` and the last of
+    `above` are outside of the matrix.
+    """
+    if equation.params.get("perturb_singular"):
+        raise UntraceableError("JAX's tridiagonal_solve of a matrix that it perturbs")
+    size = np.shape(on)[-1]
+    column = (*np.shape(on), 1)
+    diagonals = [(below, -1), (on, 0), (above, 1)]
+    parts = [engine.reshape(x, column) * recorded(np.eye(size, k=k)) for x, k in diagonals]
+    return engine.linalg.solve(parts[0] + parts[1] + parts[2], b)
+
+
 LINALG: dict[str, Rule] = {
     "cholesky": lambda equation, x: engine.linalg.cholesky(x),
     "eig": _eig,
@@ -81,6 +94,7 @@ LINALG: dict[str, Rule] = {
     "qr": _qr,
     "svd": _svd,
     "triangular_solve": _triangular,
+    "tridiagonal_solve": _tridiagonal,
 }
 """Primitives by name."""
 
@@ -95,14 +109,10 @@ def _function(name: str) -> Rule:
 
 
 def _frexp(equation: Any, x: Operand) -> Any:
-    """x = m 2^e with 1/2 <= |m| < 1; what is 0 has no derivative here."""
     if kind_of(x) != "float":
         return None
-    power = apply("floor", apply("log2", engine.abs(x))) + 1.0
-    return x * apply("exp2", -power), truncated(power, _EXPONENT_BITS)
+    return frexp(x)
 
-
-_EXPONENT_BITS = 11
 
 BITS = ("frexp", "signbit")
 """Functions that read the bits of floats. A derivative calls them as the function does."""

@@ -39,16 +39,23 @@ from gradfuzz.testing.tracing.jax.linalg import BITS, LIBRARY, LINALG
 from gradfuzz.testing.tracing.jax.ops import OF_ORDERS, OPS, function_of
 from gradfuzz.testing.tracing.jax.source import caller_of, source_of
 from gradfuzz.testing.tracing.jax.symmetry import is_symmetric
+from gradfuzz.testing.tracing.jax.windows import FOLDS, WINDOWS
 
-_RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG}
+_RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG, **WINDOWS}
 
-_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+_FLOW = {**FLOW, **FOLDS}
+"""Those whose rules walk jaxprs themselves."""
+
+_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr", "callee", "call")
 """The parameters that hold what a call computes."""
 
 PLAIN_CALLS = ("jit", "pjit", "closed_call", "core_call", "call", "remat2", "checkpoint")
 """Calls that have no rule of their own: their equations have."""
 
-_CALL_PRIMITIVES = (*PLAIN_CALLS, "custom_jvp_call", "custom_vjp_call", "custom_lin")
+_CALL_PRIMITIVES = (
+    *PLAIN_CALLS,
+    *("custom_jvp_call", "custom_vjp_call", "custom_lin", "custom_vmap_call", "linear_call", "remat_opt"),
+)
 
 _NEUTRAL = (
     ("/ops/special.py", "logsumexp"),
@@ -139,8 +146,8 @@ class Walker:
             )
         if all(c.is_constant for c in inputs):
             return self.folded(equation, inputs)
-        if name in FLOW:
-            outputs = FLOW[name](self, equation, inputs)
+        if name in _FLOW:
+            outputs = _FLOW[name](self, equation, inputs)
             return [o if isinstance(o, JaxprCell) else cell_of(o) for o in outputs]
         return [cell_of(o) for o in self.applied(equation, inputs)]
 
@@ -174,7 +181,7 @@ class Walker:
         unsaid = [JaxprCell(None, m) for m in made]
         ins, outs = ([v.aval for v in variables] for variables in (equation.invars, equation.outvars))
         row = row_of("jax primitive", equation.primitive.name)
-        if equation.primitive.name in FLOW or any(map(is_key, (*ins, *outs))) or (row and row.step):
+        if equation.primitive.name in _FLOW or any(map(is_key, (*ins, *outs))) or (row and row.step):
             return unsaid
         kinds = [{_kind(a.dtype) for a in avals} for avals in (ins, outs)]
         floats = [a for a in (*ins, *outs) if _kind(a.dtype) == "float"]

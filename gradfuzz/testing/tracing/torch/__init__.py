@@ -8,6 +8,9 @@
     values    what the handlers of ATen ops take and give
     ops, moves, reductions, indexing, linalg, fourier, windows
               ATen ops as ops of gradfuzz
+    kernels
+              ops that are one kernel to Torch, most of which only derivatives call
+    lists     ops that go over lists of tensors
     masks     scores that a constant mask makes minus infinite, as attention has them
 
 - Where an op writes to places that may be the same, and which write counts is open, there is no program.

@@ -216,9 +216,12 @@ _VIEWS = (
 )
 _SAMES = (
     *("alias", "clone", "contiguous", "detach", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj"),
-    *("resolve_neg", "positive"),
+    *("resolve_neg", "positive", "_lazy_clone"),
 )
-_RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
+_RESHAPES = (
+    *("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias"),
+    *("_reshape_alias_copy", "_reshape_copy"),
+)
 _LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "zero")
 
 _EMPTIES = ("empty_like", "new_empty", "new_empty_strided", "_new_zeros_with_same_feature_meta")

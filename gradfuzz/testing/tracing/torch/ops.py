@@ -31,10 +31,20 @@ from gradfuzz.testing.tracing.compositions import (
     recorded,
     row_of,
 )
-from gradfuzz.testing.tracing.torch import fourier, indexing, linalg, masks, moves, reductions, windows
+from gradfuzz.testing.tracing.torch import (
+    fourier,
+    indexing,
+    kernels,
+    linalg,
+    lists,
+    masks,
+    moves,
+    reductions,
+    windows,
+)
 from gradfuzz.testing.tracing.torch.reductions import times
 from gradfuzz.testing.tracing.torch.values import Handler, Out, operand
-from gradfuzz.testing.tracing.whole import truncated
+from gradfuzz.testing.tracing.whole import frexp, truncated
 
 # Elementwise ------------------------------------------------------------------------------------------------
 
@@ -242,20 +252,27 @@ HANDLERS: dict[str, Handler] = {
     "glu_jvp": _glu_jvp,
     **{name: _series(name) for name in ("igamma", "igammac")},
     "special_erfcx": _of(lambda x: engine.exp(x * x) * apply("erfc", x)),
+    "special_entr": _of(lambda x: -x * engine.log(x)),
     "special_ndtri": _of(_ndtri),
     **dict.fromkeys(("_to_copy", "convert_element_type"), _to_copy),
     "polar": _of(lambda x, angle: engine.complex(x * engine.cos(angle), x * engine.sin(angle))),
     "complex": _of(engine.complex),
-    **dict.fromkeys(("conj_physical", "_conj", "_conj_physical"), _of(engine.conj)),
-    "_neg_view": lambda out, x: apply("negative", out.cast(x)),
+    **dict.fromkeys(("conj_physical", "_conj", "_conj_copy", "_conj_physical"), _of(engine.conj)),
+    **dict.fromkeys(("_neg_view", "_neg_view_copy"), lambda out, x: apply("negative", out.cast(x))),
+    "frexp": _of(frexp),
     "angle": _of(lambda x: apply("atan2", engine.imag(x), engine.real(x))),
-    "view_as_real": _of(lambda x: engine.stack([engine.real(x), engine.imag(x)], axis=-1)),
+    **dict.fromkeys(
+        ("view_as_real", "view_as_real_copy"),
+        _of(lambda x: engine.stack([engine.real(x), engine.imag(x)], axis=-1)),
+    ),
     **reductions.HANDLERS,
     **moves.HANDLERS,
     **indexing.HANDLERS,
     **linalg.HANDLERS,
     **fourier.HANDLERS,
     **windows.HANDLERS,
+    **kernels.HANDLERS,
+    **lists.HANDLERS,
 }
 """By the name of an op without its overload; of elementwise functions, what they are of ints."""
 

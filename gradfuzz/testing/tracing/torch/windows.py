@@ -107,6 +107,39 @@ def _conv_tbc(out: Out, x: Any, kernel: Any, bias: Any, padding: int = 0) -> Any
     return engine.permute_dims(found, (2, 0, 1)) + operand(bias)
 
 
+def _slow(transposed: bool = False) -> Handler:
+    """A convolution by a kernel of its own."""
+
+    def handler(
+        out: Out,
+        x: Any,
+        kernel: Any,
+        sizes: Sequence[int],
+        bias: Any = None,
+        stride: Sequence[int] = (1,),
+        padding: Sequence[int] = (0,),
+        *rest: Sequence[int],
+    ) -> Any:
+        after = rest[1:] if transposed else rest  # a transposed one says first what is added behind
+        dilation = after[0] if after else (1,)
+        return _convolution(out, x, kernel, bias, stride, padding, dilation, transposed, (0,), 1)
+
+    return handler
+
+
+def _slow_conv2d_backward(
+    out: Out,
+    cotangent: Any,
+    x: Any,
+    kernel: Any,
+    sizes: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    mask: Sequence[bool],
+) -> Any:
+    return _convolution_backward(out, cotangent, x, kernel, None, stride, padding, (1,), False, (0,), 1, mask)
+
+
 # Linear ops -------------------------------------------------------------------------------------------------
 
 _LARGEST_DIVISOR = 4096
@@ -254,11 +287,18 @@ _AVERAGES = (
 
 HANDLERS: dict[str, Handler] = {
     **by_name(_convolution, _convolution_backward, _conv_tbc),
+    "_convolution": _convolution,
+    **dict.fromkeys(("_slow_conv2d_forward", "slow_conv3d_forward"), _slow()),
+    **{f"slow_conv_dilated{n}d": _slow() for n in (2, 3)},
+    **{f"slow_conv_transpose{n}d": _slow(transposed=True) for n in (2, 3)},
+    "_slow_conv2d_backward": _slow_conv2d_backward,
     **dict.fromkeys(("avg_pool1d", "avg_pool2d"), _average_pool),
     **dict.fromkeys(_AVERAGES, linear),
     **{f"max_pool{n}d_with_indices": _max_pool(n) for n in (2, 3)},
     **{f"adaptive_max_pool{n}d": _max_pool(n) for n in (2, 3)},
+    **{f"fractional_max_pool{n}d": _max_pool(n) for n in (2, 3)},
     **{f"max_pool{n}d_with_indices_backward": _max_pool_backward(n) for n in (2, 3)},
     **{f"adaptive_max_pool{n}d_backward": _max_pool_backward(n) for n in (2, 3)},
+    **{f"fractional_max_pool{n}d_backward": _max_pool_backward(n) for n in (2, 3)},
 }
 """By the name of an op without its overload."""
