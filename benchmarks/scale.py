@@ -36,6 +36,14 @@ _FASTEST = 100.0
 bottleneck.
 """
 
+_QUIET = {
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "1h",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__INTERVAL": "1h",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__CYCLE": "1h",
+}
+"""A real worker watches its own process. A thousand of these on one machine would do nothing else."""
+
 _TOGETHER = 125
 """Simulated workers that share a process."""
 
@@ -74,10 +82,7 @@ def _cluster(number: int, folder: Path) -> Iterator[tuple[str, int]]:
     """The address of a cluster of so many workers, and the number of the scheduler's process."""
     place = folder / "scheduler.json"
     place.unlink(missing_ok=True)
-    environment = {
-        **os.environ,
-        **dict.fromkeys(("DASK_DISTRIBUTED__LOGGING__DISTRIBUTED", "DASK_LOGGING__DISTRIBUTED"), "critical"),
-    }
+    environment = {**os.environ, **_QUIET}
     scheduler = [sys.executable, "-m", "dask", "scheduler", "--port", "0", "--no-dashboard"]
     with (folder / "log").open("ab") as log, contextlib.ExitStack() as stack:
 

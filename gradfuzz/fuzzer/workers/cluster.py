@@ -4,11 +4,14 @@ A cluster is named as `local:4` (processes of this machine), `tcp://HOST:PORT` (
 `scheduler.json` (the file in which a scheduler wrote its address). Workers say by resources which systems
 their machine serves: `dask worker ... --resources "torch=1"`. Where no worker names a system, all serve it.
 
-A scheduler may be restarted: what it did not give back is handed out again when it answers.
+Work is handed out, and results are fetched, in bundles every few hundredths of a second: a bundle costs the
+scheduler and this process hardly more than a single piece. A scheduler may be restarted: what it did not give
+back is handed out again when it answers.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import pickle
@@ -36,6 +39,9 @@ _ANSWERS = 30.0
 
 _PATIENCE = 600.0
 """Seconds until a scheduler that was lost is given up."""
+
+_TICK = 0.05
+"""Seconds between two bundles."""
 
 _JOINS = 60.0
 """Seconds until the first worker has to be there."""
@@ -68,8 +74,13 @@ class Cluster:
         self._local = _local(place) if place.startswith(_LOCAL) else None
         self._lock = threading.Lock()
         self._under_way: set[_Task] = set()
+        self._waiting: list[_Task] = []
+        """Tasks of the next bundle."""
+        self._arrived: list[tuple[_Task, Any]] = []
+        """Tasks that ended, with Dask's futures."""
         self._adrift: list[_Task] = []
         """Tasks that the scheduler lost."""
+        self._news = threading.Event()
         self._lost_at: float | None = None
         self._closed = False
         self._seen: dict[str, int] = {}
@@ -83,6 +94,7 @@ class Cluster:
         except BaseException:
             self.close(at_once=True)
             raise
+        threading.Thread(target=self._bundle, daemon=True).start()
 
     # As all workers
 
@@ -98,7 +110,8 @@ class Cluster:
         task = _Task(pickle.dumps((f, args, _settings())), frozenset(needs), soon, promise)
         with self._lock:
             self._under_way.add(task)
-        self._hand_out(task)
+            self._waiting.append(task)
+        self._news.set()
         return promise
 
     def load(self) -> Load:
@@ -162,47 +175,83 @@ class Cluster:
 
     # Work
 
-    def _hand_out(self, task: _Task) -> None:
-        resources = dict.fromkeys(task.needs & self.offered, 1) if self.offered else None
-        try:
-            task.future = self._client.submit(
-                done, task.data, pure=False, resources=resources, priority=int(task.soon)
-            )
-        except Exception:  # noqa: BLE001 - the connection broke; `load` hands it out again
-            self._drift(task)
-            return
-        task.future.add_done_callback(lambda future: self._ended(task, future))
+    def _bundle(self) -> None:
+        """Hands out and fetches, until the cluster is left."""
+        while not self._closed:
+            if self._news.wait(1.0):
+                time.sleep(_TICK)
+                self._news.clear()
+                self._hand_out()
+                self._fetch()
 
-    def _drift(self, task: _Task) -> None:
+    def _hand_out(self) -> None:
         with self._lock:
-            self._adrift.append(task)
-            self._lost_at = self._lost_at or time.monotonic()
+            waiting, self._waiting = self._waiting, []
+        bundles: dict[tuple[frozenset[str], bool], list[_Task]] = {}
+        for task in waiting:
+            bundles.setdefault((task.needs & self.offered, task.soon), []).append(task)
+        for (needs, soon), tasks in bundles.items():
+            resources = dict.fromkeys(needs, 1) or None
+            data = [task.data for task in tasks]
+            try:
+                futures = self._client.map(
+                    done, data, pure=False, resources=resources, priority=int(soon), batch_size=len(data)
+                )
+            except Exception:  # noqa: BLE001 - the connection broke; `load` hands it out again
+                self._drift(tasks)
+                continue
+            for task, future in zip(tasks, futures, strict=True):
+                task.future = future
+                future.add_done_callback(functools.partial(self._ended, task))
 
     def _ended(self, task: _Task, future: Any) -> None:
         """Runs in a thread of Dask's client."""
+        with self._lock:
+            self._arrived.append((task, future))
+        self._news.set()
+
+    def _fetch(self) -> None:
+        with self._lock:
+            arrived, self._arrived = self._arrived, []
+        whole: list[tuple[_Task, Any]] = []
+        rest: list[tuple[_Task, Any]] = []
+        for task, future in arrived:
+            (whole if future.status == "finished" else rest).append((task, future))
+        try:
+            results = self._client.gather([future for _, future in whole]) if whole else []
+        except Exception:  # noqa: BLE001 - one by one it is known which
+            results, rest = [], arrived
+        for (task, _), result in zip(whole, results, strict=False):
+            self._keep(task, result)
+        for task, future in rest:
+            self._fetch_one(task, future)
+
+    def _fetch_one(self, task: _Task, future: Any) -> None:
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
 
-        if self._closed:
-            return
-        if future.status in ("lost", "cancelled"):
-            self._drift(task)
-            return
         try:
             result = future.result(timeout=60)
         except KilledWorker as error:
             times = error.allowed_failures + 1
             words = f"{times} workers died of it, the last one {error.last_worker.address}"
             self._keep(task, WorkerDiedError(words))
-        except (FutureCancelledError, OSError, TimeoutError):  # lost on its way
-            self._drift(task)
+        except (FutureCancelledError, OSError, TimeoutError):  # lost, by the scheduler or on its way
+            self._drift([task])
         except Exception as error:  # noqa: BLE001 - raised where the result is asked for
             self._keep(task, error)
         else:
             self._keep(task, result)
 
+    def _drift(self, tasks: list[_Task]) -> None:
+        with self._lock:
+            self._adrift += tasks
+            self._lost_at = self._lost_at or time.monotonic()
+
     def _keep(self, task: _Task, result: Any) -> None:
         with self._lock:
+            if task not in self._under_way:
+                return
             self._under_way.discard(task)
         task.future = None
         if not task.promise.set_running_or_notify_cancel():
@@ -218,9 +267,9 @@ class Cluster:
         """Hands out again what the scheduler lost, as soon as it answers."""
         if self._count():
             with self._lock:
-                tasks, self._adrift, self._lost_at = self._adrift, [], None
-            for task in tasks:
-                self._hand_out(task)
+                self._waiting += self._adrift
+                self._adrift, self._lost_at = [], None
+            self._news.set()
             return
         with self._lock:
             self._lost_at = self._lost_at or time.monotonic()
@@ -235,7 +284,7 @@ class Cluster:
             except UsageError:
                 return
             with self._lock:
-                self._adrift = list(self._under_way)
+                self._waiting, self._arrived, self._adrift = [], [], list(self._under_way)
 
     def _count(self) -> int:
         """The workers that the scheduler knows now; 0 without a scheduler."""
