@@ -30,7 +30,7 @@ HERE, THERE, NAME = "10.77.41.1", "10.77.41.2", "gradfuzz-faults"
 PORT = 18786
 KILLS = 30
 TARGETS = ("engine", "mutant:nx-1747", "mutant:dropped-tangent")
-FLAGS = ("--max-examples", "240", "--seed", "11", "--format", "json")
+FLAGS = ("--max-examples", "1200", "--seed", "11", "--format", "json")
 
 
 def ip(*words: str) -> bool:
@@ -120,7 +120,7 @@ def test_a_run_ends_the_same_whatever_happens_to_its_machines(tmp_path: Path) ->
     quiet, loud = tmp_path / "quiet", tmp_path / "loud"
     quiet.mkdir()
     loud.mkdir()
-    expected = result(quiet, started(quiet, "--jobs", "1"))
+    expected = result(quiet, started(quiet, "--jobs", "2"))
     assert expected["complete"]
     assert expected["findings"]
     dice = random.Random(0)
@@ -137,7 +137,7 @@ def test_a_run_ends_the_same_whatever_happens_to_its_machines(tmp_path: Path) ->
         stack.callback(client.kill)
         kills = 0
         for number in range(KILLS):
-            time.sleep(dice.uniform(0.5, 6.0))
+            time.sleep(dice.uniform(0.2, 4.0))
             if client.poll() is not None:
                 break
             workers[dice.randrange(2)].kill()
