@@ -37,7 +37,7 @@ SECONDS = 300
 """What a script may take."""
 
 _MISSING = 125
-_SCRIPT = re.compile(r"`([a-z]+/(?:functions/)?[a-z0-9_]+\.(?:py|js|exs|cpp|swift))`")
+_SCRIPT = re.compile(r"`([a-z]+/(?:functions/|rules/)?[a-z0-9_]+\.(?:py|js|exs|cpp|swift))`")
 _OUTCOMES = {0: "gone", 1: "stands", _MISSING: "not asked"}
 
 

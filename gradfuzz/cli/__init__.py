@@ -18,7 +18,6 @@ from gradfuzz.cli.board import board
 from gradfuzz.cli.check import check
 from gradfuzz.cli.diff import diff
 from gradfuzz.cli.findings import findings
-from gradfuzz.cli.merge import merge
 from gradfuzz.cli.probe import probe
 from gradfuzz.cli.prove import prove
 from gradfuzz.cli.record import record
@@ -28,7 +27,8 @@ from gradfuzz.cli.selftest import selftest
 from gradfuzz.cli.settings import read_settings
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, Commands, click
 from gradfuzz.cli.show import show
-from gradfuzz.cli.sweep import sweep
+from gradfuzz.cli.sweeping.merge import merge
+from gradfuzz.cli.sweeping.sweep import sweep
 from gradfuzz.cli.targets import targets
 from gradfuzz.cli.write import write
 from gradfuzz.version import __version__

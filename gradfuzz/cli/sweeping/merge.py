@@ -10,8 +10,8 @@ from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import BASELINE, STORE, installed
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
-from gradfuzz.cli.running import Outputs, kind_of_sweep, run_sweep
 from gradfuzz.cli.shell import click
+from gradfuzz.cli.sweeping.running import Outputs, kind_of_sweep, run_sweep
 
 
 @click.command(short_help="Unite the parts of a sweep.")
