@@ -42,7 +42,6 @@ HANGS = 60.0
 class Died:
     """A process that ended, or was ended, in the middle of a turn."""
 
-    turn: Turn
     call: Call | None
     """The last call that it noted."""
     words: str
@@ -88,7 +87,7 @@ class Place:
                 if not worker.is_stuck():
                     continue
                 words = f"no answer within {HANGS:g} s"
-            died = Died(turn, worker.noted(), words, draft)
+            died = Died(worker.noted(), words, draft)
             self._drop()
             return died
 

@@ -32,9 +32,10 @@ from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepF
 from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command, settings_of
 from gradfuzz.fuzzer.sweep.interrupts import Interrupts
-from gradfuzz.fuzzer.sweep.memo import Memo
+from gradfuzz.fuzzer.sweep.memo import Ledger, Memo
+from gradfuzz.fuzzer.sweep.run import cluster_of
 from gradfuzz.fuzzer.workers.local import Threads, usual_size
-from gradfuzz.fuzzer.workers.worker import Workers
+from gradfuzz.fuzzer.workers.worker import Workers, kept
 from gradfuzz.oracles.target_name import TargetName
 
 CALLS, CALLS_EACH = 3, 6
@@ -105,7 +106,7 @@ class _Sweep:
         self._recorded = recorded
         self._libraries = libraries
         self._homes = {name: home_of(name) for name in libraries}
-        self._memo = memo
+        self._ledger = Ledger(memo, config.shard)
         self._totals = Totals(libraries)
         self._workers = _workers_of(config)
         self._load = self._workers.load()
@@ -119,7 +120,6 @@ class _Sweep:
         self._given_up = False
         self._latest_finding = started
         self._latest = ""
-        self._shard = memos.Finished()
 
     def events(self) -> Iterator[Event]:
         config = self._config
@@ -199,23 +199,18 @@ class _Sweep:
 
     def _given(self, turn: Turn) -> Future[Result]:
         """The result of a turn, done at once where the memo has it."""
-        known = self._memo.recall(turn) if self._memo is not None else None
-        if known is None:
-            needs = {TargetName.of(turn.home or turn.library).system}
-            return self._workers.submit(had, turn, needs=needs)
-        future: Future[Result] = Future()
-        future.set_result(known)
-        return future
+        known: Result | None = self._ledger.recall(turn)
+        if known is not None:
+            return kept(known)
+        needs = {TargetName.of(turn.home or turn.library).system}
+        return self._workers.submit(had, turn, needs=needs)
 
     def _taken(self) -> Iterator[Event]:
         """Takes the results of the first turns, in their order."""
         while self._slots and self._slots[0].result.done():
             slot = self._slots.popleft()
             result = slot.result.result()
-            if self._memo is not None:
-                self._memo.keep(slot.turn, result)
-            if self._config.shard is not None:
-                self._shard.add(slot.turn, result)
+            self._ledger.keep(slot.turn, result)
             for finding in self._totals.add(slot.key, result):
                 self._latest = finding.code or ""
                 self._latest_finding = time.monotonic()
@@ -250,8 +245,7 @@ class _Sweep:
         )
 
     def _finished(self, interrupted: bool) -> SweepFinished:
-        totals, part = self._totals, self._config.shard
-        settings = settings_of(self._config, self._targets())
+        totals = self._totals
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
@@ -265,13 +259,11 @@ class _Sweep:
             clusters=clusters(totals.findings()),
             environment=self._environment,
             functions=totals.functions(),
-            shard=None if part is None else self._shard.shard(part, settings),
+            shard=self._ledger.shard(settings_of(self._config, self._targets())),
         )
 
 
 def _workers_of(config: SweepConfig) -> Workers:
     if config.cluster:
-        from gradfuzz.fuzzer.workers.cluster import Cluster
-
-        return Cluster(config.cluster, {TargetName.of(name).system for name in config.targets})
+        return cluster_of(config)
     return Threads(config.jobs or usual_size(), end)

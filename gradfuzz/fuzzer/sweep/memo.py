@@ -68,19 +68,28 @@ def key(work: Work) -> str:
     return f"{KINDS[type(work)].name}:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-class Finished:
-    """Collects the work of a part of a sweep."""
+class Ledger:
+    """The work of one sweep: kept in a memo, if there is one, and of a part of a sweep collected, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, memo: Memo | None, part: tuple[int, int] | None) -> None:
+        self._memo = memo
+        self._part = part
         self._work: dict[str, str] = {}
 
-    def add(self, work: Work, result: Result) -> None:
-        """Adds a piece of work."""
-        self._work[key(work)] = base64.b64encode(pack(result)).decode()
+    def recall(self, work: Work) -> Result | None:
+        """The result of the work, if the memo has it."""
+        return None if self._memo is None else self._memo.recall(work)
 
-    def shard(self, part: tuple[int, int], settings: Mapping[str, Json]) -> Shard:
-        """The part with its work."""
-        return Shard(*part, json.dumps(settings), dict(self._work))
+    def keep(self, work: Work, result: Result) -> None:
+        """Enters a result."""
+        if self._memo is not None:
+            self._memo.keep(work, result)
+        if self._part is not None:
+            self._work[key(work)] = base64.b64encode(pack(result)).decode()
+
+    def shard(self, settings: Mapping[str, Json]) -> Shard | None:
+        """The part with its work; None where the sweep is whole."""
+        return None if self._part is None else Shard(*self._part, json.dumps(settings), dict(self._work))
 
 
 def pack(result: Result) -> bytes:

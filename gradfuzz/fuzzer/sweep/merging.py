@@ -48,8 +48,8 @@ class Parts:
         return None if self._rest is None else self._rest.recall(work)
 
     def keep(self, work: Work, result: Result) -> None:
-        """Hands on."""
-        if self._rest is not None:
+        """Hands on what no part did."""
+        if self._rest is not None and key(work) not in self._work:
             self._rest.keep(work, result)
 
     def before(self, rest: Memo | None) -> Parts:

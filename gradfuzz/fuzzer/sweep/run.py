@@ -27,12 +27,11 @@ from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepF
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.config import CHEAP, SweepConfig, check, rerun_command, settings_of
 from gradfuzz.fuzzer.sweep.interrupts import Interrupts
-from gradfuzz.fuzzer.sweep.memo import Memo, Result, Shrink, Work
+from gradfuzz.fuzzer.sweep.memo import Ledger, Memo, Result, Shrink
 from gradfuzz.fuzzer.sweep.set_up import SetUp
 from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
 from gradfuzz.fuzzer.sweep.slot import Slot
@@ -41,7 +40,7 @@ from gradfuzz.fuzzer.sweep.ways import Listing, Way, Ways, listed
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.workers.local import Here, Pool, usual_size
-from gradfuzz.fuzzer.workers.worker import Workers
+from gradfuzz.fuzzer.workers.worker import Workers, kept
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.strategies import FAMILIES
@@ -78,28 +77,34 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     """
     started = time.monotonic()
     check(config)
+    ledger = Ledger(memo, config.shard)
     workers = workers_of(config)
     try:
-        listings = _listed(config, workers, memo)
+        listings = _listed(config, workers, ledger)
     except BaseException:
         workers.close(at_once=True)
         raise
-    return _Sweep(config, workers, listings, memo, started).events()
+    return _Sweep(config, workers, listings, ledger, started).events()
 
 
 def workers_of(config: SweepConfig) -> Workers:
     """The workers that the settings ask for."""
     libraries = {TargetName.of(name).library for name in config.targets}
     if config.cluster:
-        from gradfuzz.fuzzer.workers.cluster import Cluster
-
-        return Cluster(config.cluster, {TargetName.of(name).system for name in config.targets})
+        return cluster_of(config)
     if config.jobs in (None, 1) and libraries <= set(CHEAP):
         return Here()
     return Pool(config.jobs or usual_size())
 
 
-def _listed(config: SweepConfig, workers: Workers, memo: Memo | None) -> list[tuple[Listing, Ways]]:
+def cluster_of(config: SweepConfig) -> Workers:
+    """The workers of the cluster that the settings name."""
+    from gradfuzz.fuzzer.workers.cluster import Cluster
+
+    return Cluster(config.cluster, {TargetName.of(name).system for name in config.targets})
+
+
+def _listed(config: SweepConfig, workers: Workers, ledger: Ledger) -> list[tuple[Listing, Ways]]:
     """The ways of all targets. A worker lists them, and has their processes for its first batch. Where
     machines serve different systems, each is listed on its own.
     """
@@ -116,16 +121,10 @@ def _listed(config: SweepConfig, workers: Workers, memo: Memo | None) -> list[tu
     found: list[tuple[Listing, Future[Ways]]] = []
     for targets in groups:
         work = Listing(targets, *asked)
-        known = memo.recall(work) if memo is not None else None
+        known = ledger.recall(work)
         needs = {TargetName.of(name).system for name in targets}
-        found.append((work, _kept(known) if known else workers.submit(listed, work, needs=needs)))
+        found.append((work, kept(known) if known else workers.submit(listed, work, needs=needs)))
     return [(work, future.result()) for work, future in found]
-
-
-def _kept(result: Result) -> Future[Any]:
-    future: Future[Any] = Future()
-    future.set_result(result)
-    return future
 
 
 class _Sweep:
@@ -134,12 +133,12 @@ class _Sweep:
         config: SweepConfig,
         workers: Workers,
         listings: list[tuple[Listing, Ways]],
-        memo: Memo | None,
+        ledger: Ledger,
         started: float,
     ) -> None:
         self._config = config
         self._workers = workers
-        self._memo = memo
+        self._ledger = ledger
         self._listings = listings
         ways = list({way.name: way for _, found in listings for way in found.ways}.values())
         self._ways = ways
@@ -170,7 +169,6 @@ class _Sweep:
         self._deaths: Counter[Queue] = Counter()
         """How often the workers of a queue's proof died."""
         self._proofs: dict[Queue, tuple[Raw, Shrink, Future[Proof]]] = {}
-        self._shard = memos.Finished()
 
     def events(self) -> Iterator[Event]:
         config = self._config
@@ -180,7 +178,7 @@ class _Sweep:
             targets = tuple(self._oracles)
             yield SweepStarted(config.seed, targets, config.families, *limits, rerun_command(config))
             for work, ways in self._listings:
-                self._keep(work, ways)
+                self._ledger.keep(work, ways)
             stream = self._work()
             ended = False
             try:
@@ -314,16 +312,14 @@ class _Sweep:
 
     def _give_batch(self, do: Callable[[WorkItem], Batch], item: WorkItem) -> Future[Any]:
         """The future of a batch or of a part of one, done at once where the memo has it."""
-        known = self._memo.recall(item) if self._memo is not None else None
+        known = self._ledger.recall(item)
         if known is not None:
             return self._known(known)
         return self._give(do, item, needs={TargetName.of(name).system for name in item.oracles})
 
     def _known(self, result: Result) -> Future[Any]:
-        self._under_way += 1
-        future = _kept(result)
-        future.add_done_callback(self._ended.put)
-        return future
+        self._news = True
+        return kept(result)
 
     def _prove(self, raw: Raw) -> None:
         """Hands out the proof of a disagreement that is its queue's turn."""
@@ -338,7 +334,7 @@ class _Sweep:
         raw = work.raw
         if raw.deadly:
             return self._known(unasked(raw, self._version(raw)))
-        found = self._memo.recall(work) if self._memo is not None else None
+        found = self._ledger.recall(work)
         if found is not None and not _lacks_evidence(found, raw, known):
             return self._known(found)
         needs = {TargetName.of(raw.case.oracle).system}
@@ -351,7 +347,7 @@ class _Sweep:
         """Takes what is ready: the first batches, and any proof."""
         while self._batches and (batch := self._batches[0].result()) is not None:
             item = self._batches.popleft().item
-            self._keep(item, batch)
+            self._ledger.keep(item, batch)
             self._latest = batch.latest
             self._totals.add(batch, item.family)
             raws = self._set_up.ready(batch.counts, batch.raws)
@@ -373,7 +369,7 @@ class _Sweep:
                 future = self._known(unasked(raw, self._version(raw)))
             del self._deaths[of]
             proof: Proof = future.result()
-            self._keep(work, proof)
+            self._ledger.keep(work, proof)
             finding = self._totals.settle(raw, proof)
             self._shrink_queues.settled(raw, proof)
             if finding is not None:
@@ -384,12 +380,6 @@ class _Sweep:
             lost = self._load.lost - before.lost
             died = f"{lost} worker{'s' if lost > 1 else ''} died, and what they did is handed out again"
             yield self._progress(died if lost > 0 else self._doing())
-
-    def _keep(self, work: Work, result: Result) -> None:
-        if self._memo is not None:
-            self._memo.keep(work, result)
-        if self._config.shard is not None:
-            self._shard.add(work, result)
 
     def _late(self, grace: float = 0.0) -> bool:
         most = self._config.max_time
@@ -425,7 +415,6 @@ class _Sweep:
     def _finished(self, interrupted: bool) -> SweepFinished:
         totals = self._totals
         findings = totals.findings()
-        part = self._config.shard
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
@@ -441,7 +430,7 @@ class _Sweep:
             tested=totals.tested,
             conventions=totals.conventions,
             environment=self._environment,
-            shard=None if part is None else self._shard.shard(part, settings_of(self._config, self._oracles)),
+            shard=self._ledger.shard(settings_of(self._config, self._oracles)),
         )
 
 

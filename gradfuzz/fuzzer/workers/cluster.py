@@ -85,8 +85,9 @@ class Cluster:
         self._closed = False
         self._seen: dict[str, int] = {}
         self._lost = 0
-        self._client = self._connected(_ANSWERS)
+        self._client: Any = None
         try:
+            self._client = self._connected(_ANSWERS)
             if self._local is not None:
                 self._client.register_plugin(_without_interrupts())
             self._await_workers()
@@ -121,7 +122,7 @@ class Cluster:
     def close(self, *, at_once: bool = False) -> None:
         """Leaves the cluster; a local one ends. Work under way is given up in any case."""
         self._closed = True
-        for part in (getattr(self, "_client", None), self._local):
+        for part in (self._client, self._local):
             if part is not None:
                 part.close(timeout=5)
 

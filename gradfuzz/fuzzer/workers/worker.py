@@ -64,6 +64,13 @@ class Workers(Protocol):
         ...
 
 
+def kept(result: T) -> Future[T]:
+    """The promise of what is there already."""
+    promise: Future[T] = Future()
+    promise.set_result(result)
+    return promise
+
+
 @contextlib.contextmanager
 def single_threaded() -> Iterator[None]:
     """The environment that workers get; what somebody has set stays."""

@@ -55,6 +55,8 @@ class Known:
     last: str
     releases: dict[str, str] = field(default_factory=dict)
     """For each release in which it was asked about: "wrong", "fixed" or "not seen again"."""
+    ops: tuple[str, ...] = ()
+    """What it is about: ops, functions, or forms of loops."""
     state: str = OPEN
     """Of the newest release that was asked about it."""
 
@@ -62,11 +64,6 @@ class Known:
     def key(self) -> str:
         """The name of its page, which stays the same."""
         return in_address(f"{TargetName.of(self.finding.target).owner} {self.finding.id}")
-
-    @property
-    def ops(self) -> tuple[str, ...]:
-        trigger = Trigger.of_finding(self.finding)
-        return tuple(sorted(trigger.ops)) or tuple(f"{form} loop" for form in sorted(trigger.loops))
 
 
 @dataclass(slots=True)
@@ -208,7 +205,9 @@ def _enter(known: dict[str, Known], finding: Finding, run: Run) -> None:
 
 
 def _settle(known: Known, releases: dict[str, dict[str, Asked]]) -> None:
-    """The state of a finding: that in the newest release that was asked about its family."""
+    """What a finding is about, and its state: that in the newest release that was asked about its family."""
+    trigger = Trigger.of_finding(known.finding)
+    known.ops = tuple(sorted(trigger.ops)) or tuple(f"{form} loop" for form in sorted(trigger.loops))
     told = {}
     for version, families in releases.items():
         if version in known.releases:

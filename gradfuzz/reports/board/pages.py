@@ -65,16 +65,16 @@ def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
     def page(name: str, root: str, **values: object) -> str:
         return templates.get_template(name).render(root=root, **shared, **values)
 
-    rows = [(op, [_cell(system, op) for system in board.systems]) for op in ops]
+    told = {op: [(system, *system.about(op)) for system in board.systems] for op in ops}
+    rows = [(op, [_cell(*one) for one in told[op]]) for op in ops]
     yield "index.html", page("index.html.j2", "", rows=rows)
     for system in board.systems:
-        own = [(op, system.about(op)[0]) for op in ops if system.about(op)[0] != UNASKED]
+        own = [(op, state) for op in ops for one, state, _ in told[op] if one is system and state != UNASKED]
         yield f"systems/{system.key}.html", page("system.html.j2", "../", system=system, ops=own)
         yield f"badges/{system.key}.svg", badges.svg(system)
         yield f"badges/{system.key}.json", badges.endpoint(system)
     for op in ops:
-        told = [(system, *system.about(op)) for system in board.systems]
-        yield places[op], page("op.html.j2", "../", op=op, told=told)
+        yield places[op], page("op.html.j2", "../", op=op, told=told[op])
     for system in board.systems:
         for known in system.findings:
             finding = plain.inert(known.finding)
@@ -100,8 +100,7 @@ def _places(ops: Sequence[str]) -> dict[str, str]:
     return places
 
 
-def _cell(system: Column, op: str) -> Cell:
-    state, found = system.about(op)
+def _cell(system: Column, state: str, found: list[Known]) -> Cell:
     href = f"findings/{found[0].key}.html" if len(found) == 1 else f"systems/{system.key}.html"
     modes = {_mode(known) for known in found}
     dtypes = {known.finding.precision for known in found}

@@ -128,14 +128,10 @@ def test_a_deadly_program_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     submit = Here.submit
 
     def deadly(self: Here, f: Any, *args: Any, **more: Any) -> Future[Any]:
-        item = args[0] if args else None
-        if f is run and isinstance(item, WorkItem) and item.asks != "mutant:nx-1747" and item.only != (0, 1):
-            if item.number == 0 and (item.only is None or item.only[0] == 0):
-                future: Future[Any] = Future()
-                future.set_exception(WorkerDiedError("3 workers died of it"))
-                return future
-        elif f is run and item.only == (0, 1) and item.asks == "engine":
-            future = Future()
+        """The engine's first program kills whoever asks about it."""
+        item = args[0]
+        if f is run and item.number == 0 and item.asks in ("", "engine") and item.is_about(0):
+            future: Future[Any] = Future()
             future.set_exception(WorkerDiedError("3 workers died of it"))
             return future
         return submit(self, f, *args, **more)
