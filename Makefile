@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint docs bench comparators tolerance adapters proofs
+.PHONY: help sweep test test-all lint docs docs-release bench comparators tolerance adapters proofs
 .PHONY: board pictures trophies clean
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo 'make test      ruff, mypy and the tests, without the slow ones (about six minutes)'
 	@echo 'make test-all  ruff, mypy and all tests'
 	@echo 'make docs      build/site: the documentation as a self-contained site; start at index.html'
+	@echo 'make docs-release  the same as the newest release on the branch gh-pages, beside the older ones'
 	@echo 'make bench     docs/performance.md: check_gradient against gradcheck and check_grads, the engine'
 	@echo '               against Torch, autograd and JAX, start, memory, worker processes (an hour)'
 	@echo 'make comparators  docs/comparators.md: missed bugs and false alarms of gradfuzz and other'
@@ -44,6 +45,12 @@ test-all: lint
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# One folder of the branch gh-pages for each release, and a menu of them on every page.
+docs-release: $(READY)
+	PATH=$(abspath $(BIN)):$$PATH DOCS_VERSIONS=mike NO_MKDOCS_2_WARNING=1 mike deploy --update-aliases \
+	  $$($(BIN)/python -c 'import gradfuzz; print(gradfuzz.__version__)') latest
+	PATH=$(abspath $(BIN)):$$PATH NO_MKDOCS_2_WARNING=1 mike set-default latest
+
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks.performance
 
@@ -64,6 +71,7 @@ pictures: $(READY)
 	$(BIN)/python -m benchmarks.html_pictures
 
 trophies: $(READY)
+	$(BIN)/python -m benchmarks.trophy_texts
 	$(BIN)/python -m benchmarks.trophies
 
 clean:

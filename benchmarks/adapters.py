@@ -36,7 +36,7 @@ OLDER = {
     "tensorflow": "2.18.0",
     "mygrad": "2.2.0",
     "drjit": "1.0.0",
-    "mlx": "0.25.2",
+    "mlx": "0.21.1",
     "paddle": "2.6.2",
     "warp": "1.5.0",
     "pytensor": "2.26.0",
@@ -76,7 +76,8 @@ def joined(lists: Iterable[Sequence[object]]) -> str:
 
 def share(summaries: Sequence[TargetSummary]) -> float:
     """The part of the programs whose turn came that the best of the ways was able to answer."""
-    return max((s.programs / (s.programs + s.refused) for s in summaries if s.programs), default=0.0)
+    able = [s for s in summaries if s.programs and not s.fault]
+    return max((s.programs / (s.programs + s.refused) for s in able), default=0.0)
 
 
 def families(end: SweepFinished) -> Mapping[str, list[TargetSummary]]:
@@ -87,15 +88,20 @@ def families(end: SweepFinished) -> Mapping[str, list[TargetSummary]]:
 
 
 def measured(target: str, max_examples: int, max_time: float, jobs: int) -> Row:
-    """The row of a target; `GradfuzzError` where it cannot be asked, or raises whatever it is asked."""
+    """The row of a target; `GradfuzzError` where it cannot be asked, or raises whatever each way is asked."""
     ways = [oracle.way for oracle in resolve(target) if isinstance(oracle, ForeignOracle)]
     ops = {op for way in ways for op in way.ops if op in OPS or op in FUNCTIONS}
     dtypes = [d for way in ways for d in way.dtypes] + ["complex"] * any("complex" in w.ops for w in ways)
     config = SweepConfig((target,), FAMILIES, max_examples=max_examples, max_time=max_time, jobs=jobs)
     end = swept(config)
-    for fault in (summary.fault for summary in end.summaries if summary.fault):
-        raise GradfuzzError(fault)
-    parts = [f"{family} {share(found):.0%}" for family, found in families(end).items() if share(found)]
+    faults = [summary.fault for summary in end.summaries if summary.fault]
+    if faults and not share(end.summaries):
+        raise GradfuzzError(faults[0])
+    parts = [
+        f"{family} {share(found):.0%}" if share(found) else f"no {family}"
+        for family, found in families(end).items()
+        if any(summary.programs + summary.refused for summary in found)
+    ]
     name = TargetName.of(target)
     return Row(
         adapter=name.library,

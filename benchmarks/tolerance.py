@@ -24,9 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.workers.local import Pool
-from gradfuzz.oracles.base import Question
+from gradfuzz.oracles.base import Question, check_name
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
@@ -92,20 +91,20 @@ KNOWN = (
     Known(
         "torch",
         frozenset({"solve", "det", "slogdet"}),
-        ("second order (fwd, rev)", "second order (fwd, fwd)"),
+        ("reverse over forward", "forward over forward"),
         "`solve`, `det`, `slogdet`: forward mode takes the factorization for a constant when it is"
         " differentiated again",
     ),
     Known(
         "torch",
         frozenset({"eigh", "eig"}),
-        ("second order (fwd, rev)",),
+        ("reverse over forward",),
         "`eigh`, `eig`: reverse mode over forward mode is NaN",
     ),
     Known(
         "torch",
         frozenset({"det"}),
-        ("vjp", "jvp", "second order (rev, rev)"),
+        ("vjp", "jvp", "reverse over reverse"),
         "`det` at exactly singular matrices",
     ),
     Known(
@@ -117,19 +116,19 @@ KNOWN = (
     Known(
         "torch",
         frozenset({"cumulative_prod"}),
-        ("second order (fwd, rev)", "second order (fwd, fwd)"),
+        ("reverse over forward", "forward over forward"),
         "`cumprod` where an entry is 0",
     ),
     Known(
         "torch",
         frozenset({"pow"}),
-        ("second order (rev, rev)", "second order (rev, fwd)"),
+        ("reverse over reverse", "forward over reverse"),
         "`x**y` at y = 0: mixed derivatives are lost",
     ),
     Known(
         "jax",
         frozenset({"lstsq"}),
-        ("second order (rev, rev)",),
+        ("reverse over reverse",),
         "`lstsq`: the second derivative in float32 is right to four digits only",
     ),
     Known(

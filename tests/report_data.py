@@ -105,6 +105,7 @@ def finding(number: int = 0, *, with_evidence: bool = True, **changes: Any) -> F
         script=f'"""Shows {target} wrong."""\nimport sys\n\nprint("differs")\nsys.exit(1)\n',
         ports={
             "nx": "Nx.Defn.grad(x, &M.f/1)\n",
+            "short": 'print("got     ", 1.3125)\nprint("expected", 0.75)\n',
             "pytest": "def test_gradient():\n    assert 1.3125 == 0.75\n",
         },
         evidence=evidence() if with_evidence and not batched else None,

@@ -6,7 +6,7 @@
 
 Calls of every function of the library are drawn, and their derivatives proved, at several points each; calls
 for rules that none of these reaches are written down (`calls_jax`, `calls_torch`). A proof counts for every
-rule that takes part: for each primitive of the function's jaxpr and, in reverse mode, of its linear part, and
+rule that takes part: for each primitive whose jvp or transpose JAX calls when it makes the derivative, and
 for each row of Torch's table of derivatives that autograd uses, in the derivative of the derivative as well.
 The sections of libraries that are not asked stay as they are. With `--only` the page stays as it is, and the
 section is printed.

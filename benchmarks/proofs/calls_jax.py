@@ -16,6 +16,7 @@ from jax.custom_derivatives import linear_call
 from jax.experimental.layout import Layout, with_layout_constraint
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from benchmarks.proofs import calls_jax_devices, calls_jax_effects
 from benchmarks.proofs.written import Written, apart, between, call
 
 
@@ -113,9 +114,6 @@ def _placed_anew(x: Any) -> Any:
     return jax.sharding.reshard(x, NamedSharding(mesh, PartitionSpec())) * x
 
 
-_INTS = np.array([3, 8, 13], np.int32)
-
-
 def _parabola(x: Any) -> Any:
     return jnp.sin(x) * x
 
@@ -133,6 +131,16 @@ def _at_rows(name: str) -> Callable[..., Any]:
     rows = np.array([2, 0])
     return lambda x, y: getattr(x.at[rows], name)(y)
 
+
+_SPREAD = np.diag([-8.0, 0.0, 8.0])
+
+
+def _halved(x: Any) -> Any:
+    """Divided by 2 until the sum is small."""
+    return lax.while_loop(lambda y: y.sum() > 1.0, lambda y: y * 0.5, x * x)
+
+
+begin = calls_jax_devices.begin
 
 CALLS: tuple[Written, ...] = (
     call("acosh", lax.acosh, between(2.0, 4.0, 3)),
@@ -183,11 +191,18 @@ CALLS: tuple[Written, ...] = (
     call("layout_constraint", lambda x: with_layout_constraint(x, Layout((0, 1))) * x, (2, 2)),
     call("stage", lambda x: _lax.stage(x) * x, (3,)),
     call("tie", lambda x, y: _lax.tie_p.bind(x, y) * x, (3,), (3,)),
-    call("dce_sink", lambda x: (lax.dce_sink(jnp.sin(x)), x * x)[1], (3,)),
     call("eq_to", lambda x, y: jnp.where(_lax.eq_to_p.bind(x, y), x, x * y), (3,), (3,)),
     call("le_to", lambda x, y: jnp.where(_lax.le_to_p.bind(x, y), x * x, x * y), (3,), (3,)),
-    call("xor", lambda x, y: jnp.where((x > 0) ^ (y > 0), x, x * y), (3,), (3,)),
-    call("shift_left", lambda x: lax.shift_left(_INTS, np.full(3, 2, np.int32)) * x, (3,)),
-    call("shift_right_logical", lambda x: lax.shift_right_logical(_INTS, np.full(3, 1, np.int32)) * x, (3,)),
-    call("mulhi", lambda x: _lax.mulhi(_INTS, _INTS * 2**30) * x, (3,)),
+    call("ge", lambda x, y: jnp.where(lax.ge(x, y), x, x * y), (3,), (3,)),
+    call("is_finite", lambda x: jnp.where(lax.is_finite(x), x * x, x), (3,)),
+    call("argmax", lambda x: jnp.where(jnp.arange(4) == jnp.argmax(x), x * x, x), apart(4)),
+    call("argmin", lambda x: jnp.where(jnp.arange(4) == jnp.argmin(x), x * x, x), apart(4)),
+    call("stack", lambda x, y: lax.stack([x * y, y], axis=1), (3,), (3,)),
+    call("polygamma", lambda x: lax.polygamma(jnp.array([1.0, 2.0]), x), between(0.8, 3.0, 2)),
+    call("scatter_mul", lambda x, y: x.at[np.array([2, 0])].multiply(y, unique_indices=True), (3, 2), (2, 2)),
+    call("eigvals", lambda x: jnp.linalg.eigvals(x + _SPREAD), (3, 3)),
+    call("cond", lambda x: lax.cond(x.sum() > 0.0, jnp.sin, lambda y: y * y, x), (3,)),
+    call("while", _halved, between(0.5, 4.0, 3)),
+    *calls_jax_devices.CALLS,
+    *calls_jax_effects.CALLS,
 )

@@ -142,7 +142,9 @@ def collected(library: str, calls: int, seed: int, only: Sequence[str] = ()) -> 
     """What is known of each rule. `only`: of functions whose names have one of these words in them."""
     library_named(library).begin()
     rules = {name: Rule(modes) for name, modes in RULES[library]().items()}
-    written = import_module(f"benchmarks.proofs.calls_{library}").CALLS
+    module = import_module(f"benchmarks.proofs.calls_{library}")
+    getattr(module, "begin", lambda: None)()
+    written = module.CALLS
     drawn = [f for f in catalogue(library).functions if f.outcome == DIFFERENTIABLE and refused(f) is None]
     jobs: list[Job] = [(one.name, partial(of_written, library, one, seed)) for one in written]
     jobs += [(one.names[0], partial(of_drawn, library, one, calls, seed)) for one in drawn]

@@ -1,4 +1,4 @@
-"""Why a rule cannot be asked at all: no function of floats, on one device, with arrays as results, has it.
+"""Why a rule cannot be asked at all: no function of floats, on a CPU, with arrays as results, has it.
 
 A rule that is listed here and proved all the same counts as proved.
 """
@@ -11,25 +11,17 @@ from collections.abc import Callable, Mapping
 from benchmarks.proofs.rules import torch_table
 
 _JAX = {
-    "moves numbers between devices, of which there is one": (
-        "all_gather all_gather_invariant all_gather_reduced all_to_all pbroadcast ppermute preduced psum"
-        " psum_invariant pvary ragged_all_to_all reduce_scatter reduced_vary_cast_p shard_map unreduced_psum"
-        " unreduced_reduce_scatter vary_unreduced_cast_p"
+    "has no code for a CPU": "pbroadcast ragged_all_to_all",
+    "is about a type that is no array: a box or a log": (
+        "box_get box_set log_extend log_read new_box new_log"
     ),
-    "makes, reads or writes a mutable reference": (
-        "accum_grad_in_ref addupdate empty_ref free_ref freeze get new_ref run_state swap"
+    "takes ints, bools or keys alone: JAX asks for no derivative where nothing moves": (
+        "and mulhi not or random_bits random_fold_in random_seed random_split random_unwrap random_wrap"
+        " shift_left shift_right_arithmetic shift_right_logical xor"
     ),
-    "is about a type that is no array: a box, a log, or one of its own": (
-        "box_get box_set call_hi_primitive log_extend log_read new_box new_log"
-    ),
-    "calls out of JAX": "debug_callback debug_print ffi_call inspect_sharding io_callback pure_callback",
-    "is about keys of random numbers, or draws samples": (
-        "from_edtype random_bits random_fold_in random_gamma random_seed random_split random_unwrap"
-        " random_wrap to_edtype"
-    ),
-    "stands in no jaxpr: JAX carries it out, or replaces it, before": "eval_jaxpr stage",
-    "has no result": "dce_sink",
-    "its rule raises an error": "composite",
+    "draws samples: its derivative is that of a quantile, and not that of its numbers": "random_gamma",
+    "stands in no jaxpr: JAX carries it out before": "stage",
+    "its rule raises an error": "composite ffi_call io_callback pure_callback",
 }
 
 _TORCH = (

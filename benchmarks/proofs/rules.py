@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing.measuring.subject import Subject
+from gradfuzz.testing.proving.rule import Setting
 
 BOTH: tuple[Mode, ...] = ("rev", "fwd")
 
 ONE_WAY: Mapping[str, tuple[Mode, ...]] = {
+    "accum_grad_in_ref": ("fwd",),
     "custom_lin": ("rev",),  # the backward function of a custom_vjp
     "custom_vmap_call": ("fwd",),
     "reduce_window": ("fwd",),
     "remat_opt": ("fwd",),
+    "run_state": ("fwd",),
+    "shard_map": ("rev",),  # its transpose is a rule of the table, and its jvp a part of JAX's own walk
+    "while": ("fwd",),
 }
 """Primitives that JAX differentiates in one mode only; in the other one it raises."""
 
@@ -57,36 +63,59 @@ def torch_table() -> list[Any]:
 
 
 def used_by_jax(subject: Subject, modes: tuple[Mode, ...]) -> set[str]:
-    """The primitives of the function; in reverse mode those of its linear part, too, which is transposed."""
+    """The primitives whose jvp or, in reverse mode, whose jvp or transpose JAX calls when it makes the
+    derivative.
+    """
     import jax
-    import jax.numpy as jnp
 
-    xs = [jnp.asarray(a) for a in subject.arrays([i.value for i in subject.inputs])]
-
-    def f(*ys: Any) -> Any:
-        arrays = list(xs)
-        for k, y in zip(subject.wrt, ys, strict=True):
-            arrays[k] = y
-        return [y for y in subject.call(*arrays) if jnp.issubdtype(jnp.asarray(y).dtype, jnp.floating)]
-
-    given = [xs[k] for k in subject.wrt]
-    with subject.framework.context(subject.precision):
-        found = set(primitives(jax.make_jaxpr(f)(*given).jaxpr))
-        if modes[-1] == "fwd":
-            return found
-        _, linear = jax.linearize(f, *given)
-        return found | set(primitives(jax.make_jaxpr(linear)(*given).jaxpr))
+    setting = Setting.of(subject, modes)
+    with subject.framework.context(subject.precision), asked_of_jax() as (pushed, pulled):
+        jax.make_jaxpr(setting.slope)(*setting.given)
+    return pushed | pulled
 
 
-def primitives(jaxpr: Any) -> Iterator[str]:
-    """The names of the primitives of a jaxpr and of all inside it."""
-    for equation in jaxpr.eqns:
-        yield equation.primitive.name
-        for value in equation.params.values():
-            for one in value if isinstance(value, (tuple, list)) else [value]:
-                inner = getattr(one, "jaxpr", one)
-                if hasattr(inner, "eqns"):
-                    yield from primitives(inner)
+_OF_DERIVATIVES = ("jvp", "linearize", "transpose")
+"""What the names of functions of JAX have in them that make derivatives of jaxprs, and keep them."""
+
+
+@contextlib.contextmanager
+def asked_of_jax() -> Iterator[tuple[set[str], set[str]]]:
+    """The names of the primitives whose jvp, and of those whose transpose, JAX calls meanwhile.
+
+    The derivatives that JAX has kept are forgotten first: it would not ask again.
+    """
+    from jax._src import ad_checkpoint, pjit
+    from jax._src.interpreters import ad
+    from jax._src.lax.control_flow import conditionals, loops
+
+    for module in (ad, ad_checkpoint, conditionals, loops, pjit):
+        for name, value in vars(module).items():
+            if hasattr(value, "cache_clear") and any(word in name for word in _OF_DERIVATIVES):
+                value.cache_clear()
+    pushed: set[str] = set()
+    pulled: set[str] = set()
+    tables = [
+        (ad.primitive_jvps, pushed),
+        (ad.primitive_linearizations, pushed),
+        (ad.primitive_transposes, pulled),
+        (ad.fancy_transposes, pulled),
+    ]
+
+    def noted(rule: Callable[..., Any], name: str, seen: set[str]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            seen.add(name)
+            return rule(*args, **options)
+
+        return call
+
+    own = [dict(table) for table, _ in tables]
+    for table, seen in tables:
+        table.update({p: noted(rule, p.name, seen) for p, rule in table.items()})
+    try:
+        yield pushed, pulled
+    finally:
+        for (table, _), rules in zip(tables, own, strict=True):
+            table.update(rules)
 
 
 def used_by_torch(subject: Subject, modes: tuple[Mode, ...]) -> set[str]:

@@ -14,6 +14,9 @@ import kit
 import mygrad as mg
 import numpy as np
 
+NO_DERIVATIVE = "cannot involve non-constant mygrad tensors"
+"""What functions without a derivative say, such as trunc."""
+
 
 def index_key(pattern, indices):
     rest = iter(indices)
@@ -53,9 +56,11 @@ def conv(x, kernel, strides, padding):
     count = x.ndim - 2
     if any(before != after for before, after in padding or ()):
         raise kit.Unsupported("conv_nd pads both ends of an axis alike")
-    return mg.nnet.conv_nd(
-        x, kernel, stride=strides or 1, padding=tuple(p for p, _ in padding) if padding else (0,) * count
-    )
+    pads = [p for p, _ in padding or [(0, 0)] * count]
+    free = [n + 2 * p - k for n, k, p in zip(x.shape[2:], kernel.shape[2:], pads)]
+    if any(n < 0 or n % step for n, step in zip(free, strides or (1,) * count)):
+        raise kit.Unsupported("conv_nd takes strides that the kernel can take to the end")
+    return mg.nnet.conv_nd(x, kernel, stride=strides or 1, padding=tuple(pads))
 
 
 def vector_norm(x, ord, axis, keepdims):
@@ -126,7 +131,12 @@ class Eager(kit.Way):
         if not modes:
             return f(*xs), []
         xs = [mg.tensor(x.data.copy(), constant=False) for x in xs]
-        outputs = f(*xs)
+        try:
+            outputs = f(*xs)
+        except ValueError as error:
+            if NO_DERIVATIVE in str(error):
+                raise kit.Unsupported(str(error)) from None
+            raise
         values = [y.data.copy() if isinstance(y, mg.Tensor) else y for y in outputs]
         terms = [mg.sum(y * w) for y, w in zip(outputs, weights) if w is not None]
         objective = sum(terms[1:], terms[0]) if terms else None

@@ -11,7 +11,9 @@ function once, without C, which would take a minute for a loop.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 
 os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "cxx="]))
 
@@ -38,6 +40,8 @@ except ImportError:  # older releases
     from pytensor.graph.basic import ancestors
 
 MOST_TRIPS = 10_000
+SECONDS = 10.0
+"""The most CPU time for making a function."""
 NO_TRUTH = "a graph that is no scan cannot branch on a float"
 INT_TANGENTS = (
     "has dtype int64, while the result of the inner function",
@@ -187,6 +191,28 @@ OPS = {
 """There is no conv, window_sum, cumulative_max, lstsq (no gradient) or eig (no gradient)."""
 
 
+class TooLongError(BaseException):
+    """Time is up. No `Exception`: PyTensor would go on with its next rewrite."""
+
+
+@contextlib.contextmanager
+def limited(seconds):
+    """Refuses what takes more CPU time."""
+
+    def stop(*_):
+        raise TooLongError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    except TooLongError:
+        raise kit.Unsupported(f"PyTensor rewrites this graph for more than {seconds:g} seconds") from None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def lifted(function):
     """`function`, with operands that may also be Python ints and bools."""
     return lambda *operands, **params: function(*[as_tensor(x) for x in operands], **params)
@@ -263,7 +289,13 @@ class Compiled(kit.Way):
         key = (tuple(known.items()), tuple(request["wrt"]), tuple(request["modes"]), weighted)
         kept = vars(program).setdefault("compiled", {})
         if key not in kept:
-            kept[key] = self.compiled(program, request, here, known)
+            try:
+                with limited(SECONDS):
+                    kept[key] = self.compiled(program, request, here, known)
+            except kit.Unsupported as refusal:
+                kept[key] = refusal
+        if isinstance(kept[key], kit.Unsupported):
+            raise kept[key]
         return kept[key], known
 
     def compiled(self, program, request, here, known):

@@ -88,8 +88,7 @@ def _page(finding: Finding, library: str, result: Bisection) -> RenderableType:
     for said in result.asked:
         table.add_row(*map(plain.line, (said.version, _WORDS[said.status.value], said.message)))
     asked = f"{len(result.asked)} of {len(result.releases)} releases were asked."
-    question = f"{finding.target}  {finding.check} {finding.precision}"
-    heading = Text(plain.line(f"{finding.id}  {words.class_of(finding)}  {question}"), style="bold")
+    heading = Text(plain.line(words.title(finding)), style="bold")
     return Group(heading, table, Text(""), Text(f"{result.words} {asked}"))
 
 

@@ -31,7 +31,7 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     such files. Exit code 0 if all are fixed, 1 if one is not, 3 if one could not be asked.
     """
     from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
-    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.common import plain, words
 
     installed(ctx, store)
     chosen = findings(sources, store)
@@ -43,7 +43,7 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
         row = {"id": finding.id, "target": finding.target, "status": status.value}
         rows.append({**row, "message": outcome.message})
         if form == "terminal":
-            asked = f"{finding.id} {finding.target} {finding.check}"
+            asked = f"{finding.id} {finding.target} {words.asked(finding)}"
             click.echo(plain.line(f"{status.value:<6} {asked}: {outcome.message}"))
     if form == "json":
         print_json({"replayed": rows, **{status.value.lower(): statuses.count(status) for status in Status}})

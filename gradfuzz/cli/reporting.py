@@ -28,8 +28,9 @@ REPORTS = click.option(
     multiple=True,
     metavar="FORMAT[=PATH]",
     help=(
-        f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-...; github goes to"
-        " stdout and to the summary of the step. May be repeated."
+        f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-...; a PATH alone says"
+        " its format by its ending: sweep.html. github goes to stdout and to the summary of the step. May be"
+        " repeated."
     ),
 )
 
@@ -52,12 +53,14 @@ class Output:
 
 def outputs(reports: Iterable[str]) -> list[Output]:
     """The outputs of --report. `UsageError` or `StoreError`, before hours of work, if one is unwritable."""
-    from gradfuzz.reports.formats import FORMATS
+    from gradfuzz.reports.formats import FORMATS, of_file
 
     found = []
     parts = (part for text in reports for part in ([text] if "=" in text else text.split(",")))
     for text in parts:
         name, sign, path = text.partition("=")
+        if not sign and (by_ending := of_file(text)):
+            name, sign, path = by_ending, "=", text
         if name not in FORMATS:
             raise UsageError(
                 f"--report {text!r}: {name!r} is not a format; the formats are {', '.join(FORMATS)}, as in"

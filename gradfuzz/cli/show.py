@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.finding import Finding
 
 
-OWN = ("python", "native", "pytest", "issue", "json")
+OWN = ("short", "python", "native", "pytest", "issue", "json")
 """What a finding can be shown as, besides the dialects."""
 
 
@@ -51,7 +51,8 @@ class Form(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
     "dialect",
     type=Form(),
     help=(
-        "Print this and nothing else: the target's own script (native, or python where it is one), the same"
+        "Print this and nothing else: a few lines that print got and expected (short), the target's own"
+        " script (native, or python where it is one), the same"
         " question to another system, a test for pytest, the text of an issue, or the record for `gradfuzz"
         " replay`."
     ),
@@ -71,11 +72,23 @@ def show(id: str, dialect: str | None, store: Path, form: str) -> None:
         print_json({**to_document(finding), "reported": [report.link for report in reports_of(finding)]})
     elif dialect is not None:
         click.echo(_text(finding, dialect), nl=False)
+        if dialect == "issue":
+            _note(finding)
     else:
         from gradfuzz.reports.common import plain
         from gradfuzz.reports.terminal.block import finding as block
 
         print_page(block(plain.inert(finding), show_script=True))
+
+
+def _note(finding: Finding) -> None:
+    """What the tracker says to people before they file, on stderr."""
+    from gradfuzz.oracles.target_name import TargetName
+    from gradfuzz.reports.markdown.trackers import TRACKERS
+
+    tracker = TRACKERS.get(TargetName.of(finding.target).library)
+    if tracker is not None and tracker.note:
+        click.echo(f"{tracker.repository}: {tracker.note}", err=True)
 
 
 def _text(finding: Finding, dialect: str) -> str:

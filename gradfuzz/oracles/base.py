@@ -39,6 +39,22 @@ Array = npt.NDArray[Any]
 Mode = Literal["fwd", "rev"]
 Status = Literal["ok", "unsupported", "error", "inconclusive"]
 
+_IN_WORDS: Mapping[str, str] = {"rev": "reverse", "fwd": "forward"}
+
+
+def in_words(modes: Sequence[str]) -> str:
+    """Modes, the innermost first, as people say them: "forward over reverse" of ("rev", "fwd")."""
+    return " over ".join(_IN_WORDS[mode] for mode in reversed(modes))
+
+
+def check_name(modes: Sequence[str]) -> str:
+    """What a check is called: "value", "vjp", "jvp", "forward over reverse"."""
+    if not modes:
+        return "value"
+    if len(modes) == 1:
+        return "vjp" if modes[0] == "rev" else "jvp"
+    return in_words(modes)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:

@@ -14,9 +14,8 @@ import pytest
 from gradfuzz.errors import listed
 from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.fuzzer.questions.suites import SUITES, CanonicalCase, CanonicalTable
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.rows import groups
-from gradfuzz.oracles.base import Mode, Question
+from gradfuzz.oracles.base import Mode, Question, check_name
 
 CHECKS = ("vjp", "jvp", "second order")
 """Reverse mode, forward mode, and the second derivative in every combination of the two."""
@@ -156,7 +155,7 @@ def puts(suite: str, op: str, check: str) -> tuple[Put, ...]:
             for row in _rows(suite, op)
             for column, questions in zip(GRIDS[suite].columns, row.cells, strict=True)
             for question in questions
-            if check_name(question.modes).startswith(check)
+            if (question.order == 2 if check == "second order" else check_name(question.modes) == check)
         )
     order = 2 if check == "second order" else 1
     in_table = [(table, case) for table in _tables(suite) for case in table.cases if case.order == order]

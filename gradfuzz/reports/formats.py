@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from gradfuzz.fuzzer.results.events import SweepFinished
@@ -49,3 +50,10 @@ FORMATS: dict[str, Format] = {
     )
 }
 """The formats by name."""
+
+
+def of_file(path: str) -> str:
+    """The format that a file's ending says: "html" of "sweep.html"; "" where it says none, or two."""
+    ending = Path(path).suffix
+    names = [row.name for row in FORMATS.values() if ending and Path(row.file).suffix == ending]
+    return names[0] if len(names) == 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradfuzz.fuzzer.results.finding import Class, Verdict
-from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.oracles.base import check_name
 from gradfuzz.reports.common.numbers import bound, factor, number, pair, ratio, where
 from gradfuzz.reports.common.words import MALFORMED, claim
 from gradfuzz.testing.measuring.measured import Measured, Nearby

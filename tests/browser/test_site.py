@@ -14,6 +14,8 @@ import pytest
 
 from tests.docs_site import built
 
+pytestmark = pytest.mark.xdist_group("site in a browser")  # one worker builds it, once
+
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:

@@ -854,6 +854,12 @@ defmodule NxWay do
         {{outputs, _}, gradient} = Nx.Defn.jit_apply(traced, [xs, rest])
         {Tuple.to_list(outputs), Tuple.to_list(gradient)}
     end
+  rescue
+    error in RuntimeError ->
+      # as the gradient of svd of a wide matrix
+      if error.message =~ "not implemented",
+        do: raise(Kit.Unsupported, "Nx: " <> error.message),
+        else: reraise(error, __STACKTRACE__)
   end
 
   defp tensors(names, here), do: names |> Enum.map(&here[&1]) |> List.to_tuple()

@@ -2,6 +2,7 @@
 
 code        a call as code in the library's own language
 script      a script that shows what is wrong without gradfuzz
+short       the same in about ten lines, with the right number in it
 shrink      a smaller call that is wrong in the same way
 prove       a finding: shrunk, confirmed again, diagnosed
 clusters    findings that have one rule of the library as their cause

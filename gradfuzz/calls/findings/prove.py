@@ -11,6 +11,7 @@ from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.asking import called, quiet, values_of
 from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.findings.script import script
+from gradfuzz.calls.findings.short import short
 from gradfuzz.calls.findings.shrink import Wrong, shrunk
 from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
 from gradfuzz.calls.libraries.library import library_named
@@ -21,7 +22,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Finding
 from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.proof import ProofRecord
-from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.oracles.base import check_name
 from gradfuzz.programs.language.syntax import Const, Param, Program, Return
 from gradfuzz.programs.language.types import Type
 from gradfuzz.testing.measuring.measure import FACTORS
@@ -93,6 +94,7 @@ def proved(
         reproduced=(confirmed, _AGAIN),
         note=case.message if case.kind is Class.ERROR else "",
         script=_script(small, case),
+        ports={"short": text} if (text := _short(small, case)) else {},
         facts=facts,
         culprits=(small.function,),
         call=small,
@@ -131,6 +133,13 @@ def _script(call: Call, case: CheckResult) -> str:
         return ""
     name = check_name(case.question.modes)
     return script(call, case, f"{call.function} of {call.library}: the {name} is wrong.")
+
+
+def _short(call: Call, case: CheckResult) -> str:
+    """A few lines of the library; none for a finding about a value, a shape or a dtype."""
+    if case.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
+        return ""
+    return short(call, case)
 
 
 # Facts ------------------------------------------------------------------------------------------------------

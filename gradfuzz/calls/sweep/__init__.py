@@ -1,16 +1,16 @@
 """The sweep of a library's functions.
 
-targets     whose functions can be called
-homes       where a library is: beside gradfuzz, or in the environment of a target
-turn        the turn of one function: calls are found, judged, and what is wrong is proved
-again       asks again about a finding, where its library is
-worker      a process that has turns
-place       such a process from outside; a call may end or block it
-having      a turn to its end, also where processes die of it
-totals      what the turns found out, added up
-replay      asks again about a finding, in a process of its own where that is needed
-run         the sweep: its turns in order, its events
-card        the report card: a few calls of each function
+targets      whose functions can be called
+homes        where a library is: beside gradfuzz, or in the environment of a target
+turn         the turn of one function: calls are found, judged, and what is wrong is proved
+again        asks again about a finding, where its library is
+worker       a process that has turns
+process      such a process from outside; a call may end or block it
+supervise    a turn to its end, also where processes die of it
+totals       what the turns found out, added up
+replay       asks again about a finding, in a process of its own where that is needed
+run          the sweep: its turns in order, its events
+card         the report card: a few calls of each function
 """
 
 from __future__ import annotations

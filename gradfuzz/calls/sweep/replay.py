@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.homes import home_of
-from gradfuzz.calls.sweep.place import Died, Place
+from gradfuzz.calls.sweep.process import CallProcess, Died
 from gradfuzz.calls.sweep.turn import Turn
 from gradfuzz.errors import GradfuzzError, RecordError
 from gradfuzz.fuzzer.results.call import Call
@@ -32,11 +32,11 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     function = Function((call.function,), call.function, DIFFERENTIABLE, "")
     about = finding if finding.modes else None
     only = None if finding.modes else call
-    place = Place()
+    process = CallProcess()
     try:
-        found = place.have(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
+        found = process.run(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
     finally:
-        place.close()
+        process.close()
     if isinstance(found, Died):
         return Replayed(finding, Status.FAILED, f"the process ends: {found.words}")
     if not finding.modes:

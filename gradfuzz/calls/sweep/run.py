@@ -20,8 +20,8 @@ from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
-from gradfuzz.calls.sweep.having import end, had
 from gradfuzz.calls.sweep.homes import home_of
+from gradfuzz.calls.sweep.supervise import end, supervised
 from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
 from gradfuzz.calls.sweep.turn import Result, Turn
@@ -203,7 +203,7 @@ class _Sweep:
         if known is not None:
             return kept(known)
         needs = {TargetName.of(turn.home or turn.library).system}
-        return self._workers.submit(had, turn, needs=needs)
+        return self._workers.submit(supervised, turn, needs=needs)
 
     def _taken(self) -> Iterator[Event]:
         """Takes the results of the first turns, in their order."""

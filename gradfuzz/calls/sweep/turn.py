@@ -21,7 +21,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
-from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.oracles.base import check_name
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
 
 _FORMS: Odds[Form] = Odds(*zip((44, 22, 8, 8, 12, 6), FORMS, strict=True))

@@ -23,9 +23,8 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import evaluator
-from gradfuzz.oracles.base import Array, Mode, Oracle, Truth
+from gradfuzz.oracles.base import Array, Mode, Oracle, Truth, check_name
 from gradfuzz.programs.language.syntax import Name, Param, Program, Return
 from gradfuzz.programs.language.typecheck import typecheck
 

@@ -22,10 +22,9 @@ from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
 from gradfuzz.fuzzer.verdict.classify import classify_entry
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
-from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.base import Oracle, check_name
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint
-from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.oracles.base import Array, by_output, output_index
+from gradfuzz.oracles.base import Array, by_output, check_name, output_index
 from gradfuzz.programs.language.syntax import Program
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)

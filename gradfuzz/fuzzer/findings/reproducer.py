@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_source import CutError
 from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
+from gradfuzz.oracles.emit.short import Measure, ShortInput
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.libraries import LIBRARIES
 from gradfuzz.oracles.registry import plugged_in
@@ -90,6 +92,56 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
     return own_script(shown.question, target.name, shown.place)
 
 
+SHORT: Mapping[str, str] = {
+    "jax": "gradfuzz.oracles.jax.short",
+    "torch": "gradfuzz.oracles.torch.short",
+    "autograd": "gradfuzz.oracles.dialects.autograd_short",
+}
+"""Library -> the module of its short reproducers."""
+
+
+def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
+    """About ten lines of the target's own library that print the number that it returns and the right one.
+
+    They need the library alone. Empty for a target that has no such form, and for points that are answered
+    together.
+    """
+    library = TargetName.of(target.name).library
+    if library not in SHORT or target.traits.batched:
+        return ""
+    shown = reproducer_input(candidate, case, target)
+    if library in DIALECTS and dialect(library).unsupported(shown) is not None:
+        return ""
+    point, measure = finding_point(case), _MEASURES.get(case.kind, "number")
+    entry = point.entry if measure == "number" else (_malformed(case, point.got), point.entry[1])
+    found = ShortInput(
+        shown.question,
+        shown.inputs,
+        entry,
+        point.entry_expected,
+        measure,
+        kink=shown.across is not None,
+        raises=case.kind is Class.ERROR,
+        target=f"{target.name} {target.version}",
+    )
+    if measure == "number" and not found.raises and not math.isfinite(found.expected):
+        return ""
+    text: str = importlib.import_module(SHORT[library]).short(found, TargetName.of(target.name).bare)
+    return text
+
+
+_MEASURES: Mapping[Class | None, Measure] = {Class.WRONG_SHAPE: "shape", Class.WRONG_DTYPE: "dtype"}
+
+
+def _malformed(case: CheckResult, got: Mapping[str, Array]) -> str:
+    """The name of the first answer that has another shape or dtype than it should."""
+    for name in got:
+        right = case.point.inputs.get(name)
+        if right is None or got[name].shape != right.shape or got[name].dtype != right.dtype:
+            return name
+    return case.question.wrt[0]
+
+
 def ports(
     candidate: Candidate, case: CheckResult, target: Oracle, script: str, signature: str
 ) -> dict[str, str]:
@@ -107,6 +159,9 @@ def ports(
                 found[name] = module.port(shown)
         except Exception:  # noqa: BLE001, S112 - a finding is worth more than one of its scripts
             continue
+    with contextlib.suppress(Exception):  # for the same reason
+        if text := short(candidate, case, target):
+            found["short"] = text
     if script.endswith(ENDING):
         found["pytest"] = as_pytest(script, f"test_gf_{signature[:8]}")
     return found

@@ -11,9 +11,8 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Aspect
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import evaluator
-from gradfuzz.oracles.base import Answer, Array, Mode, Oracle
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, check_name
 from gradfuzz.programs.language.precision import Precision, is_float
 
 _MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))

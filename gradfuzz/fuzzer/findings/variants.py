@@ -16,10 +16,9 @@ from gradfuzz.fuzzer.results.evidence import Aspect, Variant
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.classify import ratio_of
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.labels import VERDICTS, Entry, answered_entry, neighbours, true_entry
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
-from gradfuzz.oracles.base import Mode, Oracle, Truth
+from gradfuzz.oracles.base import Mode, Oracle, Truth, check_name
 
 _STEPS: tuple[Mode, ...] = ("rev", "fwd")
 

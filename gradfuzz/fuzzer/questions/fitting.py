@@ -48,15 +48,19 @@ def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
     """Whether one of the targets answers something.
 
     Adapters are asked for the first derivative that they support, or else for the value, at one point, quick
-    ones first. Of others, and of ways that are cheap only for many questions at once, it is enough that they
-    support a question.
+    ones first. Of ways that are cheap only for many questions at once it is enough that they support a
+    question and take its program, and of others that they support one.
     """
     able = []
     for target in targets:
         supported = [q for q in asked if q.points and target.supports(q) is None]
-        if supported and (not isinstance(target, ForeignOracle) or target.traits.at_once > 1):
-            return True
-        if supported:
+        if not isinstance(target, ForeignOracle):
+            if supported:
+                return True
+        elif target.traits.at_once > 1:
+            if any(map(target.takes, supported)):
+                return True
+        elif supported:
             able.append((target, next((q for q in supported if q.modes), supported[0])))
     able.sort(key=lambda pair: pair[0].traits.sampling_stride)
     return any(_answers(target, question) for target, question in able)

@@ -171,7 +171,7 @@ class Finding:
     target: str
     version: str
     check: str
-    """"value", "vjp", "jvp", or as in "second order (rev, fwd)"."""
+    """"value", "vjp", "jvp", or as in "forward over reverse"."""
     kind: Class
     family: str
     precision: Precision
@@ -194,7 +194,9 @@ class Finding:
     script: str = ""
     """A standalone script that needs only the target's library and mpmath; exits 1 while the bug is there."""
     ports: Mapping[str, str] = field(default_factory=dict)
-    """The same question by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"."""
+    """The same question by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"; and under
+    "short" ten lines of the target's own library, which print got and expected.
+    """
     evidence: Evidence | None = None
     signature: str = ""
     """64 hex digits, which `id` abbreviates: the same wherever one system is wrong from one cause."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.trigger import Trigger
+from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.target_name import TargetName
 
 
@@ -67,6 +68,7 @@ def _otherwise(one: Finding, other: Finding) -> bool:
     return looks and _about(one) == _about(other)
 
 
-def _about(finding: Finding) -> tuple[str, Trigger, str]:
+def _about(finding: Finding) -> tuple[str, Trigger, tuple[Mode, ...]]:
     """The system, what the shrunk program needs, and what is asked: all of a signature but the mistake."""
-    return TargetName.of(finding.target).owner, Trigger.of_finding(finding), finding.check
+    asked = () if finding.check == "value" else finding.modes
+    return TargetName.of(finding.target).owner, Trigger.of_finding(finding), asked

@@ -38,9 +38,9 @@ from gradfuzz.fuzzer.sweep.slot import Slot
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.ways import Listing, Way, Ways, listed
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
-from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.workers.local import Here, Pool, usual_size
 from gradfuzz.fuzzer.workers.worker import Workers, kept
+from gradfuzz.oracles.base import check_name
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.strategies import FAMILIES

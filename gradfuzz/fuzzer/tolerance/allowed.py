@@ -84,7 +84,8 @@ class Tolerance:
     """What rounding may do at one point. With a `reason` the point cannot be judged and the rest is empty.
 
     `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated
-    input, both in absolute units. `values` and `gradient` are the engine's in float64.
+    input, both in absolute units. `values` and `gradient` are the engine's in float64. `partial` says that a
+    form in which libraries write the derivative loses an amount that could not be measured.
     """
 
     precision: Precision
@@ -94,6 +95,7 @@ class Tolerance:
     value_noise: tuple[Array, ...] = ()
     gradient: Mapping[str, Array] = field(default_factory=dict)
     noise: Mapping[str, Array] = field(default_factory=dict)
+    partial: bool = False
 
     def allowed(self, true: Array, noise: Array, bound: Array) -> Array:
         """The allowed error of one array, entry by entry."""
@@ -128,8 +130,15 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS, forward: boo
         further.append(_by_modes(question, reverse, trip_limit, OTHERWISE))
     for others in further:
         pairs = zip(found, others, strict=True)
-        found = [t if t.reason or other.reason else _widest([t, other]) for t, other in pairs]
+        found = [_also_granted(t, other) for t, other in pairs]
     return found
+
+
+def _also_granted(tolerance: Tolerance, other: Tolerance) -> Tolerance:
+    """The tolerance, widened by that of another form of the derivative where both are known."""
+    if tolerance.reason is not None:
+        return tolerance
+    return _widest([tolerance, other]) if other.reason is None else replace(tolerance, partial=True)
 
 
 def _only(mode: Mode, order: int) -> tuple[Mode, ...]:
@@ -144,7 +153,8 @@ def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
     columns = zip(*(t.value_noise for t in tolerances), strict=True)
     noise = {name: functools.reduce(np.maximum, [t.noise[name] for t in tolerances]) for name in first.noise}
     value_noise = tuple(functools.reduce(np.maximum, noises) for noises in columns)
-    return replace(first, value_noise=value_noise, noise=noise)
+    partial = any(t.partial for t in tolerances)
+    return replace(first, value_noise=value_noise, noise=noise, partial=partial)
 
 
 def _by_modes(

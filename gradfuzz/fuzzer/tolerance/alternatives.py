@@ -6,7 +6,8 @@ structural zero. Likewise libraries compute the gradient of a determinant as det
 the matrix of the minors, whose derivatives do not cancel. The derivative of eigenvectors divides by the gaps
 between eigenvalues off the diagonal and is 0 on it; written as 1 / (gap + I) - I it leaves the rounding of
 what is added and taken away. That is allowed in proportion to the eigenvalues: a library that adds the
-identity itself, however large they are, loses more.
+identity itself, however large they are, loses more. The slope of |x| is its sign; as x / |x| its derivatives
+are a difference of two quotients that are equal but for rounding.
 
 Elementwise functions have such slopes in their rows. Where a row grants a function what a rounding of its
 argument changes, its slope is granted the same: that of acosh near 1 is 1 / sqrt(x^2 - 1) in libraries.
@@ -36,11 +37,13 @@ _HERMITIAN = ("eigh", "eigvalsh")
 
 class _Otherwise(ReverseMode):
     """Differentiates products as y / x_k (its conjugate for complex ones) where x_k is not 0, determinants as
-    y x^-1, and eigenvectors with 1 / (gap + c) - 1 / c on the diagonal, where c is the size of the
-    eigenvalues; and elementwise functions by the slopes that their rows have for this.
+    y x^-1, |x| as x / |x|, and eigenvectors with 1 / (gap + c) - 1 / c on the diagonal, where c is the size
+    of the eigenvalues; and elementwise functions by the slopes that their rows have for this.
     """
 
     def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
+        if node.op == "abs":
+            return _abs(g, ans, *args)
         if node.op not in FUNCTIONS:
             return super().rule(node, k, g, ans, args)
         part: Cotangent = _SLOPES[node.op][k](g, ans, *args, **dict(node.params))
@@ -79,6 +82,11 @@ class _Otherwise(ReverseMode):
         return [total]
 
 
+def _abs(g: Value, ans: Value, x: Value) -> Cotangent:
+    part: Cotangent = g * (x / where(ans == 0.0, 1.0, ans))
+    return part
+
+
 _SLOPES: dict[str, Any] = dict(VJP)
 """The rules of all ops, those of elementwise functions by other slopes and at arguments that are rounded."""
 
@@ -101,6 +109,6 @@ def written_otherwise(program: Program) -> bool:
     """Whether the program has an op whose derivative some library writes in a form that loses more."""
     ops = {n.op for n in walk(program) if isinstance(n, Call)}
     rows = [FUNCTIONS[op] for op in ops & FUNCTIONS.keys()]
-    return bool(ops & {*_PRODUCTS, *_HERMITIAN, "det"}) or any(
+    return bool(ops & {*_PRODUCTS, *_HERMITIAN, "det", "abs"}) or any(
         row.otherwise or row.conditioned for row in rows
     )

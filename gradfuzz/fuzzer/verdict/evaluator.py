@@ -33,6 +33,10 @@ class Evaluator:
         wide = wide_along if many else wide_tolerances
         return self._tolerances.get(key, lambda: wide(question, trip_limit=self._trip_limit))
 
+    def is_partial(self, question: Question, place: int) -> bool:
+        """Whether some form of the derivative loses an unknown amount at point `place` of the question."""
+        return self._wide_tolerances(question)[place].partial
+
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)

@@ -77,18 +77,6 @@ has such bounds.
 _AT_A_LIMIT = (*FINITE, Class.NON_FINITE, Class.PRECISION)
 """What a documented limit of differentiation explains. It explains no wrong value, and no exception."""
 
-_ORDINALS = ("value", "first", "second", "third")
-
-
-def check_name(modes: tuple[str, ...]) -> str:
-    """What a check is called: "value", "vjp", "jvp", "second order (rev, fwd)"."""
-    if not modes:
-        return "value"
-    if len(modes) == 1:
-        return "vjp" if modes[0] == "rev" else "jvp"
-    ordinal = _ORDINALS[len(modes)] if len(modes) < len(_ORDINALS) else f"{len(modes)}th"
-    return f"{ordinal} order ({', '.join(modes)})"
-
 
 def judge(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth, tolerance: Tolerance

@@ -8,6 +8,7 @@
                                      script shows
     plain_source, vmap_source        functions of ours as text; the parts of a script about many instances
     script, script_verdict           the parts of a script; its end, which compares and exits
+    short                            reproducers of a few lines
     script_linalg, script_tensors    the truth in mpmath, for the script to compute
 
 - A script computes the truth itself, with mpmath. It exits with 1 while the answer is wrong, and with 0 once

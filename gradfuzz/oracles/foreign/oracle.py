@@ -142,6 +142,16 @@ class ForeignOracle(Oracle):
         except (Refused, TargetProcessError):
             return None
 
+    def takes(self, question: Question) -> bool:
+        """Whether the adapter takes the program of a question, which it may do without compiling it."""
+        try:
+            self.worker.define(self._defined(question))
+        except Refused as refused:
+            return refused.failure is not None
+        except TargetProcessError:
+            return True
+        return True
+
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)
         if reason is not None:

@@ -11,6 +11,7 @@
     tensors_source              tensor ops, in the same way
     catalogue, left_out         all functions that JAX lists, and why some are left out
     emit, script, port          expressions as source; the reproducer; the same question as a dialect
+    short                       a reproducer of a few lines
 
 - JAX is imported when the ways are asked for. From then on the process has 64-bit floats and ints. `emit`,
   `script`, `port` and the modules of source do not import it.

@@ -35,7 +35,7 @@ def script(
     if kind == "unrolled":
         function = JaxEmitter(question.precision).function(question.program, "f")
     else:
-        function = _structured(question, point_index, kind)
+        function = structured_source(question, point_index, kind)
     if batched:
         gradient, helpers = _batched(question, kind, jit=way == "vmap")
     else:
@@ -61,7 +61,7 @@ def script(
     return "\n\n".join(parts)
 
 
-def _structured(question: Question, point_index: int, kind: str) -> str:
+def structured_source(question: Question, point_index: int, kind: str) -> str:
     """The function with JAX's loops."""
     from gradfuzz.oracles.jax.answers import trip_counts
     from gradfuzz.oracles.jax.structured import program_source

@@ -10,6 +10,7 @@
     tensors_source             tensor ops, in the same way
     catalogue, left_out        all functions that Torch lists, and why some are left out
     emit, script, port         programs as source; the reproducer; the same question as a dialect
+    short                      a reproducer of a few lines
 
 - Torch is imported when the ways are asked for. A construct that the installed version lacks is left out.
   `emit`, `script`, `port` and the modules of source do not import it.

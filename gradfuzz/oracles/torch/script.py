@@ -16,7 +16,8 @@ from gradfuzz.programs.graphs.lower import lower
 COMPILED = "compile:"
 """The prefix of torch.compile's entry points."""
 
-_UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
+UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
+"""The entry points whose loops Python runs."""
 
 
 def script(
@@ -38,7 +39,7 @@ def script(
     way = oracle_name.removeprefix("torch:")
     backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     floats = "float32" if _is_widened(question) else None
-    if backend is not None or oracle_name in _UNROLLED:
+    if backend is not None or oracle_name in UNROLLED:
         # Torch's forward mode widens a float32 scalar beside a plain number; the oracle has only tensors.
         bare = backend is None and (question.precision == "float64" or "fwd" not in question.modes)
         imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
@@ -117,7 +118,7 @@ def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
 
 def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     """The function `gradient()` of the script, and the sources of the functions that it needs."""
-    program, plain = question.program, oracle_name in _UNROLLED or oracle_name.startswith(f"torch:{COMPILED}")
+    program, plain = question.program, oracle_name in UNROLLED or oracle_name.startswith(f"torch:{COMPILED}")
     single = len(program.result.values) == 1
     widened = _is_widened(question)
     own = ", dtype=dtype" if widened else ""

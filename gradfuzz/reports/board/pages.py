@@ -25,7 +25,7 @@ from gradfuzz.reports.board.collected import (
     in_address,
 )
 from gradfuzz.reports.board.collected import System as Column
-from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common import plain, titles, words
 from gradfuzz.reports.common.standing import Standing, safe_link
 from gradfuzz.reports.html.article import anchor, article
 from gradfuzz.reports.html.assets import asset, environment
@@ -130,7 +130,7 @@ def _templates() -> Environment:
     templates = environment()
     packages = ("gradfuzz.reports.board", "gradfuzz.reports.html")
     templates.loader = ChoiceLoader([PackageLoader(package) for package in packages])
-    templates.globals |= {"words": words, "anchor": anchor, "safe_link": safe_link}
+    templates.globals |= {"words": words, "titles": titles, "anchor": anchor, "safe_link": safe_link}
     templates.globals |= {"signs": SIGNS, "plain": plain}
     return templates
 

@@ -1,6 +1,7 @@
 """What every report says the same way.
 
     words, numbers       verdicts in words; numbers as people read them
+    titles               the title of a finding
     headline, account    the sweep in one sentence; what was asked, met and remembered
     standing             what is known of a finding: new, known, fixed
     summary, systems     counts for each target; the ways into a system added up

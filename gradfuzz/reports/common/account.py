@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.reports.common import words
 from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import safe_link
 from gradfuzz.reports.common.summary import group
 from gradfuzz.reports.common.systems import systems
-from gradfuzz.reports.common.words import class_of
 
 _MOST = 12
 """The most names in a line; the rest is only counted."""
@@ -121,7 +121,7 @@ def remembered(review: Review | None) -> list[tuple[str, list[str]]]:
     """(heading, lines) of accepted, expired and stale entries of the baseline, and of fixed findings."""
     if review is None:
         return []
-    fixed = [f"{f.id}: {class_of(f)} in {f.target}, {f.check} {f.precision}" for f in review.fixed]
+    fixed = [" ".join(words.title(f).split()) for f in review.fixed]
     sections = [
         ("Known, the baseline accepts them", list(map(_entry, review.known))),
         ("No longer accepted by the baseline", list(map(_entry, review.expired))),

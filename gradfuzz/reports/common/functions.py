@@ -17,6 +17,7 @@ from gradfuzz.fuzzer.results.functions import (
     REFUSED,
     FunctionSummary,
 )
+from gradfuzz.oracles.base import in_words
 from gradfuzz.reports.common.numbers import count
 
 MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
@@ -105,6 +106,12 @@ def asked_for(function: FunctionSummary) -> Collection[str]:
     return [mode for mode, n in function.asked.items() if n]
 
 
+def spoken(mode: str) -> str:
+    """A derivative in words: "forward over reverse" of "rev fwd"; what is no derivative as it is."""
+    parts = mode.split()
+    return in_words(parts) if {*parts} <= {"rev", "fwd"} else mode
+
+
 def noun(families: Iterable[str]) -> str:
     """What a sweep of these families draws: "call" or "program", which it is of no families, too."""
     return "call" if set(families) == {FAMILY} else "program"
@@ -128,7 +135,7 @@ def _mode(mode: str, functions: Sequence[FunctionSummary]) -> ModeRow:
     calls = [n for one in functions if (n := one.asked.get(mode, 0))]
     differentiable = sum(one.outcome in (ASKED, REFUSED, NOT_REACHED) for one in functions)
     lacking = sum(mode in one.lacks for one in functions)
-    return ModeRow(mode, len(calls), share(len(calls), differentiable), sum(calls), lacking)
+    return ModeRow(spoken(mode), len(calls), share(len(calls), differentiable), sum(calls), lacking)
 
 
 def _calls(functions: Sequence[FunctionSummary]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Sample, Variant
-from gradfuzz.fuzzer.results.finding import Finding, FindingPoint
+from gradfuzz.fuzzer.results.finding import Class, Finding, FindingPoint
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.reports.common import numbers
 
@@ -85,22 +85,37 @@ def points(finding: Finding) -> tuple[PointRow, ...]:
     merged: dict[tuple[str, ...], list[str]] = {}
     shown = {"smallest": finding.smallest, "clearest": finding.clearest, "worst": finding.worst}
     for kind, point in shown.items():
-        merged.setdefault(_point(point), []).append(kind)
+        merged.setdefault(_point(point, finding), []).append(kind)
     return tuple(
         PointRow("all three" if len(names) == 3 else " and ".join(names), *row)
         for row, names in merged.items()
     )
 
 
-def _point(point: FindingPoint) -> tuple[str, ...]:
+def _point(point: FindingPoint, finding: Finding) -> tuple[str, ...]:
     name, index = point.entry
+    if finding.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE):
+        return numbers.inputs(point.inputs), name, *_malformed(point, finding)
     expected, got = numbers.pair(point.entry_expected, point.entry_got)
     if math.isnan(point.entry_got) and not point.got:
         got = "nothing"
+    if math.isnan(point.entry_expected):
+        given = point.inputs.get(name)
+        expected = "an empty array" if given is not None and given.size == 0 else "an answer"
     bound = numbers.bound(float(point.bound[name][index])) if name in point.bound else ""
     times = "" if math.isinf(point.error_over_allowed) else f"{numbers.factor(point.error_over_allowed)}×"
     ratio = numbers.times(point.ratio)
     return numbers.inputs(point.inputs), numbers.where(name, index), expected, bound, got, ratio, times
+
+
+def _malformed(point: FindingPoint, finding: Finding) -> tuple[str, ...]:
+    """Expected, bound, got, ratio and error of an answer that has another shape or dtype: no numbers."""
+    name, _ = point.entry
+    given, answer = point.inputs.get(name), point.got.get(name)
+    if finding.kind is Class.WRONG_DTYPE:
+        return finding.precision, "", "nothing" if answer is None else answer.dtype.name, "-", ""
+    right = "" if given is None else f"shape {given.shape}"
+    return right, "", "nothing" if answer is None else f"shape {answer.shape}", "-", ""
 
 
 _BODIES = "The same loop with other bodies. In each row the derivative by the varied input is compared."
@@ -189,6 +204,8 @@ def differences(of: Differences) -> str:
     if best is None or not math.isfinite(best.error):
         return ""
     expected, got = numbers.pair(of.expected, of.got)
+    if expected == got:
+        return ""
     return (
         "No error of a step size: central differences of the program in float64 come as near as"
         f" {best.error:.0e} to {expected} (with h = {best.h:.0e}); the target, with {got}, is"
@@ -197,9 +214,9 @@ def differences(of: Differences) -> str:
 
 
 def adjoints(of: Adjoints) -> tuple[tuple[str, str, str, str], ...]:
-    """(iteration, expected, got, ratio) for each iteration of the loop, from 0."""
+    """(iteration, expected, got, ratio) for each iteration of the loop, from 0; none where all are right."""
     rows = []
     for trip, (true, returned) in enumerate(zip(of.expected, of.got, strict=False)):
         expected, got = numbers.pair(true, returned)
         rows.append((str(trip), expected, got, numbers.times(returned / true if true else None)))
-    return tuple(rows)
+    return tuple(rows) if any(expected != got for _, expected, got, _ in rows) else ()

@@ -11,8 +11,8 @@ import numpy as np
 from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, Likelihood, Verdict
 from gradfuzz.fuzzer.results.known_reports import reports_of
-from gradfuzz.fuzzer.results.trigger import Trigger
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, in_words
+from gradfuzz.reports.common import titles
 from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, where
 
 _KINDS: dict[Class, str] = {
@@ -42,29 +42,15 @@ MALFORMED = frozenset(kind for kind in Class if not kind.of_numbers)
 
 
 def title(finding: Finding) -> str:
-    """As in "GF-7c1e  wrong_value in sin  torch:eager 2.13.0  vjp float64"."""
-    target = f"{finding.target} {finding.version}"
-    what = f"{class_of(finding)}{place(finding)}"
-    return f"{finding.id}  {what}  {target}  {finding.check} {finding.precision}"
-
-
-def place(finding: Finding) -> str:
-    """Where it is wrong: " in sin", " in det, inv", " in a for loop"; empty where that is not known."""
-    trigger = Trigger.of_finding(finding)
-    if trigger.ops:
-        named, more = sorted(trigger.ops)[:_MOST_OPS], len(trigger.ops) > _MOST_OPS
-        return f" in {', '.join(named)}{', ...' if more else ''}"
-    return f" in a {' and a '.join(sorted(trigger.loops))} loop" if trigger.loops else ""
-
-
-_MOST_OPS = 3
+    """As in "GF-7c1e  torch.sin, reverse mode: wrong sign (torch:eager 2.13.0, float64)"."""
+    return f"{finding.id}  {titles.heading(finding)}"
 
 
 def one_line(finding: Finding) -> str:
-    """The title and the clearest point, as in "GF-7c1e  sign_flip  ...: at x = 0.5 expected 1, got -1", and
+    """The title and the clearest point, as in "GF-7c1e  torch.sin, ...; at x = 0.5 expected 1, got -1", and
     where it is reported.
     """
-    return f"{title(finding)}: {in_short(finding)}"
+    return f"{title(finding)}; {in_short(finding)}"
 
 
 def in_short(finding: Finding) -> str:
@@ -274,10 +260,9 @@ def _why(cause: Cause) -> str:
 _MOST_OTHERS = 3
 
 
-def check_name(case: CheckResult) -> str:
-    """The name of a check: "value", "vjp", "jvp", "rev, fwd"."""
-    modes = case.question.modes
-    return {(): "value", ("rev",): "vjp", ("fwd",): "jvp"}.get(modes, ", ".join(modes))
+def asked(finding: Finding) -> str:
+    """What was asked, in words: "vjp", "forward over reverse"."""
+    return finding.check if len(finding.modes) < 2 or finding.check == "value" else in_words(finding.modes)
 
 
 def remark(case: CheckResult) -> str:

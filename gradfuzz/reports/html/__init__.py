@@ -24,7 +24,7 @@ from markupsafe import Markup
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import account, headline, plain, words
+from gradfuzz.reports.common import account, headline, plain, titles, words
 from gradfuzz.reports.common.functions import MEANINGS
 from gradfuzz.reports.common.standing import Standings, safe_link
 from gradfuzz.reports.common.summary import columns
@@ -113,5 +113,5 @@ def _fitted(
 @functools.cache
 def _templates() -> Environment:
     templates = environment()
-    templates.globals |= {"words": words, "anchor": anchor, "safe_link": safe_link}
+    templates.globals |= {"words": words, "titles": titles, "anchor": anchor, "safe_link": safe_link}
     return templates

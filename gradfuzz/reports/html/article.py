@@ -13,7 +13,8 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
 from gradfuzz.fuzzer.results.proof import RuleLine
 from gradfuzz.fuzzer.results.shown import functions
-from gradfuzz.reports.common import plain, words
+from gradfuzz.oracles.target_name import TargetName
+from gradfuzz.reports.common import plain, titles, words
 from gradfuzz.reports.common.standing import Standing
 from gradfuzz.reports.common.tables import Mark, PointRow, Table, along, labels, points, tables
 from gradfuzz.reports.html.figures import Figure, figures
@@ -73,14 +74,17 @@ class Article:
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
     labels: tuple[Mark, ...]
+    short: str
+    """A few lines of the library; empty where it has none."""
+    library: str
     reproducers: tuple[Reproducer, ...]
     left_out: str
 
 
 def article(finding: Finding, standing: Standing, issue: str = "", *, short: bool = False) -> Article:
     """The view of one finding; `issue` is its issue text."""
-    name, sentence = anchor(finding.id), words.sentence(words.claimed(finding))
-    verdict = words.verdict(finding).removeprefix(sentence).strip().replace("± ", "±\N{NO-BREAK SPACE}")
+    name = anchor(finding.id)
+    verdict = words.verdict(finding).replace("± ", "±\N{NO-BREAK SPACE}")
     program, original = plain.source(finding), plain.drawn_source(finding)
     scripts = _reproducers(finding, issue)
     evidence = Evidence() if short or finding.evidence is None else finding.evidence
@@ -89,12 +93,12 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
     return Article(
         finding=finding,
         anchor=name,
-        heading=sentence.removesuffix("."),
-        verdict=verdict or finding.note,
+        heading=titles.title(finding),
+        verdict=verdict,
         facts={
             **({"function": ", ".join(called)} if (called := functions(finding)) else {}),
             "target": f"{finding.target} {finding.version}",
-            "asked": finding.check,
+            "asked": words.asked(finding),
             "by": ", ".join(finding.wrt),
             "dtype": finding.precision,
             "family": finding.family,
@@ -109,6 +113,8 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
         figures=() if short else figures(finding, name),
         tables=(*([near] if near else []), *tables(evidence.variants)),
         labels=labels((*evidence.variants, *samples)),
+        short=finding.ports.get("short", ""),
+        library=TargetName.of(finding.target).library,
         reproducers=scripts[:1] if short else scripts,
         left_out=_left_out(scripts) if short else "",
     )
@@ -133,6 +139,7 @@ def anchor(name: str) -> str:
 
 def _reproducers(finding: Finding, issue: str) -> tuple[Reproducer, ...]:
     texts = {"python": finding.script, **finding.ports, "issue": issue}
+    texts.pop("short", None)  # it stands above
     known = [d for d in _DIALECTS if texts.get(d.dialect)]
     others = texts.keys() - {d.dialect for d in _DIALECTS}
     unknown = [Reproducer(name, name, f"{{}}-{anchor(name)}.txt", "") for name in texts if name in others]

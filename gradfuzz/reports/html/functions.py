@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.results.functions import (
     REFUSED,
     FunctionSummary,
 )
-from gradfuzz.reports.common.functions import MODES, Coverage, asked_for, coverage, modes, short
+from gradfuzz.reports.common.functions import MODES, Coverage, asked_for, coverage, modes, short, spoken
 from gradfuzz.reports.common.numbers import count
 
 
@@ -130,7 +130,7 @@ def function_map(functions: Sequence[FunctionSummary]) -> Map:
         coverage=coverage(functions),
         kinds=tuple((kind, kinds[kind]) for kind in _KINDS),
         groups=tuple(_group(name, cells) for name, cells in [*named, (_OWN, own)] if cells),
-        columns=("drawn", "valid", "judged", *all_modes, *_ANSWERS),
+        columns=("drawn", "valid", "judged", *map(spoken, all_modes), *_ANSWERS),
         rows=tuple(_row(one, all_modes) for one in asked),
         others=tuple(_others(functions)),
     )
@@ -181,18 +181,18 @@ def _counted(of: FunctionSummary) -> Iterator[str]:
     if verdicts := _told(of.verdicts):
         yield f"answers: {verdicts}"
     for mode, words in of.lacks.items():
-        yield f"no {mode}: {short(words, _WORDS)}"
+        yield f"no {spoken(mode)}: {short(words, _WORDS)}"
 
 
 def _told(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {n:,}" for name, n in counts.items() if n)
+    return ", ".join(f"{spoken(name)} {n:,}" for name, n in counts.items() if n)
 
 
 def _row(of: FunctionSummary, all_modes: Sequence[str]) -> Row:
     asked = (f"{of.asked.get(mode, 0):,}" if mode not in of.lacks else "none" for mode in all_modes)
     answers = (f"{of.verdicts.get(name, 0):,}" for name in _ANSWERS)
     calls = (f"{n:,}" for n in (of.drawn, of.valid, of.judged))
-    lacks = (f"no {mode}: {short(words, _WORDS)}" for mode, words in of.lacks.items())
+    lacks = (f"no {spoken(mode)}: {short(words, _WORDS)}" for mode, words in of.lacks.items())
     words = "; ".join(filter(None, (short(of.why, _WORDS), *lacks)))
     return Row(short(of.name, _SIGNATURE), _kind(of), of.findings, (*calls, *asked, *answers), words)
 

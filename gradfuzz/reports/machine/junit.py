@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import account, plain, tables, words
+from gradfuzz.reports.common import account, plain, tables, titles, words
 from gradfuzz.reports.common.headline import headline, work
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import Standing, Standings
@@ -71,7 +71,7 @@ def _case(suite: Xml.Element, group: str, name: str) -> Xml.Element:
 
 
 def _case_of(suite: Xml.Element, finding: Finding) -> Xml.Element:
-    name = f"{finding.id} {words.class_of(finding)} {finding.check} {finding.precision}"
+    name = f"{finding.id} {titles.asked(finding)} ({finding.precision})"
     return _case(suite, f"{finding.target}.{finding.family}", name)
 
 
@@ -81,7 +81,12 @@ def _finding(suite: Xml.Element, finding: Finding, standing: Standing) -> None:
         _skipped(case, f"known: {standing.reason}{f' ({standing.link})' if standing.link else ''}")
         _told(case, text)
     else:
-        Xml.SubElement(case, "failure", type=finding.kind.value, message=words.in_short(finding)).text = text
+        Xml.SubElement(
+            case,
+            "failure",
+            type=finding.kind.value,
+            message=f"{titles.title(finding)}; {words.in_short(finding)}",
+        ).text = text
 
 
 def _text(finding: Finding) -> str:

@@ -188,7 +188,7 @@ def _absent(finding: Finding) -> dict[str, Json]:
 
 def _place(finding: Finding) -> Json:
     """The logical location: way, check and precision, as in torch:eager/vjp/float64."""
-    name = f"{finding.target}/{finding.check}/{finding.precision}"
+    name = f"{finding.target}/{words.asked(finding)}/{finding.precision}"
     return {"name": finding.target, "fullyQualifiedName": name, "kind": "function"}
 
 

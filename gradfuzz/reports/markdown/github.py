@@ -54,8 +54,8 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 def _annotation(finding: Finding, standing: Standing) -> str:
     level = "notice" if standing.word == "known" else "warning" if standing.flaky else "error"
-    title = f"{finding.id} {words.class_of(finding)}{words.place(finding)} {finding.target} {finding.version}"
-    asked = f"{finding.check} {finding.precision}: {words.summary(finding)}"
+    title = " ".join(words.title(finding).split())
+    asked = f"{words.asked(finding)} {finding.precision}: {words.summary(finding)}"
     message = [asked, words.verdict(finding)]
     message += filter(None, [words.cause(finding), words.reported(finding)])
     if standing.word:

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Class, Finding
-from gradfuzz.reports.common import plain, words
+from gradfuzz.oracles.target_name import TargetName
+from gradfuzz.reports.common import plain, titles, words
+from gradfuzz.reports.common.numbers import pair
 from gradfuzz.reports.common.plain import code, fenced, markdown
 from gradfuzz.reports.markdown import sections
+from gradfuzz.reports.markdown.trackers import TRACKERS, YOURS, Slot, filled
 from gradfuzz.version import __version__
 
 _LONGEST = 60_000
@@ -16,7 +19,7 @@ _LONGEST = 60_000
 
 
 def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str:
-    """Markdown to paste; the first line is the title.
+    """Markdown to paste; the first line is the title. What follows has the headings of the system's tracker.
 
     `environment` holds further versions, as in `SweepFinished.environment`.
     """
@@ -31,39 +34,71 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
 
 
 def title(finding: Finding) -> str:
-    """A line of text: "torch:eager 2.13.0 in sin: the derivative has the wrong sign (vjp, float64)"."""
-    where, asked = words.place(finding), f"{finding.check}, {finding.precision}"
-    return plain.line(f"{finding.target} {finding.version}{where}: {words.claimed(finding)} ({asked})")
+    """A line of text: "torch.sin, reverse mode: wrong sign (torch:eager 2.13.0, float64)"."""
+    return titles.heading(finding)
 
 
 def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
-    parts = [
-        f"# {markdown(title(finding))}",
-        "## Description",
-        markdown(words.verdict(finding)),
-        _asked(finding),
-        *filter(None, [sections.reported(finding)]),
-        "## Minimal reproducer",
-        sections.definition(finding),
-    ]
+    heading, parts = f"# {markdown(title(finding))}", _parts(finding, environment, script)
+    tracker = TRACKERS.get(TargetName.of(finding.target).library)
+    if tracker is not None:
+        return "\n\n".join([heading, *filled(tracker, parts)]) + "\n"
+    blocks = [heading, "## Description", *parts["bug"], "## Minimal reproducer", *parts["code"]]
+    blocks += ["## Expected and actual", sections.points(finding), *_further(finding, level=2)]
+    blocks += ["## Versions", *parts["versions"]]
+    blocks += ["## How this was judged", _judged(finding)]
+    if cause := words.cause(finding):
+        blocks += ["## Probable cause", markdown(cause)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _parts(finding: Finding, environment: Mapping[str, str], script: str) -> dict[Slot, list[str]]:
+    """What the form of a tracker may ask for."""
+    has_form = TargetName.of(finding.target).library in TRACKERS
+    bug = [markdown(words.verdict(finding)), _asked(finding)]
+    bug += filter(None, [sections.reported(finding)])
+    bug += [sections.points(finding)] if has_form else []
+    lines = [sections.definition(finding)]
+    if short := finding.ports.get("short"):
+        lines += ["In a few lines, which print got and expected:", fenced(short, "python")]
     if finding.script:
         told = "The same as a script, which exits with 1 while the bug is there and with 0 when it is fixed:"
-        parts += [told, script]
-    parts += ["## Expected and actual", sections.points(finding)]
+        lines += [told, script]
+    more = _further(finding, level=4)
+    more += [_judged(finding), *filter(None, [markdown(words.cause(finding))])]
+    point = finding.clearest
+    expected, got = pair(point.entry_expected, point.entry_got)
+    log = finding.note if finding.kind is Class.ERROR else f"got      {got}\nexpected {expected}"
+    return {
+        "bug": bug,
+        "code": lines,
+        "right": [markdown(words.verdict(finding))],
+        "log": [fenced(log)],
+        "versions": [sections.bullets(_versions(finding, environment))],
+        "version": [code(finding.version)],
+        "python": [_recorded(environment, "python")],
+        "os": [_recorded(environment, "platform")],
+        "more": more,
+    }
+
+
+def _recorded(environment: Mapping[str, str], name: str) -> str:
+    return code(environment[name]) if name in environment else YOURS
+
+
+def _further(finding: Finding, *, level: int) -> list[str]:
+    """Where it shows and where it does not."""
+    blocks: list[str] = []
     if shown := sections.characterisation(finding.evidence or Evidence()):
-        parts += ["## Characterization", *shown]
+        blocks += [f"{'#' * level} Characterization", *shown]
     if more := _properties(finding):
-        parts += ["## Additional properties", sections.bullets(more)]
-    parts += ["## Versions", sections.bullets(_versions(finding, environment))]
-    parts += ["## How this was judged", _judged(finding)]
-    if cause := words.cause(finding):
-        parts += ["## Probable cause", markdown(cause)]
-    return "\n\n".join(parts) + "\n"
+        blocks += [f"{'#' * level} Additional properties", sections.bullets(more)]
+    return blocks
 
 
 def _asked(finding: Finding) -> str:
     by = f", by {', '.join(map(code, finding.wrt))}" if finding.wrt and finding.modes else ""
-    asked = f"Asked for: {markdown(finding.check)} in {finding.precision}{by}."
+    asked = f"Asked for: {markdown(words.asked(finding))} in {finding.precision}{by}."
     if not finding.kind.of_numbers or finding.kind is Class.WRONG_PRIMAL or "kink" in finding.note:
         return asked
     return f"{asked} The value of the function is right there; only its derivative is not."

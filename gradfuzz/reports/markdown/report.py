@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import account, numbers, plain, summary, words
+from gradfuzz.reports.common import account, numbers, plain, summary, titles, words
 from gradfuzz.reports.common.functions import MEANINGS, coverage
 from gradfuzz.reports.common.headline import headline, silence, work
 from gradfuzz.reports.common.plain import code_cell, fenced, markdown
@@ -85,7 +85,7 @@ def _findings(findings: Iterable[Finding], standings: Standings, name: Callable[
     rows = []
     for finding in findings:
         target = code_cell(f"{finding.target} {finding.version}")
-        asked = markdown(f"{finding.check} {finding.precision}")
+        asked = markdown(f"{words.asked(finding)} {finding.precision}")
         told, seen = markdown(words.summary(finding)), f"{finding.seen:,}"
         kind, marks = words.plain_kind(finding), standings.of(finding).marks
         standing = ", ".join(filter(None, [marks, *sections.links(finding)]))
@@ -100,11 +100,9 @@ def _link(name: str) -> str:
 
 
 def _article(finding: Finding, standing: Standing) -> list[str]:
-    asked = f"{finding.target} {finding.version}, {finding.check} {finding.precision}"
-    title = f"{words.class_of(finding)}{words.place(finding)}, {asked}"
     parts = [
         f"## {markdown(finding.id)}",
-        markdown(title),
+        f"**{markdown(titles.heading(finding))}**",
         markdown(words.verdict(finding)),
         sections.definition(finding),
         sections.points(finding),
@@ -122,7 +120,10 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
         parts += sections.characterisation(finding.evidence)
         if lines := sections.properties(finding.evidence):
             parts.append(sections.bullets(lines))
-    for name, script in {"Python": finding.script, **finding.ports}.items():
+    scripts = dict(finding.ports)
+    if short := scripts.pop("short", ""):
+        parts += ["In a few lines:", fenced(short, "python")]
+    for name, script in {"Python": finding.script, **scripts}.items():
         if script:
             parts += [
                 f"<details><summary>Script: {_summary(name)}</summary>",

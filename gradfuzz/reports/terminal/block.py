@@ -37,8 +37,11 @@ def finding(
         parts.append(paragraph(f"Where it shows: {item.note}"))
     if item.evidence is not None:
         parts += _evidence(item.evidence)
+    if show_script and (short := item.ports.get("short")):
+        parts += [paragraph("In a few lines:"), program(short)]
     if show_script and item.script:
-        parts += [paragraph("A script that shows it without gradfuzz:"), program(item.script)]
+        parts += [paragraph("A script that computes the truth, too, and tells by its exit code:")]
+        parts += [program(item.script)]
     elif script is not None:
         parts.append(paragraph(f"Script: {script}"))
     return Group(*parts)

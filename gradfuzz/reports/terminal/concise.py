@@ -11,7 +11,7 @@ from gradfuzz.reports.common.standing import Standings
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """As in "GF-7c1e sign_flip torch:eager 2.13.0 vjp float64: at x = 0.5 expected 1, got -1 (known)"."""
+    """As in "GF-7c1e torch.sin, reverse mode: wrong sign (...); at x = 0.5 expected 1, got -1 (known)"."""
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
     lines = []
@@ -26,4 +26,4 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 def line(finding: Finding) -> str:
     """A finding in one line: its title, the clearest point, and where it is reported."""
-    return f"{' '.join(words.title(finding).split())}: {words.in_short(finding)}"
+    return f"{' '.join(words.title(finding).split())}; {words.in_short(finding)}"

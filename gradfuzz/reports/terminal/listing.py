@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common import plain, titles
 from gradfuzz.reports.terminal.sheet import Sheet
 
 
 def render(rows: Sequence[tuple[Finding, str, int, str]]) -> RenderableType:
     """A table of findings, each with its state, its latest run, and the day on which it was first seen."""
-    table = Sheet("id", "what", "target", "asked", "state", "run", "since", numeric=["run"], heads=2)
+    table = Sheet("id", "what", "target", "state", "run", "since", numeric=["run"], heads=2)
     for finding, state, run, since in rows:
         finding = plain.inert(finding)
-        what = f"{words.plain_kind(finding)}{words.place(finding)}"
         target = f"{finding.target} {finding.version}"
-        asked = f"{finding.check} {finding.precision}"
-        table.add_row(finding.id, what, target, asked, state, str(run), since)
+        table.add_row(finding.id, titles.title(finding), target, state, str(run), since)
     return table

@@ -20,7 +20,7 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Cluster, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.oracles.base import Array, output_key
+from gradfuzz.oracles.base import Array, check_name, output_key
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.headline import faults
@@ -159,7 +159,7 @@ def _checked_point(at: Sequence[tuple[str, CheckResult]]) -> list[RenderableType
     table = Sheet("oracle", *["loop"] * forms, *columns, numeric={"expected", "got", "ratio"})
     remarks: dict[str, None] = {}
     for loop, case in at:
-        head = [case.oracle, *[loop] * forms, words.check_name(case)]
+        head = [case.oracle, *[loop] * forms, check_name(case.question.modes)]
         verdict = Text(words.verdict_of(case), style=STYLES.get(case.verdict.value, ""))
         for k, row in enumerate(_entries(case)):
             table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")

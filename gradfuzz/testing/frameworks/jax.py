@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import gc
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -65,6 +65,29 @@ def _give_back() -> None:
 _GROWTH = _Growth()
 
 
+_LONG = 50
+"""Operations of a function that is compiled as a whole."""
+
+_CONTROL = frozenset({"scan", "while", "cond"})
+
+
+def _is_short(jaxpr: Any) -> bool:
+    """Whether there is neither a loop nor a branch, nor many operations. A function under `jax.jit` is one
+    operation, which JAX compiles once.
+    """
+    names = list(_operations(jaxpr))
+    return len(names) < _LONG and not _CONTROL.intersection(names)
+
+
+def _operations(jaxpr: Any) -> Iterator[str]:
+    for equation in jaxpr.eqns:
+        name, inner = equation.primitive.name, equation.params.get("call_jaxpr")
+        if name.startswith("custom_") and inner is not None:
+            yield from _operations(inner.jaxpr)
+        else:
+            yield name
+
+
 class JaxFunctions(Framework):
     """JAX with its own pytrees."""
 
@@ -93,20 +116,27 @@ class JaxFunctions(Framework):
         _GROWTH.begin()
 
     def prepared(self, call: Call) -> Call:
-        """Compiled once if possible: otherwise each call compiles a loop again."""
-        compiled = jax.jit(call)
-        by_values = False
+        """Compiled once where it has a loop or a branch, which each call would compile again, and where it
+        is long. The operations of a short function are compiled when its gradient is asked.
+        """
+        evaluate: Call | None = None
 
-        def evaluate(*arrays: Any) -> tuple[Any, ...]:
-            nonlocal by_values
-            if not by_values:
+        def prepared(*arrays: Any) -> tuple[Any, ...]:
+            nonlocal evaluate
+            if evaluate is None:
                 try:
-                    return tuple(compiled(*arrays))
+                    evaluate = call if _is_short(jax.make_jaxpr(call)(*arrays).jaxpr) else jax.jit(call)
+                    return tuple(evaluate(*arrays))
                 except Exception:  # noqa: BLE001 - Python decides on values; or it fails, and does so again
-                    by_values = True
-            return call(*arrays)
+                    evaluate = call
+            return evaluate(*arrays)
 
-        return evaluate
+        return prepared
+
+    def at_once(self, call: Call) -> Call:
+        """Compiled as a whole: otherwise each operation of a new shape would be."""
+        compiled: Call = jax.jit(call)
+        return compiled
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, jax.Array)

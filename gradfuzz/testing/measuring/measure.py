@@ -41,9 +41,9 @@ from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import (
     doubted,
     in_float64,
-    is_long,
     loses_by_rounding,
     may_be_rounding,
+    needs_float64,
     unsettled_digits,
 )
 from gradfuzz.fuzzer.verdict.truth import question_key
@@ -274,7 +274,8 @@ class Inquiry:
         worst entry do not contradict.
         """
         truth, worst = case.truth, case.worst
-        if may_be_rounding(case) and is_long(case.question.program) and self._right_in_float64(case.question):
+        unsure = needs_float64(case, case.question, 0, self._evaluator)
+        if unsure and self._right_in_float64(case.question):
             return Asked(doubted(case), "traced")
         if loses_by_rounding(case, self.oracle, self._evaluator):
             return Asked(unsettled_digits(case), "traced")

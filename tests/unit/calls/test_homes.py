@@ -11,7 +11,7 @@ import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
 from gradfuzz.calls.sweep import homes
-from gradfuzz.calls.sweep.place import Place
+from gradfuzz.calls.sweep.process import CallProcess
 from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import MissingExtraError, TargetProcessError
 from gradfuzz.oracles.foreign import launcher, lending, managed
@@ -45,11 +45,11 @@ def here(lent: dict[str, str]) -> list[str]:
 def test_a_turn_in_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd")
     monkeypatch.setattr(homes, "command", lambda home: here({}))
-    place = Place()
+    process = CallProcess()
     try:
-        result = place.have(TURN)
+        result = process.run(TURN)
     finally:
-        place.close()
+        process.close()
     assert isinstance(result, Result)
     assert result.asked["rev"] == 1
 
@@ -58,12 +58,12 @@ def test_an_environment_that_does_not_start_says_why(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         homes, "command", lambda home: [sys.executable, "-c", "raise SystemExit('no library')"]
     )
-    place = Place()
+    process = CallProcess()
     try:
         with pytest.raises(TargetProcessError, match=r"autograd==1\.8: no library"):
-            place.have(TURN)
+            process.run(TURN)
     finally:
-        place.close()
+        process.close()
 
 
 def test_an_environment_is_lent_what_it_lacks_and_nothing_else(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, LEFT_OUT, Function, Parameter
-from gradfuzz.calls.sweep import place
+from gradfuzz.calls.sweep import process
 from gradfuzz.calls.sweep import run as sweeps
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.codec import encode
@@ -98,7 +98,7 @@ def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_call_that_never_ends_is_a_finding(monkeypatch: pytest.MonkeyPatch, deadly: None) -> None:
-    monkeypatch.setattr(place, "HANGS", 2.0)
+    monkeypatch.setattr(process, "HANGS", 2.0)
     began = time.monotonic()
     events = swept([HANGS], monkeypatch, seed=3)
     (finding,) = events[-1].findings
@@ -170,6 +170,7 @@ def counted(n: int) -> int:
 """
 
 
+@pytest.mark.slow  # a sweep of a module, with its workers
 def test_the_functions_of_a_module_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "own_ops.py").write_text(OWN, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

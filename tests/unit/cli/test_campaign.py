@@ -179,7 +179,7 @@ def test_diff_says_what_is_incomplete_and_what_has_changed(monkeypatch: pytest.M
         name = "run 2" if second == "2" else second
         assert lines[0] == f"{name} is incomplete: what it lacks may not have been asked"
         assert lines[1:3] == ["new: 0", "changed: 1"]
-        assert lines[3].startswith("  GF-aaaa wrong_value")
+        assert lines[3].startswith("  GF-aaaa for loop, reverse mode: ")
         assert lines[3].endswith("(was sign_flip)")
         assert lines[4:6] == ["gone: 0", "still there: 1"]
     document = json.loads(run("diff", "2", "1", "--format", "json").stdout)

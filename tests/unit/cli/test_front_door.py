@@ -118,7 +118,7 @@ def test_lists_of_check() -> None:
     result = run(*asked, "--mode", "rev", "--mode", "rev", "--only", "engine,mutant:nx-1747", exit_code=1)
     assert "engine" in result.stdout
     assert "mutant:nx-1747" in result.stdout
-    assert "rev, rev" in result.stdout
+    assert "reverse over reverse" in result.stdout
     named = run(
         "check", "acc*x + y*z", "--wrt", "x", "--wrt", "y", "--only", "engine", "--loop", "for"
     ).stdout
@@ -140,6 +140,16 @@ def test_reports_may_be_a_list() -> None:
         "gradfuzz-findings.txt",
         "x.json",
     }
+
+
+def test_the_ending_of_a_file_says_the_format_of_a_report() -> None:
+    reports = "--report=one.html", "--report=two.sarif,three.ndjson"
+    run("sweep", "engine", "--max-examples=1", "--no-store", *reports)
+    assert Path("one.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert json.loads(Path("two.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
+    assert Path("three.ndjson").exists()
+    error = run("sweep", "engine", "--report", "report.txt", exit_code=USAGE).stderr
+    assert "'report.txt' is not a format" in error
 
 
 # Settings ---------------------------------------------------------------------------------------------------
@@ -271,8 +281,8 @@ def test_findings_lists_what_the_store_has() -> None:
     assert "No finding is recorded." in run("findings").stderr
     record(WRONG, OTHER)
     lines = run("findings").stdout.splitlines()
-    assert [line.split()[0] for line in lines[2:]] == ["GF-aaaa", "GF-abbb"]
-    assert "sign flip" in lines[2]
+    assert [line.split()[0] for line in lines if line.startswith("GF-")] == ["GF-aaaa", "GF-abbb"]
+    assert "for loop, reverse mode: " in lines[2]
     assert "mutant:nx-1747" in lines[2]
     run("baseline", "add", "aaaa", "--reason", "reported")
     rows = json.loads(run("findings", "--format", "json").stdout)["findings"]
@@ -311,3 +321,17 @@ def test_the_look_at_a_file_leaves_it_as_it_was() -> None:
     run("sweep", "engin", "--report", "html=old.html", "--report", "html=new.html", exit_code=USAGE)
     assert Path("old.html").read_text() == "old"
     assert not Path("new.html").exists()
+
+
+# Scripts and reports of a finding ---------------------------------------------------------------------------
+
+
+def test_show_prints_a_few_lines_and_what_the_tracker_wants() -> None:
+    script = 'print("got     ", 0.25)\nprint("expected", 0.75)\n'
+    record(dataclasses.replace(WRONG, target="torch:eager", ports={"short": script}))
+    assert run("show", "aaaa", "--as", "short").stdout == script
+    result = run("show", "aaaa", "--as", "issue")
+    assert "### 🐛 Describe the bug" in result.stdout
+    assert script in result.stdout
+    assert "AI-assisted" in result.stderr, "what the tracker asks of people is no part of the text"
+    assert "AI-assisted" not in result.stdout

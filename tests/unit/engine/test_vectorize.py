@@ -314,6 +314,14 @@ def test_every_recorded_case_is_here() -> None:
     assert {c["case"] for c in RECORDED} == set(CASES)
 
 
+def test_the_truth_beside_what_was_recorded() -> None:
+    for recorded in RECORDED:
+        case = CASES[recorded["case"]]
+        assert recorded.get("symmetric", False) == case.symmetric
+        for kept, true in zip(recorded["truth"], case.true(), strict=True):
+            assert kept == pytest.approx(np.ravel(true), rel=1e-12)
+
+
 def gradients(case: Case) -> list[Any]:
     return list(grad(case.f, range(len(case.args)))(*case.args))
 

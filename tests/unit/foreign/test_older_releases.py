@@ -5,6 +5,7 @@ The libraries are stand-ins that have every other name.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import runpy
 import sys
@@ -12,6 +13,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradfuzz.adapters
@@ -162,11 +164,66 @@ def test_drjit_says_its_llvm_as_text_or_as_a_tuple(started: Any, version: Any) -
         defined["OPS"]["minimum"](0.5, 0.5)
 
 
+@pytest.mark.parametrize("tensor", [complex, np.zeros])
+def test_matmul_of_drjit_is_listed_where_tensors_have_a_product(started: Any, tensor: Any) -> None:
+    backend = Library("ad", frozenset())
+    backend.Float64 = len
+    backend.TensorXf64 = lambda size, shape: tensor(size)
+    defined = started("drjit", DRJIT, "", ad=backend)
+    assert ("matmul" in defined["OPS"]) == (tensor is np.zeros)
+
+
 def test_the_graph_of_tinygrad_by_either_name(started: Any) -> None:
     defined = started("tinygrad", "tinygrad tinygrad.Device", "", _devices=["PYTHON"])
     new = types.SimpleNamespace(uop=types.SimpleNamespace(toposort=lambda: ["a", "b"]))
     old = types.SimpleNamespace(lazydata=types.SimpleNamespace(toposort={"a": None, "b": None}))
     assert defined["nodes_before"](new) == defined["nodes_before"](old) == {"a", "b"}
+
+
+def test_singular_values_of_mlx_with_and_without_the_vectors(started: Any) -> None:
+    defined = started("mlx", MLX, "")
+    defined["mx"].linalg.svd = lambda x: ("u", "s", "v")
+    assert defined["OPS"]["svdvals"](0.5) == "s"
+
+    def svd(x: float, *, compute_uv: bool) -> str:
+        """svd(a: array, compute_uv: bool = True)"""
+        return "" if compute_uv else "values"
+
+    defined["mx"].linalg.svd = svd
+    assert defined["OPS"]["svdvals"](0.5) == "values"
+
+
+def test_pytensor_may_take_so_long_to_make_a_function(started: Any) -> None:
+    """Its rewrites go on after whatever else fails."""
+    defined = started("pytensor", PYTENSOR, "")
+
+    def make(seconds: float) -> None:
+        with defined["limited"](seconds):
+            while seconds < 1:
+                with contextlib.suppress(Exception):
+                    sum(range(1000))
+
+    with pytest.raises(defined["kit"].Unsupported, match=r"for more than 0\.01 seconds"):
+        make(0.01)
+    make(60.0)
+
+
+def test_mygrad_refuses_what_it_documents_that_it_lacks(started: Any) -> None:
+    defined = started("mygrad", "mygrad mygrad.nnet mygrad.linalg", "")
+    x, kernel = np.zeros((1, 1, 5)), np.zeros((1, 1, 2))
+    defined["mg"].nnet.conv_nd = lambda *_, stride, padding: (stride, padding)
+    conv = defined["OPS"]["conv"]
+    assert conv(x, kernel, [3], None) == ([3], (0,))
+    assert conv(x, kernel, None, [(1, 1)]) == (1, (1,))
+    with pytest.raises(defined["kit"].Unsupported, match="strides"):
+        conv(x, kernel, [2], None)
+
+    def trunc() -> None:
+        raise ValueError(f"<ufunc 'trunc'> {defined['NO_DERIVATIVE']}")
+
+    way = defined["Eager"]()
+    with pytest.raises(defined["kit"].Unsupported, match="trunc"):
+        way.differentiate(trunc, [], [], [], ("rev",))
 
 
 def test_mlx_has_no_way_in_float64_that_would_round_it(started: Any) -> None:
@@ -250,6 +307,25 @@ def test_what_tensorflow_has_not_is_a_refusal(started: Any, words: str) -> None:
     assert str(refusal(TypeError(f"In a graph:\n{words}\nThe op is created at"))) == words
     assert refusal(TypeError("Input `a` must have a `shape`")) is None
     assert refusal(KeyError("x")) is None
+
+
+def test_a_part_of_a_tensor_of_drjit_takes_entries_and_no_tensor(started: Any) -> None:
+    defined = started("drjit", DRJIT, "")
+    defined["dr"].is_tensor_v = lambda value: hasattr(value, "array")
+    written: dict[Any, Any] = {}
+
+    class Tensor:
+        shape = (3,)
+
+        def __init__(self, x: Any) -> None: ...
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            written[str(key)] = value
+
+    value = types.SimpleNamespace(array="entries")
+    defined["OPS"]["index_update"](Tensor(0), value, pattern=[["slice", 0, 2]])
+    defined["OPS"]["index_update"](Tensor(0), 0.5, 1, pattern=["at"])
+    assert written == {"(slice(0, 2, None),)": "entries", "(1,)": 0.5}
 
 
 def test_drjit_has_no_tensors_of_complex_numbers(started: Any) -> None:

@@ -5,12 +5,14 @@ same.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gradfuzz.errors import TargetProcessError
+from gradfuzz.fuzzer.questions.fitting import is_answered
 from gradfuzz.fuzzer.questions.weighted import plain_question, questions
 from gradfuzz.oracles.base import Answer, Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -138,6 +140,23 @@ def test_a_fault_among_several_concerns_one_of_them(monkeypatch: pytest.MonkeyPa
     ]
     assert attempts == [1]
     assert [[a[0] for a in answers] for answers in expected] == [["ok"] * len(q.points) for q in about]  # type: ignore[index]
+
+
+def test_a_way_for_many_questions_fits_where_it_takes_the_program(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """It compiles programs together, so none of them is asked alone to see whether it is answered."""
+    (there,) = [b for a, b in both("jax") if a.name == "jax:scan:nojit"]
+    monkeypatch.setattr(there, "traits", replace(there.traits, at_once=32))
+    monkeypatch.setattr(there, "answer", lambda question: pytest.fail("it was asked"))
+    about = [q for q in asked("loops", 5, seed) if there.supports(q) is None][:1]
+    assert is_answered(about, [there])
+
+    def refuses(defined: Defined) -> None:
+        raise Refused("there are scalars only")
+
+    monkeypatch.setattr(there.worker, "define", refuses)
+    assert not is_answered(about, [there])
 
 
 def test_a_refusal_among_several_concerns_one_of_them(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:

@@ -383,7 +383,7 @@ def test_a_factor_that_rounding_blurs_is_not_called_exact() -> None:
 
 def test_at_second_order_the_first_is_told() -> None:
     sentences = said(candidate("cos(x) * y", ("rev", "rev")), planted("cos", times(-1.0)))
-    assert sentences[:2] == (alone("cos", "cos(x)"), "wrong in second order (rev, rev) and in vjp")
+    assert sentences[:2] == (alone("cos", "cos(x)"), "wrong in reverse over reverse and in vjp")
     assert sentences[-1] == right("x * y")
 
 
@@ -392,7 +392,7 @@ def test_a_rule_that_is_right_at_first_order_is_no_cause() -> None:
     about, target = candidate("sin(x)", ("rev", "rev")), planted("cos", times(2.0))
     smallest = asked(about, target)
     found = facts(about, [smallest], target)
-    assert "wrong in second order (rev, rev), right in vjp" in found.sentences
+    assert "wrong in reverse over reverse, right in vjp" in found.sentences
     without = diagnose([Witness(about, smallest)], target)
     assert without is not None
     assert without.mutant == "vjp.sin.0.double"

@@ -14,8 +14,8 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.judge import check_name, judge
-from gradfuzz.oracles.base import Answer, Doubt, Limit, Point, Question, Truth
+from gradfuzz.fuzzer.verdict.judge import judge
+from gradfuzz.oracles.base import Answer, Doubt, Limit, Point, Question, Truth, check_name
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 
@@ -286,8 +286,8 @@ class TestKinks:
         ((), "value"),
         (("rev",), "vjp"),
         (("fwd",), "jvp"),
-        (("rev", "fwd"), "second order (rev, fwd)"),
-        (("rev", "rev", "fwd"), "third order (rev, rev, fwd)"),
+        (("rev", "fwd"), "forward over reverse"),
+        (("rev", "rev", "fwd"), "forward over reverse over reverse"),
     ],
 )
 def test_names_of_checks(modes: tuple[str, ...], name: str) -> None:

@@ -20,6 +20,8 @@ from gradfuzz.reports.machine import json as json_report
 from gradfuzz.reports.machine.json import sweep_document
 from gradfuzz.reports.machine.ndjson import line
 
+pytestmark = pytest.mark.xdist_group("merging")  # one worker sweeps, once
+
 CONFIG = SweepConfig(
     ("engine", "mutant:nx-1747", "mutant:dropped-tangent"), max_examples=24, orders=(1,), seed=3, jobs=1
 )

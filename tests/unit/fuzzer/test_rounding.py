@@ -48,7 +48,7 @@ HUGE_SINE = parse(
 """The sine of 1e18 has no right digit, and adds a hundred billionth of itself."""
 
 
-def asked(program: Any, x: float, precision: Any, modes: Any, target: Any) -> Any:
+def asked(program: Any, x: Any, precision: Any, modes: Any, target: Any) -> Any:
     question = plain_question(program, [Point({"x": np.asarray(x, precision)})], precision, None, modes)
     (case,) = check_question(question, [target]).cases
     return case
@@ -70,6 +70,25 @@ def test_the_range_of_float32_is_no_mistake_of_jax(x: float, modes: Any) -> None
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",)])
 def test_a_sine_without_digits_is_no_mistake_of_the_engine(modes: Any) -> None:
     assert asked(HUGE_SINE, 100.0, "float64", modes, EngineOracle()).verdict is Verdict.AGREE
+
+
+NEARLY_SINGULAR = [
+    [0.0064276885, -0.0038515467, -0.007894603, -0.0029400901],
+    [0.26106495, -0.15647241, -0.3203907, -0.119591795],
+    [0.514492, -0.30998653, -0.6298789, -0.23610073],
+    [-0.025956484, 0.017151536, 0.030354364, 0.012296678],
+]
+"""Its condition number is 5e7: in float32 its inverse has no right digit."""
+
+
+def test_a_determinant_by_the_inverse_of_a_nearly_singular_matrix_is_no_mistake() -> None:
+    pytest.importorskip("jax")
+    program = parse('def f(x: "float[4, 4]"):\n    return det(x)\n')
+    target = next(o for o in resolve("jax") if o.name == "jax:scan:nojit")
+    modes = ("rev", "rev", "fwd")
+    case = asked(program, np.array(NEARLY_SINGULAR), "float32", modes, target)
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert "right in float64" in case.message
 
 
 class Off(ReverseMode):

@@ -397,3 +397,16 @@ def test_contributions_may_be_added_in_any_order() -> None:
     (narrow,), (wide,) = tolerances(asked), wide_tolerances(asked)
     error = abs(slope - float(narrow.gradient["x"]))
     assert allowed(narrow) < error < allowed(wide) < 1e3 * error
+
+
+@pytest.mark.parametrize("modes", [("rev", "rev"), ("rev", "fwd"), ("rev", "rev", "rev")])
+def test_a_slope_by_a_quotient_is_granted_its_rounding(modes: tuple[Any, ...]) -> None:
+    """Where the slope of |x| is x / |x|, the second derivative is 1 / |x| - x x / |x|^3: 0, and rounding."""
+    program = parse("def f(x):\n    return abs(x)\n")
+    roundoff = np.finfo(np.float64).eps / 2
+    for x in (0.001, 1.25):
+        question = weighted_question(program, [Point({"x": np.asarray(x)})], "float64", modes)
+        (narrow,), (granted,) = tolerances(question), wide_tolerances(question)
+        assert np.all(narrow.noise["x"] == 0.0)
+        largest = math.factorial(len(modes)) / x ** (len(modes) - 1)
+        assert roundoff * largest / 8 < granted.noise["x"] < 64 * roundoff * largest

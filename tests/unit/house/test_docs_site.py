@@ -5,7 +5,12 @@ elsewhere.
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 import types
 from html.parser import HTMLParser
 from pathlib import Path
@@ -110,7 +115,10 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
 def test_no_page_is_lost(site: Path) -> None:
     """Every page is in the navigation, so on every other page."""
     text = (site / "index.html").read_text(encoding="utf-8")
+    reports = ROOT / "docs" / "findings"  # texts for trackers, no pages
     for page in (ROOT / "docs").rglob("*.md"):
+        if page.parent != reports and reports in page.parents:
+            continue
         address = (
             page.relative_to(ROOT / "docs")
             .with_suffix(".html")
@@ -118,3 +126,30 @@ def test_no_page_is_lost(site: Path) -> None:
             .replace("README.html", "index.html")
         )
         assert f'href="{address}"' in text, page
+
+
+@pytest.mark.slow
+def test_each_release_has_documents_of_its_own(tmp_path: Path) -> None:
+    """As `make docs-release` puts them on gh-pages, of two releases."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    shutil.copy(ROOT / "mkdocs.yml", clone)
+    for key, value in (("user.name", "nobody"), ("user.email", "nobody@example.org")):
+        subprocess.run(["git", "config", key, value], cwd=clone, check=True)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # mike looks for mkdocs there
+    environment = {**os.environ, "PATH": path, "NO_MKDOCS_2_WARNING": "1", "DOCS_VERSIONS": "mike"}
+    for version in ("0.1.0", "0.2.0"):
+        command = ["mike", "deploy", "--update-aliases", version, "latest"]
+        done = subprocess.run(
+            command, cwd=clone, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+    def shown(path: str) -> str:
+        command = ["git", "show", f"gh-pages:{path}"]
+        return subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True).stdout
+
+    there = {one["version"]: one["aliases"] for one in json.loads(shown("versions.json"))}
+    assert there == {"0.2.0": ["latest"], "0.1.0": []}
+    for version in there:
+        assert '"provider": "mike"' in shown(f"{version}/index.html")

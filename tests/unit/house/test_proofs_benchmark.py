@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 pytest.importorskip("jax", reason="JAX is not installed; its rules are on the page")
 pytest.importorskip("torch", reason="Torch is not installed; its rules are on the page")
 
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.interpreters import ad
+
 from benchmarks.proofs import calls_jax, calls_torch
 from benchmarks.proofs.page import section, verdict
 from benchmarks.proofs.proving import Rule, add, of_written
 from benchmarks.proofs.reasons import REASONS
-from benchmarks.proofs.rules import ONE_WAY, RULES
+from benchmarks.proofs.rules import ONE_WAY, RULES, used_by_jax
 from benchmarks.proofs.written import apart
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.oracles.base import Mode
+from gradfuzz.testing.measuring.subject import subject_of
 
 
 def rule(*modes: Mode, **right: int) -> Rule:
@@ -45,13 +54,13 @@ def test_a_rule_is_proved_in_each_mode_that_it_has(one: Rule, reason: str, expec
 
 
 def test_the_page_has_both_shares() -> None:
-    rules = {"sin": rule(rev=20, fwd=30), "mystery": rule(), "psum": rule(), "get": rule()}
+    rules = {"sin": rule(rev=20, fwd=30), "mystery": rule(), "composite": rule(), "stage": rule()}
     text = section("jax", rules)
     assert "1 of the 2 rules that can be asked (50%) are proved right" in text
     assert "2 rules cannot be asked.\nOf all 4 rules 25% are proved right." in text
     assert "| `sin` | proved right | 20 | 30 | 0 | 0 |  |" in text
     assert "| `mystery` | not reached | 0 | 0 | 0 | 0 |  |" in text
-    assert "| `psum` |\n" in text
+    assert "| `stage` |\n" in text
 
 
 def test_a_record_counts_for_the_rules_that_take_part() -> None:
@@ -61,6 +70,30 @@ def test_a_record_counts_for_the_rules_that_take_part() -> None:
     assert rules["sin"].right("rev") == 9
     assert dict(rules["sin"].wrong) == {"f": 1}
     assert rules["cos"].right("rev") == 0
+
+
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_a_rule_takes_part_where_jax_asks_for_it(mode: Mode) -> None:
+    def f(x: jax.Array) -> jax.Array:
+        return jnp.where((x > 0.5) ^ (x < -0.5), jnp.cumsum(x) * x, x)
+
+    subject = subject_of(f, [np.array([0.3, 0.7])], None, None, "jax")
+    for _ in range(2):  # JAX keeps what it has traced, and says so no second time
+        found = used_by_jax(subject, (mode,))
+        assert {"gt", "lt", "cumsum", "mul", "select_n"} <= found
+        assert "xor" not in found  # bools do not move
+        assert ("add_any" in found) == (mode == "rev")
+    assert ad.primitive_jvps[lax.sin_p].__module__ != used_by_jax.__module__  # JAX has its own rules again
+
+
+@pytest.mark.slow  # a process of its own, since JAX divides the CPU before it does anything
+def test_collectives_are_proved_on_two_devices() -> None:
+    code = "from benchmarks.proofs.__main__ import main; main()"
+    words = ["jax", "--only", "psum_invariant", "reduce_scatter of rows"]
+    run = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    for name in ("psum_invariant", "reduce_scatter"):
+        assert f"| `{name}` | proved right | 20 | 20 | 0 | 0 |  |" in run.stdout
+    assert "| `shard_map` | proved right | 40 | none | 0 | 0 |  |" in run.stdout
 
 
 @pytest.mark.parametrize("library", RULES)

@@ -305,7 +305,7 @@ def test_one_mistake_that_looks_otherwise_has_changed() -> None:
     assert len(result.changed) == 1
     assert (result.new, result.gone, result.worse) == ((), (), True)
     others = (
-        signed("b", kind=Class.WRONG_VALUE, check="jvp"),
+        signed("b", kind=Class.WRONG_VALUE, check="jvp", modes=("fwd",)),
         signed("b", kind=Class.WRONG_VALUE, target="jax"),
     )
     for other in others:

@@ -161,8 +161,8 @@ def test_a_line_for_each_finding() -> None:
     assert len(lines) == 13
     assert (
         lines[0]
-        == "GF-5fec ratio_blowup in a for loop mutant:nx-1747 0.1.0 vjp float64: at x = 0.001 expected 3e-06,"
-        " got 1.000001"
+        == "GF-5fec for loop, reverse mode: wrong by a factor of 333,334 (mutant:nx-1747 0.1.0, float64); at"
+        " x = 0.001 expected 3e-06, got 1.000001"
     )
     assert lines[10].endswith(" (flaky)")
     assert lines[12].startswith("12 findings in ")

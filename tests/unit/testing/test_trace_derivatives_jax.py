@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax._src.state.discharge import run_state
+from jax.experimental import hijax
 
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import evaluate
@@ -85,6 +87,53 @@ def linear_by_hand(x: Any) -> Any:
     return jax.custom_derivatives.linear_call(times, times, jnp.array([1.5, -0.5]), x * x)
 
 
+def referred(x: Any) -> Any:
+    """Products of leading entries, which a loop adds to a reference, and one of them swapped for a number."""
+    ref = jax.new_ref(jnp.sin(x))
+
+    def step(product: Any, k: Any) -> Any:
+        jax.ref.addupdate(ref, k, product * x[k])
+        return product * x[k], None
+
+    jax.lax.scan(step, 1.0, jnp.arange(len(x)))
+    old = jax.ref.swap(ref, 1, x[0])
+    return jax.freeze(ref) * old
+
+
+def scratch(x: Any) -> Any:
+    ref = jax.empty_ref(jax.typeof(x))
+    ref[...] = x * x
+    value = ref[::2]
+    jax.free_ref(ref)
+    return value
+
+
+def told(x: Any) -> Any:
+    jax.debug.callback(lambda y: None, x * x)
+    jax.lax.dce_sink(jnp.sin(x))
+    return jnp.sin(x) * x
+
+
+class Cube(hijax.VJPHiPrimitive):
+    """x^3, whose rules somebody wrote."""
+
+    def __init__(self, kind: Any) -> None:
+        self.in_avals, self.out_aval, self.params = (kind,), kind, {}
+        super().__init__()
+
+    def expand(self, x: Any) -> Any:
+        return x * x * x
+
+    def jvp(self, primals: Any, tangents: Any) -> Any:
+        return self(*primals), 3.0 * primals[0] ** 2 * tangents[0]
+
+    def vjp_fwd(self, moves: Any, x: Any) -> Any:
+        return self(x), x
+
+    def vjp_bwd_retval(self, x: Any, along: Any) -> Any:
+        return (3.0 * x * x * along,)
+
+
 FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "rfft2": (jnp.fft.rfft2, [(3, 4)]),
     "irfftn": (lambda x: jnp.fft.irfftn(jnp.fft.rfftn(x) ** 2, s=(3, 4)), [(3, 4)]),
@@ -123,6 +172,10 @@ FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     ),
     "ragged_dot": (ragged, [(4, 3), (3, 3, 2)]),
     "linear_call": (linear_by_hand, [(2,)]),
+    "references": (referred, [(3,)]),
+    "a reference that is empty at first": (scratch, [(4,)]),
+    "what nobody sees in the result": (told, [(3,)]),
+    "a primitive of one's own": (lambda x: Cube(jax.typeof(x))(x) * x, [(3,)]),
     "the greatest, approximately": (lambda x: lax.approx_max_k(x, 2)[0], [(5,)]),
 }
 
@@ -142,6 +195,15 @@ def test_windows_by_a_function_have_a_forward_derivative() -> None:
     f = total(windows(lambda a, b: a * b, 1.0, (2, 1)))
     close(f, [x], derivative=False)
     close(forward(f), [x], derivative=True)
+
+
+def test_a_body_that_fills_references_has_a_forward_derivative() -> None:
+    def body(refs: Any) -> None:
+        refs[1][...] = jnp.sin(refs[0][...]) * refs[0][...]
+
+    f = total(lambda x: run_state(body)((x, jnp.zeros_like(x)))[1])
+    close(f, [np.array([0.3, 0.7])], derivative=False)
+    close(forward(f), [np.array([0.3, 0.7])], derivative=True)
 
 
 @pytest.mark.parametrize("select", [lax.ge_p, lax.le_p])

@@ -5,6 +5,7 @@ cell                             what a variable of a jaxpr is meanwhile: a reco
 ops, arrays, indexing, linalg    JAX's primitives as ops
 windows                          reductions of windows, and those by a function
 flow                             loops, branches, and linear solves by functions
+devices                          functions of several devices, and what these tell each other
 units                            the equations of a jaxpr, one by one
 source, symmetry                 which function a piece comes from; whether a matrix is symmetric by the
                                  way it is made

@@ -60,11 +60,17 @@ def is_key(aval: Any) -> bool:
 
 
 def constants_of(equation: Any, inputs: Sequence[JaxprCell]) -> list[Callable[[], Any]]:
-    """The results of an equation of constants, each of which JAX computes when it is asked for."""
+    """The results of an equation of constants, each of which JAX computes when it is asked for.
+
+    It lies on one device, wherever it is to be.
+    """
+    params = equation.params
+    if "sharding" in params:
+        params = {**params, "sharding": None}
 
     @functools.cache
     def results() -> list[Any]:
-        made = equation.primitive.bind(*(c.known for c in inputs), **equation.params)
+        made = equation.primitive.bind(*(c.known for c in inputs), **params)
         return list(made) if equation.primitive.multiple_results else [made]
 
     return [functools.partial(lambda k: results()[k], k) for k in range(len(equation.outvars))]

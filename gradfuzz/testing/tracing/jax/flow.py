@@ -1,4 +1,4 @@
-"""JAX's loops, branches and linear solves by functions, as those of the engine.
+"""JAX's loops, branches and linear solves by functions, as those of the engine, and what JAX writes out.
 
 A rule takes the walker, the equation and its cells, and gives recording values or cells.
 """
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 from jax._src.lax import lax
+from jax._src.state.discharge import discharge_state
+from jax.extend import core
 
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
@@ -52,27 +54,50 @@ def _zeros(aval: Any) -> Operand:
     return engine.broadcast_to(zero, shape) if shape else zero
 
 
-def _scan(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Operand]:
+def _scan(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
     """The carries, and one array for each thing that a trip gives, filled row by row."""
+    return scan_lanes(walker, equation, [cells])[0]
+
+
+def scan_lanes(
+    walker: Walker, equation: Any, lanes: Sequence[Sequence[JaxprCell]]
+) -> list[Sequence[JaxprCell]]:
+    """The same on several devices, which make each trip together."""
     p = equation.params
-    fixed, moving = p["num_consts"], p["num_consts"] + p["num_carry"]
+    carried, fixed, moving = p["num_carry"], p["num_consts"], p["num_consts"] + p["num_carry"]
     jaxpr, length = p["jaxpr"], p["length"]
     _check(walker, equation, jaxpr, fixed)
-    constants, rows = list(cells[:fixed]), [c.operand for c in cells[moving:]]
-    written = [_zeros(v.aval) for v in equation.outvars[p["num_carry"] :]]
-    initial = [c.operand for c in cells[fixed:moving]]
+    written = [_zeros(v.aval) for v in equation.outvars[carried:]]
     if length == 0 or not equation.outvars:
-        return [*cells[fixed:moving], *written]
+        return [[*cells[fixed:moving], *map(cell_of, written)] for cells in lanes]
+    initial = [x for cells in lanes for x in (*(c.operand for c in cells[fixed:moving]), *written)]
 
     def body(i: Operand, state: tuple[Operand, ...]) -> tuple[Operand, ...]:
         k = (length - 1) - i if p["reverse"] else i
-        carry, filled = state[: p["num_carry"]], state[p["num_carry"] :]
-        inner = [cell_of(x) for x in (*carry, *(_row(x, k) for x in rows))]
-        results = [c.operand for c in walker.run(jaxpr, [*constants, *inner])]
-        lines = zip(filled, results[p["num_carry"] :], strict=True)
-        return (*results[: p["num_carry"]], *(engine.index_update(array, k, row) for array, row in lines))
+        states = _parted(state, len(lanes))
+        inner = [
+            [
+                *cells[:fixed],
+                *map(cell_of, own[:carried]),
+                *(cell_of(_row(c.operand, k)) for c in cells[moving:]),
+            ]
+            for cells, own in zip(lanes, states, strict=True)
+        ]
+        new: list[Operand] = []
+        for own, found in zip(states, walker.run_lanes(jaxpr, inner), strict=True):
+            results = [c.operand for c in found]
+            lines = zip(own[carried:], results[carried:], strict=True)
+            new += [*results[:carried], *(engine.index_update(array, k, row) for array, row in lines)]
+        return tuple(new)
 
-    return engine.fori_loop(0, length, body, (*initial, *written))
+    final = engine.fori_loop(0, length, body, tuple(initial))
+    return [list(map(cell_of, own)) for own in _parted(final, len(lanes))]
+
+
+def _parted(values: Sequence[Operand], count: int) -> list[Sequence[Operand]]:
+    """So many parts of the same length."""
+    size = len(values) // count
+    return [values[k * size : (k + 1) * size] for k in range(count)]
 
 
 def _while(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Operand]:
@@ -166,11 +191,33 @@ def _ragged(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequen
     return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
 
 
+def _lowered(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
+    """A primitive of somebody's own, as what it says that it computes."""
+    written = functools.partial(equation.primitive.to_lojax, **equation.params)
+    return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
+
+
+def _with_references(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
+    """What references have in them at the end."""
+    pure = discharge_state(core.ClosedJaxpr(equation.params["jaxpr"], ()))
+    return walker.run(pure, cells)
+
+
+def _of_own_type(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
+    """Numbers as elements of another type, and back: one number is one element."""
+    if equation.invars[0].aval.shape != equation.outvars[0].aval.shape:
+        raise UntraceableError(f"JAX's {equation.primitive.name} of elements of several numbers")
+    return cells
+
+
 FLOW: dict[str, Rule] = {
+    **dict.fromkeys(("from_edtype", "to_edtype"), _of_own_type),
+    "call_hi_primitive": _lowered,
     "cond": _cond,
     "custom_linear_solve": _linear_solve,
     "linear_solve": _linear_solve,
     "ragged_dot_general": _ragged,
+    "run_state": _with_references,
     "scan": _scan,
     "while": _while,
 }

@@ -244,8 +244,7 @@ OPS: dict[str, Rule] = {
     **{f"{name}_to": _compare(COMPARISONS[name]) for name in ("eq", "le", "lt")},  # as sorting has them
     **{name: _logic(functools.partial(apply, f"logical_{name}")) for name in ("and", "or", "not")},
     "xor": _logic(functools.partial(engine_compare, "not_equal")),
-    **dict.fromkeys(("copy", "copy_p", "name"), _same),
-    **dict.fromkeys(("layout_constraint", "reshard", "sharding_constraint"), _same),
+    **dict.fromkeys(("accum_grad_in_ref", "copy", "copy_p", "name"), _same),
     "tie": lambda equation, x, y: y,
     **dict.fromkeys(("device_put", "optimization_barrier"), lambda equation, *operands: list(operands)),
     "clamp": _clamp,

@@ -3,7 +3,7 @@
 A jaxpr is walked equation by equation with the functions of the engine; its loops stay loops. What is
 differentiated is what the function computes: of a `custom_vjp` or `custom_jvp` the function is walked, never
 the rule. What only depends on constants is computed by JAX where the table of ops cannot say it, and for ints
-and bools.
+and bools. A jaxpr with mutable references is made a pure one by JAX itself, after its rules have run.
 
 `ops`, `arrays`, `indexing`, `linalg` and `flow` hold what each primitive is.
 """
@@ -17,6 +17,8 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src.core import internal_mutable_array_effect
+from jax._src.state.discharge import discharge_state
 from jax.extend import core
 
 import gradfuzz.engine as engine
@@ -33,7 +35,8 @@ from gradfuzz.testing.tracing.compositions import check_room, kind_of, row_of
 from gradfuzz.testing.tracing.graph import positional
 from gradfuzz.testing.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.testing.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
-from gradfuzz.testing.tracing.jax.flow import FLOW
+from gradfuzz.testing.tracing.jax.devices import Devices, mapped, tells, told
+from gradfuzz.testing.tracing.jax.flow import FLOW, scan_lanes
 from gradfuzz.testing.tracing.jax.indexing import INDEXING
 from gradfuzz.testing.tracing.jax.linalg import BITS, LIBRARY, LINALG
 from gradfuzz.testing.tracing.jax.ops import OF_ORDERS, OPS, function_of
@@ -77,6 +80,13 @@ _MEANT = {
 """Functions of JAX that mean another derivative than that of what they compute."""
 
 
+_PLACED = ("layout_constraint", "reshard", "sharding_constraint")
+"""Primitives that say where an array lies, on devices that need not be there."""
+
+_SILENT = ("debug", "nodce")
+"""Effects by which no result moves."""
+
+
 class Walker:
     """Walks jaxprs of one working dtype; another float dtype cannot be said beside it.
 
@@ -88,6 +98,8 @@ class Walker:
         self.dtype = dtype
         self.derivative = derivative
         self.pair = np.dtype(f"complex{16 * dtype.itemsize}") if dtype.itemsize >= 4 else None
+        self.devices: Devices | None = None
+        """The mesh, in the body of a `shard_map`."""
 
     def run(
         self,
@@ -101,11 +113,24 @@ class Walker:
 
         `symmetric` says which arguments are symmetric by the way they are made.
         """
+        return self.run_lanes(closed, [cells], wanted, symmetric)[0]
+
+    def run_lanes(
+        self,
+        closed: Any,
+        lanes: Sequence[Sequence[JaxprCell]],
+        wanted: Sequence[bool] = (),
+        symmetric: Sequence[bool] = (),
+    ) -> list[list[JaxprCell]]:
+        """The same for the arguments of several devices, which may tell each other what they have."""
         is_closed = isinstance(closed, core.ClosedJaxpr)
         jaxpr, consts = (closed.jaxpr, closed.consts) if is_closed else (closed, ())
-        scope = _JaxprScope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
-        scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
-        scope.cells.update(zip(jaxpr.invars, cells, strict=True))
+        scopes = []
+        for cells in lanes:
+            scope = _JaxprScope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
+            scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
+            scope.cells.update(zip(jaxpr.invars, cells, strict=True))
+            scopes.append(scope)
         results = [v for k, v in enumerate(jaxpr.outvars) if not wanted or wanted[k]]
         live = set(_variables(results))
         needed = []
@@ -115,11 +140,32 @@ class Walker:
                 live.update(_variables(equation.invars))
         for equation in reversed(needed):
             check_room()
-            inputs = [scope[v] for v in equation.invars]
-            outputs = self.equation(equation, inputs, scope, [v in live for v in equation.outvars])
-            scope.cells.update(zip(equation.outvars, outputs, strict=True))
-            scope.made.update((v, equation) for v in equation.outvars)
-        return [scope[v] if v in results else NOTHING for v in jaxpr.outvars]
+            outputs = self.lanes(equation, scopes, [v in live for v in equation.outvars])
+            for scope, made in zip(scopes, outputs, strict=True):
+                scope.cells.update(zip(equation.outvars, made, strict=True))
+                scope.made.update((v, equation) for v in equation.outvars)
+        return [[scope[v] if v in results else NOTHING for v in jaxpr.outvars] for scope in scopes]
+
+    def lanes(
+        self, equation: Any, scopes: Sequence[_JaxprScope], wanted: list[bool]
+    ) -> Sequence[Sequence[JaxprCell]]:
+        """The results of one equation on each device."""
+        inputs = [[scope[v] for v in equation.invars] for scope in scopes]
+        if self.devices is not None:
+            found = told(self.devices, equation, inputs)
+            if found is not None:
+                return found
+            name, bodies = (
+                equation.primitive.name,
+                [equation.params[p] for p in _CALLS if p in equation.params],
+            )
+            if name in _CALL_PRIMITIVES and tells(bodies[0]):
+                return self.run_lanes(bodies[0], inputs, wanted)
+            if name == "scan" and tells(bodies[0]):
+                return scan_lanes(self, equation, inputs)
+        return [
+            self.equation(equation, cells, scope, wanted) for cells, scope in zip(inputs, scopes, strict=True)
+        ]
 
     def equation(
         self, equation: Any, inputs: list[JaxprCell], scope: _JaxprScope, wanted: list[bool]
@@ -128,6 +174,10 @@ class Walker:
         name = equation.primitive.name
         if name in _CALL_PRIMITIVES:
             return self.call(equation, inputs, scope, wanted)
+        if name in _PLACED:
+            return inputs
+        if name == "shard_map":
+            return mapped(self, equation, inputs)
         if name == "stop_gradient":
             return [self.stopped(equation, inputs[0], scope)]
         if name == "platform_index":
@@ -379,7 +429,9 @@ def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
     except Exception as error:  # whatever it does with a tracer; where it is wrong, a call of it says so
         first = str(error).strip().partition("\n")[0]
         raise UntraceableError(f"JAX cannot trace the function: {type(error).__name__}: {first}") from error
-    if any("debug" not in str(effect).lower() for effect in closed.effects):
+    if internal_mutable_array_effect in closed.effects:
+        closed = discharge_state(closed)
+    if not all(any(word in str(effect).lower() for word in _SILENT) for effect in closed.effects):
         raise UntraceableError(f"the function has effects: {', '.join(map(str, closed.effects))}")
     return closed
 

@@ -50,7 +50,7 @@ class Died:
     """The finding of its only call."""
 
 
-class Place:
+class CallProcess:
     """A process in which calls are made, and the next one where it dies. It has one turn at a time."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Place:
         self._count = 0
         self._closed = False
 
-    def have(self, turn: Turn) -> Result | Replayed | Died:
+    def run(self, turn: Turn) -> Result | Replayed | Died:
         """What came of a turn: of one about a finding, what became of it.
 
         Raises `TargetProcessError` where no process comes up.
@@ -122,7 +122,7 @@ def _environment(folder: Path, home: str) -> dict[str, str]:
     found = {_KEPT: str(folder), **ENVIRONMENT, **os.environ}
     found["XLA_FLAGS"] = f"{found['XLA_FLAGS']} {_QUICK}"
     if not home:
-        found["PYTHONPATH"] = os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
+        found["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     return found
 
 

@@ -9,29 +9,29 @@ import threading
 from dataclasses import replace
 
 from gradfuzz.calls.findings.prove import named
-from gradfuzz.calls.sweep.place import Died, Place
+from gradfuzz.calls.sweep.process import CallProcess, Died
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
 
 _AGAIN = 1
 """So often a turn begins again after its process died."""
 
 _own = threading.local()
-_places: list[Place] = []
+_processes: list[CallProcess] = []
 
 
-def had(turn: Turn) -> Result:
+def supervised(turn: Turn) -> Result:
     """What a turn found out. Where a process dies at a call, this is called again alone: a call that is
     deadly is a finding. The turn begins again with other calls.
     """
-    if not hasattr(_own, "place"):
-        _own.place = Place()
-        _places.append(_own.place)
-    place: Place = _own.place
+    if not hasattr(_own, "process"):
+        _own.process = CallProcess()
+        _processes.append(_own.process)
+    process: CallProcess = _own.process
     parts: list[Result] = []
     waiting = [turn]
     while waiting:
         one = waiting.pop(0)
-        found = place.have(one)
+        found = process.run(one)
         if isinstance(found, Result):
             parts.append(found)
         elif not isinstance(found, Died):
@@ -53,5 +53,5 @@ def had(turn: Turn) -> Result:
 
 def end() -> None:
     """Ends the processes of all threads."""
-    while _places:
-        _places.pop().close()
+    while _processes:
+        _processes.pop().close()

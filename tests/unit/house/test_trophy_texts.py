@@ -1,0 +1,103 @@
+"""Beside each script of docs/findings lies the report to file, with that script in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import trophies, trophy_texts
+from gradfuzz.reports.markdown.trackers import TRACKERS, YOURS
+
+PAGE = """# PyTorch 2.13.0
+CPU build.
+
+**1. `sin`: wrong
+in two lines.**
+- (fwd, rev): true 1, got 0. Silent. Severity A: at ordinary inputs.
+- Cause: `aten/sin.cpp`, `sin_backward`, by the mistake of entry 2.
+- Script: `torch/one.py`. Reported: pytorch#12 (closed), #34. Related: jax#56, of cosines.
+
+**2. `cos` raises.**
+- Raises ("no"). Severity D.
+- Cause: same file.
+- Scripts: `torch/one.py`, `torch/functions/two.py`.
+"""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trophies.Page:
+    (tmp_path / "torch" / "functions").mkdir(parents=True)
+    (tmp_path / "torch" / "one.py").write_text('print("`" * 3)\n', encoding="utf-8")
+    (tmp_path / "torch" / "functions" / "two.py").write_text("print(2)\n", encoding="utf-8")
+    (tmp_path / "torch.md").write_text(PAGE, encoding="utf-8")
+    monkeypatch.setattr(trophy_texts, "PAGES", tmp_path)
+    monkeypatch.setattr(trophy_texts, "SCRIPTS", tmp_path)
+    return trophies.read(tmp_path / "torch.md")
+
+
+def test_an_entry_is_told_to_people_who_do_not_know_the_page(page: trophies.Page) -> None:
+    first, second = trophy_texts.bugs(page)
+    assert first.title == "`sin`: wrong in two lines"
+    assert first.points == (
+        "reverse over forward: true 1, got 0. Nothing is raised.",
+        'Cause: `aten/sin.cpp`, `sin_backward`, by the mistake of "`cos` raises".',
+    )
+    assert first.reported == ("pytorch/pytorch#12", "pytorch/pytorch#34")
+    assert first.related == "Related: jax-ml/jax#56, of cosines."
+    assert second.points == ('Raises ("no").', "Cause: `aten/sin.cpp`.")
+    assert (second.reported, second.related) == ((), "")
+
+
+def test_a_report_has_the_form_of_the_tracker(page: trophies.Page) -> None:
+    text = trophy_texts.text(page, "torch/one.py", trophy_texts.bugs(page))
+    first, rest = text.split("\n---\n")
+    assert "This is reported as pytorch/pytorch#12, pytorch/pytorch#34: do not file it again." in first
+    assert re.findall(r"^### (.*)$", rest, re.MULTILINE) == ["🐛 Describe the bug", "Versions"]
+    assert 'print("`" * 3)' in rest
+    assert f"PyTorch 2.13.0; Python, operating system: {YOURS}" in rest
+    other = trophy_texts.text(page, "torch/functions/two.py", trophy_texts.bugs(page)[1:])
+    assert "do not file it again" not in other
+
+
+def test_every_script_has_its_report_and_the_script_in_it_is_the_script() -> None:
+    scripts = {script for page in trophies.pages() for entry in page.entries for script in entry.scripts}
+    reports = set(trophies.SCRIPTS.glob("*/**/*.md"))
+    assert reports == {(trophies.SCRIPTS / script).with_suffix(".md") for script in scripts}
+    for script in scripts:
+        path = trophies.SCRIPTS / script
+        report = path.with_suffix(".md").read_text(encoding="utf-8")
+        fences = re.findall(r"^(`{3,})\w+\n(.*?)\n\1$", report, re.MULTILINE | re.DOTALL)
+        assert path.read_text(encoding="utf-8").strip("\n") in {text for _, text in fences}, script
+
+
+def test_the_reports_are_as_the_pages_say() -> None:
+    """`python -m benchmarks.trophy_texts` writes them anew."""
+    stale = [path for path, text in trophy_texts.texts() if path.read_text(encoding="utf-8") != text]
+    assert stale == []
+
+
+def test_what_is_reported_says_so_first() -> None:
+    """By hand: the entries that cite a report of theirs."""
+    for page in trophies.pages():
+        text = (trophies.PAGES / f"{page.name}.md").read_text(encoding="utf-8")
+        for part in re.split(r"^\*\*(?=\d+\. )", text, flags=re.MULTILINE)[1:]:
+            cited = re.search(r"\bReported(?: in part)?:\s+[\w/]+#(\d+)|in part: [\w/]+#(\d+)", part)
+            if cited is None:
+                continue
+            for script in re.findall(
+                rf"`({page.name}/[\w/]+)\.(?:py|js|exs|cpp|swift)`", part.partition("- Script")[2]
+            ):
+                report = (trophies.SCRIPTS / f"{script}.md").read_text(encoding="utf-8")
+                above = report.partition("\n---\n")[0]
+                assert f"#{cited[1] or cited[2]}" in above, script
+                assert "do not file it again" in above, script
+
+
+@pytest.mark.parametrize("system", TRACKERS)
+def test_a_form_asks_for_what_is_wrong(system: str) -> None:
+    slots = [heading.slot for heading in TRACKERS[system].headings]
+    assert slots.count("bug") == 1
+    assert all(heading.answer for heading in TRACKERS[system].headings if heading.slot is None)
+    assert {"versions", "version"} & set(slots)
