@@ -7,6 +7,7 @@ bugs.
 
     base          the contract: a question in, an answer or a truth for each point out
     registry      which oracles there are, by name; `target_name` takes names apart
+    rule          the rule of a way as an oracle of its own
     libraries     the table of the libraries with oracles of gradfuzz's own
     plugins       oracles of other distributions, found by their entry points
     said          the line of an exception that says what happened

@@ -30,6 +30,9 @@ from gradfuzz.programs.language.syntax import Program
 
 T = TypeVar("T")
 
+UNTRACED = "no trace: "
+"""How the message begins of an answer that is unsupported because a derivative cannot be had as a graph."""
+
 _MOST_NESTED = 10_000
 """Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes
 minutes.
@@ -159,6 +162,9 @@ class Answer:
     shape and non-finite entries unaltered). "unsupported": the oracle has no way to ask this; `message` says
     why. "error": the library raised; `message` has the exception's type and first line. `limit` is the
     documented limit that the question meets, if the oracle knows one.
+
+    An oracle that does not round says with `bounds`, by input and by output ("output 0"), how far each of its
+    numbers may be from the exact one. They are float64 then, whatever the precision of the question.
     """
 
     status: Status
@@ -166,6 +172,7 @@ class Answer:
     gradient: Mapping[str, Array] = field(default_factory=dict)
     message: str = ""
     limit: Limit | None = field(default=None, metadata={"gradfuzz optional": True})
+    bounds: Mapping[str, Array] | None = field(default=None, metadata={"gradfuzz optional": True})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -165,11 +165,12 @@ def _stacked(answers: Sequence[Answer]) -> protocol.EvalOk | None:
     try:
         values = [_joined([a.values[k] for a in answers]) for k in range(len(first.values))]
         gradient = {name: _joined([a.gradient[name] for a in answers]) for name in first.gradient}
+        bounds = {name: _joined([(a.bounds or {})[name] for a in answers]) for name in first.bounds or {}}
     except (ValueError, KeyError, IndexError):
         return None
     if any(len(a.values) != len(values) or len(a.gradient) != len(gradient) for a in answers):
         return None
-    return protocol.EvalOk(stacked=_result(values, gradient))
+    return protocol.EvalOk(stacked=_result(values, gradient, bounds))
 
 
 def _joined(arrays: Sequence[Array]) -> Array:
@@ -179,14 +180,21 @@ def _joined(arrays: Sequence[Array]) -> Array:
     return np.array(arrays)
 
 
-def _result(values: Sequence[Array], gradient: Mapping[str, Array]) -> protocol.Result:
-    slopes = {name: to_tensor(g, binary=True) for name, g in gradient.items()}
-    return protocol.Result([to_tensor(v, binary=True) for v in values], slopes)
+def _result(
+    values: Sequence[Array], gradient: Mapping[str, Array], bounds: Mapping[str, Array] | None
+) -> protocol.Result:
+    def sent(arrays: Mapping[str, Array]) -> dict[str, protocol.Tensor]:
+        return {name: to_tensor(array, binary=True) for name, array in arrays.items()}
+
+    result = protocol.Result([to_tensor(v, binary=True) for v in values], sent(gradient))
+    if bounds:
+        result.bounds = sent(bounds)
+    return result
 
 
 def _point(answer: Answer) -> protocol.PointReply:
     if answer.status == "ok":
-        return protocol.PointReply(ok=_result(answer.values, answer.gradient))
+        return protocol.PointReply(ok=_result(answer.values, answer.gradient, answer.bounds))
     if answer.status == "error":
         return protocol.PointReply(error=protocol.Failure("exception", answer.message))
     return protocol.PointReply(unsupported=answer.message)

@@ -8,6 +8,9 @@ import re
 import shlex
 from dataclasses import dataclass
 
+RULE = ":rule"
+"""How the name ends of a way that gives the rules of another one in exact numbers."""
+
 _FORM = re.compile(
     r"(?P<library>[A-Za-z][\w.-]*)\s*(?P<specifier>(?:===|==|~=|!=|<=|>=|<|>)[^:]*)?(?::(?P<way>.*))?",
     re.DOTALL,
@@ -44,6 +47,11 @@ class TargetName:
     def bare(self) -> str:
         """The name without the release: "warp:kernel"."""
         return f"{self.library}:{self.way}" if self.way else self.library
+
+    @property
+    def computing(self) -> str:
+        """The bare name of the way whose rules are asked: "jax:scan" of "jax:scan:rule"."""
+        return self.bare.removesuffix(RULE)
 
     @property
     def command(self) -> str:

@@ -9,7 +9,6 @@
 
     check         what people call; `attached` has exact references, `mismatch` the error and what it says
     frameworks    whose function it is, and how its derivatives are asked for
-    tracing       the function as a program
     measuring     the function asked and judged
     proving       the rules of the library, evaluated in balls
     leading       leads a test of Hypothesis's to the worst error, and keeps the time out of its deadline

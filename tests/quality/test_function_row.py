@@ -112,7 +112,7 @@ def test_it_is_traced_from_a_function_of_jax() -> None:
     entr = Primitive("entr")
     entr.def_impl(lambda x: jax.scipy.special.entr(x))
     entr.def_abstract_eval(lambda x: x)
-    from gradfuzz.testing.tracing.jax.trace import traced
+    from gradfuzz.tracing.jax.trace import traced
     found = traced(lambda x: entr.bind(x) * 2.0, [np.float64(0.5)])
     assert "entr(" in str(found), found
     """)
@@ -122,7 +122,7 @@ def test_it_is_traced_from_a_function_of_torch() -> None:
     pytest.importorskip("torch", exc_type=ImportError)
     run("""
     import torch
-    from gradfuzz.testing.tracing.torch.trace import traced
+    from gradfuzz.tracing.torch.trace import traced
     found = traced(lambda x: torch.special.entr(x) * 2.0, [torch.tensor(0.5, dtype=torch.float64)])
     assert "entr(" in str(found), found
     """)

@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
-from gradfuzz.testing.tracing.leaves import leaves_of
+from gradfuzz.tracing.common.leaves import leaves_of
 
 
 class PaddleLibrary(Library):

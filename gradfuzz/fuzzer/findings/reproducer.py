@@ -56,10 +56,11 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     """A standalone script that asks `target` about the candidate at a point; exits with 1 while wrong.
 
     It needs the target's library, NumPy and mpmath. For the engine, its mutants and plug-ins it needs
-    gradfuzz. Empty for a target whose library has no script.
+    gradfuzz, and for a rule that is wrong by less than numbers show. Empty for a target whose library has no
+    script.
     """
     base = TargetName.of(target.name).library
-    if base in _OWN or plugged_in(base) is not None:
+    if base in _OWN or plugged_in(base) is not None or case.kind is Class.WRONG_RULE:
         question = candidate.question([] if target.traits.batched else [case.point.inputs])
         return own_script(question, target.name, candidate.place if target.traits.batched else 0)
     shown, dtypes = reproducer_input(candidate, case, target), case.kind is Class.WRONG_DTYPE
@@ -68,7 +69,7 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     if base not in LIBRARIES:
         return ""
     module = importlib.import_module(LIBRARIES[base])
-    name = TargetName.of(target.name).bare
+    name = TargetName.of(target.name).computing
     shows = shown.expected, shown.allowed, shown.across
     text: str = module.script(shown.question, shown.place, name, *shows, dtypes=dtypes)
     return text
@@ -103,11 +104,11 @@ SHORT: Mapping[str, str] = {
 def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     """About ten lines of the target's own library that print the number that it returns and the right one.
 
-    They need the library alone. Empty for a target that has no such form, and for points that are answered
-    together.
+    They need the library alone. Empty for a target that has no such form, for points that are answered
+    together, and for a rule that is wrong by less than its numbers show.
     """
     library = TargetName.of(target.name).library
-    if library not in SHORT or target.traits.batched:
+    if library not in SHORT or target.traits.batched or case.kind is Class.WRONG_RULE:
         return ""
     shown = reproducer_input(candidate, case, target)
     if library in DIALECTS and dialect(library).unsupported(shown) is not None:
@@ -126,7 +127,7 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     )
     if measure == "number" and not found.raises and not math.isfinite(found.expected):
         return ""
-    text: str = importlib.import_module(SHORT[library]).short(found, TargetName.of(target.name).bare)
+    text: str = importlib.import_module(SHORT[library]).short(found, TargetName.of(target.name).computing)
     return text
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
 from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
+from gradfuzz.oracles.base import UNTRACED
+
+_NUMBER, _LONGEST = re.compile(r"\d[\d.,]*\b"), 120
+"""A reason is the same whatever its numbers, and in a line."""
+
+_DECIDED = (Verdict.AGREE, Verdict.DISAGREE, Verdict.CONVENTION)
 
 
 @dataclass(slots=True)
@@ -24,6 +31,10 @@ class Counts:
     """Programs about which it was asked something."""
     refused: int = 0
     """Programs whose turn came, and of which it supports nothing."""
+    proofs: int = 0
+    """Checks of a rule in exact numbers that are decided."""
+    untraced: Counter[str] = field(default_factory=Counter)
+    """Why there was no graph of a rule, and how often."""
     ops: set[str] = field(default_factory=set)
     """The ops of the programs about which it was asked something."""
 
@@ -37,6 +48,8 @@ class Counts:
         self.drawn += other.drawn
         self.programs += other.programs
         self.refused += other.refused
+        self.proofs += other.proofs
+        self.untraced.update(other.untraced)
         self.ops |= other.ops
 
     def count(self, case: CheckResult) -> None:
@@ -45,6 +58,9 @@ class Counts:
         self.checks += case.verdict is not Verdict.UNSUPPORTED
         if case.reason is not None:
             self.reasons[case.reason] += 1
+        self.proofs += case.answer.bounds is not None and case.verdict in _DECIDED
+        if case.message.startswith(UNTRACED):
+            self.untraced[_NUMBER.sub("N", case.message.removeprefix(UNTRACED))[:_LONGEST]] += 1
         if case.verdict is Verdict.CRASHED:
             self.failures[failure_of(case.message)] += 1
         if case.verdict is Verdict.AGREE and case.error_over_allowed is not None:

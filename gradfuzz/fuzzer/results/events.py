@@ -40,6 +40,10 @@ class TargetSummary:
     never: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """Ops that the family can be about, and that none of these programs has, in order."""
     failures: Mapping[Failure, int] = field(default_factory=dict, metadata={OPTIONAL: True})
+    proofs: int = field(default=0, metadata={OPTIONAL: True})
+    """Checks of a rule in exact numbers that are decided."""
+    untraced: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
+    """Why there was no graph of a rule, and at how many points."""
     fault: str | None = field(default=None, metadata={OPTIONAL: True})
     """What it raised in every program: an error of its set-up. None where it answered."""
 

@@ -50,6 +50,7 @@ class Class(enum.Enum):
     WRONG_SHAPE = "wrong_shape"
     WRONG_DTYPE = "wrong_dtype"
     ERROR = "error"
+    WRONG_RULE = "wrong_rule"
     PRECISION = "precision"
 
     @property

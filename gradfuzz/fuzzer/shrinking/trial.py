@@ -35,7 +35,7 @@ def same_kind(case: CheckResult, kind: Class, message: str) -> bool:
         return case.verdict is Verdict.CRASHED and said(case.message) == said(message)
     if kind is Class.SIGN_FLIP and case.kind in (Class.WRONG_VALUE, Class.RATIO_BLOWUP):
         return case.verdict is Verdict.DISAGREE and (case.ratio or 0.0) < 0.0
-    if kind is Class.PRECISION and case.kind in FINITE:
+    if kind in (Class.PRECISION, Class.WRONG_RULE) and case.kind in FINITE:
         return case.verdict is Verdict.DISAGREE
     return case.verdict is Verdict.DISAGREE and case.kind is kind
 

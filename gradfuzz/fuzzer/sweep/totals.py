@@ -48,6 +48,8 @@ def summarized(
         programs=counts.programs,
         refused=counts.refused,
         failures={failure: n for failure, n in counts.failures.items() if n},
+        proofs=counts.proofs,
+        untraced=dict(counts.untraced.most_common()),
         fault=fault,
         **verdicts,
     )

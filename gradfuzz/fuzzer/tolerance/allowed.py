@@ -26,7 +26,7 @@ from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import OTHERWISE, written_otherwise
 from gradfuzz.fuzzer.tolerance.lanes import LANES
 from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, PerturbedNamespace, unit_roundoff
-from gradfuzz.oracles.base import Array, Mode, Point, Question
+from gradfuzz.oracles.base import Array, Mode, Point, Question, output_key
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import evaluate
 from gradfuzz.programs.graphs.graph import Graph
@@ -96,6 +96,14 @@ class Tolerance:
     gradient: Mapping[str, Array] = field(default_factory=dict)
     noise: Mapping[str, Array] = field(default_factory=dict)
     partial: bool = False
+
+    def of_bounds(self, outputs: int, bounds: Mapping[str, Array]) -> Tolerance:
+        """What an answer is allowed that does not round and knows its own `bounds`."""
+        if self.reason is not None:
+            return self
+        noise = {name: bound / SAFETY for name, bound in bounds.items()}
+        values = tuple(noise.pop(output_key(k)) for k in range(outputs))
+        return Tolerance("float64", value_noise=values, noise=noise)
 
     def allowed(self, true: Array, noise: Array, bound: Array) -> Array:
         """The allowed error of one array, entry by entry."""

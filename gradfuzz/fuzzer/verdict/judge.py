@@ -74,7 +74,7 @@ _NEGLIGIBLE = 2.0**-60
 has such bounds.
 """
 
-_AT_A_LIMIT = (*FINITE, Class.NON_FINITE, Class.PRECISION)
+_AT_A_LIMIT = (*FINITE, Class.NON_FINITE, Class.WRONG_RULE, Class.PRECISION)
 """What a documented limit of differentiation explains. It explains no wrong value, and no exception."""
 
 
@@ -88,6 +88,8 @@ def judge(
     """
     point = question.points[point_index]
     case = CheckResult(oracle, question, point, truth, answer, Verdict.INCONCLUSIVE)
+    if answer.bounds is not None:
+        tolerance = tolerance.of_bounds(len(answer.values), answer.bounds)
     case = _judged(case, truth, tolerance)
     if answer.limit is not None and case.verdict is Verdict.DISAGREE and case.kind in _AT_A_LIMIT:
         message = f"{answer.limit.what}, as documented: {answer.limit.link}"
@@ -133,7 +135,7 @@ def plainly_right(
 
     `judge` would grant at least as much, so this only saves the work of finding out how much more.
     """
-    if answer.status != "ok" or truth.status != "ok":
+    if answer.status != "ok" or truth.status != "ok" or answer.bounds is not None:
         return None
     nothing = {name: np.zeros_like(true) for name, true in truth.gradient.items()}
     strict = Tolerance(question.precision, value_noise=tuple(map(np.zeros_like, truth.values)), noise=nothing)
@@ -298,8 +300,9 @@ def _malformed(case: CheckResult) -> CheckResult | None:
         if np.shape(array) != np.shape(like):
             message = f"{name} has shape {np.shape(array)}, not {np.shape(like)}"
             return _disagrees(case, Class.WRONG_SHAPE, message)
-        if np.asarray(array).dtype != np.dtype(question.precision):
-            message = f"{name} is {np.asarray(array).dtype}, not {question.precision}"
+        precision = question.precision if answer.bounds is None else "float64"
+        if np.asarray(array).dtype != np.dtype(precision):
+            message = f"{name} is {np.asarray(array).dtype}, not {precision}"
             return _disagrees(case, Class.WRONG_DTYPE, message)
     return None
 
@@ -370,7 +373,9 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     if comparison.kind is Class.NON_FINITE and _legal_nan(case, expected, got, allowed):
         return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
     if comparison.clear:
-        return _with(comparison, case, verdict=Verdict.DISAGREE, kind=comparison.kind)
+        exact = case.answer.bounds is not None and comparison.kind is Class.PRECISION
+        kind = Class.WRONG_RULE if exact else comparison.kind
+        return _with(comparison, case, verdict=Verdict.DISAGREE, kind=kind)
     if comparison.kind is not None:
         times = f"{comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
         message = f"just beyond what rounding allows: {times}"

@@ -54,7 +54,8 @@ def is_long(program: Program) -> bool:
 def may_be_rounding(case: CheckResult) -> bool:
     """Whether a case is about a finite number in a precision below float64."""
     numbers = case.kind is not None and case.kind.of_finite_numbers
-    return case.verdict is Verdict.DISAGREE and numbers and case.question.precision != "float64"
+    rounded = case.question.precision != "float64" and case.answer.bounds is None
+    return case.verdict is Verdict.DISAGREE and numbers and rounded
 
 
 def needs_float64(case: CheckResult, question: Question, place: int, evaluator: Evaluator) -> bool:

@@ -277,8 +277,19 @@ class ForeignOracle(Oracle):
         if isinstance(reply.stacked, protocol.Result):
             values = [_along_points(t, count) for t in reply.stacked.values]
             slopes = {name: _along_points(t, count) for name, t in reply.stacked.gradient.items()}
+            known = reply.stacked.bounds
+            bounds = (
+                {name: _along_points(t, count) for name, t in known.items()}
+                if isinstance(known, dict)
+                else {}
+            )
             return [
-                Answer("ok", tuple([v[k] for v in values]), {name: s[k] for name, s in slopes.items()})
+                Answer(
+                    "ok",
+                    tuple([v[k] for v in values]),
+                    {name: s[k] for name, s in slopes.items()},
+                    bounds={name: b[k] for name, b in bounds.items()} or None,
+                )
                 for k in range(count)
             ]
         assert not isinstance(reply.results, UnsetType), "a reply has one of the two"
@@ -289,7 +300,11 @@ class ForeignOracle(Oracle):
             if isinstance(entry.ok, protocol.Result):
                 outputs = tuple(map(from_tensor, entry.ok.values))
                 slopes_ = {name: from_tensor(t) for name, t in entry.ok.gradient.items()}
-                answers.append(Answer("ok", outputs, slopes_))
+                known = entry.ok.bounds
+                bounds_ = (
+                    {name: from_tensor(t) for name, t in known.items()} if isinstance(known, dict) else None
+                )
+                answers.append(Answer("ok", outputs, slopes_, bounds=bounds_))
             else:
                 answers.append(_not_ok(question, entry))
         return answers

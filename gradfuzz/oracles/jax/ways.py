@@ -11,6 +11,7 @@
                         only at run time.
     jax:grad_of_vmap    the other way round: the derivative of the function under jax.vmap. Without jit only.
     ...:nojit           the same without jit: traced, then run step by step; a tenth to a quarter of the time.
+    ...:rule            what a loop construct would run, in exact numbers: its rules without the rounding.
     jax:unrolled        Python runs the loops, JAX the operations, one by one and without jit. All modes.
 
 JAX is imported when these oracles are requested; from then on the process has 64-bit floats and ints
@@ -38,6 +39,7 @@ def ways() -> list[Oracle]:
         ) from error
     from gradfuzz.oracles.jax.derivatives import jacobians
     from gradfuzz.oracles.jax.loops import STYLES
+    from gradfuzz.oracles.jax.rule import JaxRule
     from gradfuzz.oracles.jax.structured import Structured
     from gradfuzz.oracles.jax.unrolled import Unrolled
     from gradfuzz.oracles.jax.vmap import Vmap
@@ -49,6 +51,7 @@ def ways() -> list[Oracle]:
         Vmap("vmap", jit=True),
         Vmap("vmap"),
         Vmap("grad_of_vmap"),
+        *(JaxRule(style) for style in STYLES),
     ]
 
 

@@ -3,6 +3,7 @@
     arb                           enclosures of values and derivatives by truncated Taylor series of balls
     arb_numbers, arb_functions    their numbers, real and complex; the functions that rows name
     arb_linalg                    linear algebra by the textbook
+    balls                         the numbers that any graph gives, and their derivatives, with bounds
     finite_differences            the reference `mpmath`: central differences in hundreds of bits, with a
                                   measured bound
     mpmath_linalg                 linear algebra by mpmath's own decompositions

@@ -4,6 +4,7 @@
     unrolled, namespace        programs whose loops Python runs
     structured, loops          programs with Torch's `while_loop`, `scan` and `cond`, from the functional form
     compiled                   torch.compile, by three backends
+    rule                       what torch.autograd would run, in exact numbers
     vmap                       all points of a question in one call
     derivatives                the ways into Torch's derivatives
     linalg, linalg_source      linear algebra, by the text that a script shows

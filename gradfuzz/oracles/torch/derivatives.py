@@ -63,7 +63,8 @@ def by_autograd(
             else:
                 slopes = [(forward_ad.unpack_dual(y).tangent, w) for y, w in terms]
                 terms = [(slope, w) for slope, w in slopes if slope is not None]
-                gradient = [sum([(slope * w).sum() for slope, w in terms], torch.zeros(()))]
+                zero = torch.zeros((), dtype=xs[0].dtype)
+                gradient = [sum([(slope * w).sum() for slope, w in terms], zero)]
         return outputs, gradient
 
     with forward_ad.dual_level():
@@ -73,13 +74,14 @@ def by_autograd(
 def each_direction(derivative: Callable[[Tensors], Differentiated], xs: Tensors) -> Differentiated:
     """A gradient from the derivatives along all unit directions."""
     outputs: Sequence[Any] = []
-    gradient = [torch.zeros_like(x) for x in xs]
+    zeros = [torch.zeros_like(x) for x in xs]
+    gradient = []
     for k, x in enumerate(xs):
-        for entry in range(x.numel()):
-            tangents = [torch.zeros_like(y) for y in xs]
-            tangents[k].view(-1)[entry] = 1.0
-            outputs, (slope,) = derivative(tangents)
-            gradient[k].view(-1)[entry] = slope.detach()
+        slopes = []
+        for unit in torch.eye(x.numel(), dtype=x.dtype, device=x.device):
+            outputs, (slope,) = derivative([*zeros[:k], unit.reshape(x.shape), *zeros[k + 1 :]])
+            slopes.append(slope.detach())
+        gradient.append(torch.stack(slopes).reshape(x.shape) if slopes else zeros[k])
     if all(x.numel() == 0 for x in xs):
         outputs, _ = derivative(gradient)
     return outputs, gradient

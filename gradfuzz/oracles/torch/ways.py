@@ -1,6 +1,7 @@
 """Torch, by every entry point to its derivatives that the installed version has.
 
     torch:eager        the program's loops run in Python; torch.autograd.grad and torch.autograd.forward_ad
+    torch:eager:rule   the operations of these derivatives, in exact numbers: the rules without the rounding
     torch:func         the same; torch.func: vjp, grad, jvp
     torch:jacobian     the same; torch.func: whole Jacobians by jacrev and jacfwd
     torch:vmap         the derivative of one instance by torch.func under torch.func.vmap: all points of a
@@ -32,11 +33,21 @@ def ways() -> list[Oracle]:
             " 'gradfuzz[torch]'"
         ) from error
     from gradfuzz.oracles.torch.compiled import compiled_ways
+    from gradfuzz.oracles.torch.rule import TorchRule
     from gradfuzz.oracles.torch.structured import structured_ways
     from gradfuzz.oracles.torch.unrolled import Eager, Func, Jacobian
     from gradfuzz.oracles.torch.vmap import GradOfVmap, Vmap
 
-    return [Eager(), Func(), Jacobian(), *structured_ways(), Vmap(), GradOfVmap(), *compiled_ways()]
+    return [
+        Eager(),
+        Func(),
+        Jacobian(),
+        *structured_ways(),
+        Vmap(),
+        GradOfVmap(),
+        *compiled_ways(),
+        TorchRule(),
+    ]
 
 
 def settle() -> None:

@@ -9,7 +9,7 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.reports.common import words
-from gradfuzz.reports.common.functions import noun
+from gradfuzz.reports.common.functions import noun, share
 from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import safe_link
@@ -110,6 +110,21 @@ def _some(names: Sequence[str]) -> str:
 def met(finished: SweepFinished) -> str:
     """The rows of the conventions table that checks met."""
     return ", ".join(f"{name} ({n:,})" for name, n in finished.conventions.items() if n)
+
+
+def proofs(finished: SweepFinished) -> str:
+    """How many checks were proofs, of the rules in exact numbers, and why others had no graph; empty where no
+    rule was asked.
+    """
+    total = sum(s.proofs for s in finished.summaries)
+    untraced: Counter[str] = Counter()
+    for summary in finished.summaries:
+        untraced.update(summary.untraced)
+    if not total and not untraced:
+        return ""
+    line = f"{total:,} of {count(finished.checks, 'check')} ({share(total, finished.checks)})"
+    reasons = [f"{n:,} {reason}" for reason, n in untraced.most_common(_MOST)]
+    return f"{line}; no graph of the rule: {'; '.join(reasons)}" if reasons else line
 
 
 def environment(finished: SweepFinished) -> str:

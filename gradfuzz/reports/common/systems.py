@@ -35,12 +35,13 @@ def total(summaries: Iterable[TargetSummary]) -> TargetSummary:
 
 def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
     """Both added up, under the name of the first."""
-    counts = ("checks", "agree", "disagree", "convention", "unsupported", "crashed")
+    counts = ("checks", "agree", "disagree", "convention", "unsupported", "crashed", "proofs")
     return replace(
         a,
         **{name: getattr(a, name) + getattr(b, name) for name in counts},
         inconclusive=dict(Counter(a.inconclusive) + Counter(b.inconclusive)),
         failures=dict(Counter(a.failures) + Counter(b.failures)),
+        untraced=dict(Counter(a.untraced) + Counter(b.untraced)),
         worst_agreeing=max(a.worst_agreeing, b.worst_agreeing),
         programs=max(a.programs, b.programs),
         refused=min(a.refused, b.refused),

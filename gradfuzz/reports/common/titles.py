@@ -97,5 +97,8 @@ def claim(finding: Finding) -> str:
         case Class.PRECISION if point.entry_expected:
             apart = abs(point.entry_got - point.entry_expected) / abs(point.entry_expected)
             return f"{max(0, int(-math.log10(apart)))} digits are right" if apart else instead
+        case Class.WRONG_RULE if point.entry_expected:
+            apart = abs(point.entry_got - point.entry_expected) / abs(point.entry_expected)
+            return f"the rule is off by {apart:.2g} of the derivative"
         case _:
             return instead

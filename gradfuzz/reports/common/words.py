@@ -26,6 +26,7 @@ _KINDS: dict[Class, str] = {
     Class.WRONG_SHAPE: "the derivative comes back with the wrong shape",
     Class.WRONG_DTYPE: "the derivative comes back with the wrong dtype",
     Class.ERROR: "the target gives no answer: an exception, a crash, a hang, or out of memory",
+    Class.WRONG_RULE: "the derivative rule is wrong, by less than a check of numbers would show",
     Class.PRECISION: "the derivative has lost digits",
 }
 
@@ -161,10 +162,17 @@ def claim(kind: Class, expected: float | None, got: float | None, times: float |
         case Class.PRECISION if got != expected:
             right_digits = int(-math.log10(abs(got - expected) / abs(expected)))
             return f"the derivative has lost digits: {right_digits} of them are right"
+        case Class.WRONG_RULE if got != expected and expected:
+            return f"the derivative rule is wrong: in exact numbers it is off by {_share(expected, got)}"
         case Class.RATIO_BLOWUP if times is not None and times < 0.0:
             return "the derivative is far too large, and has the wrong sign"
         case _:
             return explanation(kind)
+
+
+def _share(expected: float, got: float) -> str:
+    """How far a number is off, as a share of the right one: "3.1e-10 of it"."""
+    return f"{abs(got - expected) / abs(expected):.2g} of it"
 
 
 def claimed(finding: Finding) -> str:

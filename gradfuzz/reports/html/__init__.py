@@ -72,6 +72,7 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         reasons=account.inconclusive(finished),
         asked=account.asked(finished),
         never=account.never(finished),
+        proofs=account.proofs(finished),
         columns=columns(finished.summaries),
         counts=page.counts,
         tested=page.tested(finished.tested),

@@ -58,6 +58,10 @@ _HELP: dict[Class, str] = {
         "A derivative has the dtype of the input that it belongs to, or of the output in forward mode."
     ),
     Class.ERROR: "The program is in the supported language, its derivative exists, and asking for it raises.",
+    Class.WRONG_RULE: (
+        "The derivative that the library would run, evaluated in exact numbers, is not the derivative. In"
+        " numbers of the dtype rounding would hide it."
+    ),
     Class.PRECISION: (
         "More than half of the digits are right, and fewer than rounding leaves: the rule may be right, and"
         " the way to compute it is not."

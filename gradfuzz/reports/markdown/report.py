@@ -146,6 +146,8 @@ def _account(finished: SweepFinished) -> list[str]:
         told.append(f"coverage: {markdown(covered)}")
     told += [f"asked: {markdown(line)}" for line in account.asked(finished)]
     told += [f"not asked: {markdown(line)}" for line in account.never(finished)]
+    if proofs := account.proofs(finished):
+        told.append(f"proofs: {markdown(proofs)}")
     if told:
         parts += ["## What was tested", sections.bullets(told)]
     if reasons := account.inconclusive(finished):

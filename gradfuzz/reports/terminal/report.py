@@ -131,6 +131,7 @@ def _tested(finished: SweepFinished) -> list[RenderableType]:
     told = [("Asked", "; ".join(account.asked(finished))), ("Not asked", "; ".join(account.never(finished)))]
     told += [("Coverage", account.coverage(finished))]
     told += [(f"Tested by {what}", counts) for what, counts in account.tested(finished)]
+    told += [("Proofs", account.proofs(finished))]
     told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]
     return [Text(f"{what}: {text}", overflow="fold") for what, text in told if text]
 

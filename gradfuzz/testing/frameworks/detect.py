@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.testing.frameworks.framework import Framework, FrameworkName
-from gradfuzz.testing.tracing.leaves import leaves_of
+from gradfuzz.tracing.common.leaves import leaves_of
 
 _PACKAGES: dict[str, FrameworkName] = {
     **{name: name for name in get_args(FrameworkName) if name != "numpy"},

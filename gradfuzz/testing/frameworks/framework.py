@@ -19,8 +19,8 @@ from gradfuzz.oracles.said import spoken, telling
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.tracing.leaves import leaves_of, with_leaves
-from gradfuzz.testing.tracing.units import Unit
+from gradfuzz.tracing.common.leaves import leaves_of, with_leaves
+from gradfuzz.tracing.common.units import Unit
 
 FrameworkName = Literal["jax", "torch", "autograd", "tensorflow", "mlx", "paddle", "numpy"]
 

@@ -20,7 +20,7 @@ from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
-from gradfuzz.testing.tracing.units import Unit
+from gradfuzz.tracing.common.units import Unit
 
 _NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
 
@@ -186,16 +186,16 @@ class JaxFunctions(Framework):
         return outputs, sum([np.sum(w * np.asarray(t, np.float64)) for w, t in pairs if w is not None])
 
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
-        from gradfuzz.testing.tracing.jax.trace import traced
+        from gradfuzz.tracing.jax.trace import traced
 
         return traced(call, arrays)
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
-        from gradfuzz.testing.tracing.jax.trace import traced_graph
+        from gradfuzz.tracing.jax.trace import traced_graph
 
         return traced_graph(call, arrays, derivative=derivative)
 
     def units(self, call: Callable[..., Any], arrays: Sequence[Array], mode: Mode) -> Iterable[Unit]:
-        from gradfuzz.testing.tracing.jax.units import units
+        from gradfuzz.tracing.jax.units import units
 
         return units(call, arrays, mode)

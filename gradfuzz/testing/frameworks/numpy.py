@@ -46,6 +46,6 @@ class NumpyFunctions(Framework):
         raise NotImplementedError("NumPy has no derivatives")
 
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
-        from gradfuzz.testing.tracing.numpy.trace import traced
+        from gradfuzz.tracing.numpy.trace import traced
 
         return traced(call, arrays)

@@ -18,7 +18,7 @@ from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
-from gradfuzz.testing.tracing.units import Unit
+from gradfuzz.tracing.common.units import Unit
 
 # Torch loads this at its first forward derivative. Its DeprecationWarning would count as an error of the
 # tested function.
@@ -149,17 +149,17 @@ class TorchFunctions(Framework):
         return outputs, slope
 
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
-        from gradfuzz.testing.tracing.torch.trace import traced
+        from gradfuzz.tracing.torch.trace import traced
 
         return traced(call, arrays)
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
-        from gradfuzz.testing.tracing.torch.trace import traced_graph
+        from gradfuzz.tracing.torch.trace import traced_graph
 
         return traced_graph(call, arrays, derivative=derivative)
 
     def units(self, call: Callable[..., Any], arrays: Sequence[Array], mode: Mode) -> Iterable[Unit]:
-        from gradfuzz.testing.tracing.torch.units import units
+        from gradfuzz.tracing.torch.units import units
 
         return units(call, arrays, mode)
 

@@ -68,7 +68,7 @@ from gradfuzz.testing.measuring.numeric import (
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
 from gradfuzz.testing.measuring.units import in_units
-from gradfuzz.testing.tracing.graph import entered
+from gradfuzz.tracing.common.graph import entered
 
 FACTORS = (0.75, 1.25)
 """Factors of all inputs for points around a point: structure such as symmetry is kept, and so are signs. A

@@ -19,12 +19,12 @@ from flint import arb
 from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.references.arb import PRECISIONS, working
+from gradfuzz.oracles.references.balls import Enclosure, derivative, value
 from gradfuzz.programs.graphs.graph import Atom, Constant, Equation, Graph, Node, Var
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const
 from gradfuzz.programs.language.types import Type
 from gradfuzz.testing.measuring.measure import FACTORS
-from gradfuzz.testing.proving.balls import Enclosure, derivative, value
 from gradfuzz.testing.proving.rule import Setting
 
 _MOST = 200

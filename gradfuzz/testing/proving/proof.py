@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.proof import Outcome
 from gradfuzz.oracles.base import Mode
+from gradfuzz.oracles.references.balls import Enclosure
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.testing.proving.balls import Enclosure
 from gradfuzz.testing.proving.causes import Cause
 
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError, GradfuzzError
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.references.balls import DIGITS, Enclosure, derivative, rounding, value
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.subject import Subject, subject_of
-from gradfuzz.testing.proving.balls import DIGITS, Enclosure, derivative, rounding, value
 from gradfuzz.testing.proving.causes import cause_of, cause_of_answer
 from gradfuzz.testing.proving.proof import Blame, Proof
 from gradfuzz.testing.proving.rule import Setting
-from gradfuzz.testing.tracing.units import Unit
+from gradfuzz.tracing.common.units import Unit
 
 _SAFETY = 1024.0
 """An answer may be off by so many times what rounding does to the traced rule, which is three digits: the

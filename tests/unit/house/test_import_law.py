@@ -18,14 +18,17 @@ LAW: dict[str, tuple[str, ...]] = {
     "errors": (),
     "programs": ("errors",),
     "engine": ("errors", "programs"),
+    "tracing": ("errors", "programs", "engine"),
     "strategies": ("errors", "programs"),
     "hypothesis_plugin": ("programs", "strategies"),
     "adapters": (),
-    "oracles": ("errors", "version", "programs", "engine", "adapters"),
+    "oracles": ("errors", "version", "programs", "engine", "tracing", "adapters"),
     "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters"),
     "reports": ("errors", "version", "programs", "oracles.base", "oracles.target_name", "fuzzer.results"),
-    "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports.common"),
-    "calls": ("errors", "programs", "strategies", "oracles", "adapters", "fuzzer", "testing"),
+    "testing": (
+        *("errors", "programs", "engine", "tracing", "strategies", "oracles", "fuzzer", "reports.common"),
+    ),
+    "calls": ("errors", "programs", "tracing", "strategies", "oracles", "adapters", "fuzzer", "testing"),
     "cli": (
         "errors",
         "version",
@@ -58,6 +61,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("drawing", "inputs", "loop", "linalg", "tensor", "complex"),
         *("function_program", "vectorize_program", "families", "program"),
     ),
+    "tracing": ("common", "numpy", "torch", "jax"),
     "oracles": (
         *(
             "base",
@@ -67,6 +71,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "plugins",
             "said",
             "references",
+            "rule",
             "engine",
             "mutants",
             "foreign",
@@ -89,10 +94,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "reports": ("common", "terminal", "markdown", "html", "board", "machine", "formats"),
     "testing": (
         *(
-            "tracing",
-            "tracing.numpy",
-            "tracing.torch",
-            "tracing.jax",
             "frameworks",
             "attached",
             "measuring",
@@ -115,12 +116,12 @@ EXCEPTIONS = {"adapters/own.py": ("oracles.server",)}
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "jax": (
-        *("oracles/jax/", "testing/frameworks/jax", "testing/tracing/jax/"),
+        *("oracles/jax/", "testing/frameworks/jax", "tracing/jax/"),
         "calls/libraries/jax",
     ),
     "jaxlib": ("oracles/jax/",),
     "torch": (
-        *("oracles/torch/", "testing/frameworks/torch", "testing/tracing/torch/"),
+        *("oracles/torch/", "testing/frameworks/torch", "tracing/torch/"),
         "calls/libraries/torch",
     ),
     "torchgen": ("oracles/torch/",),

@@ -17,6 +17,7 @@ import pytest
 from gradfuzz.errors import MissingExtraError
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.target_name import RULE
 from gradfuzz.oracles.torch.ways import script, ways
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.parse import parse
@@ -25,7 +26,9 @@ torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
 WAYS = {oracle.name: oracle for oracle in ways() if not oracle.traits.batched}
 UNROLLED = ("torch:eager", "torch:func", "torch:jacobian")
-STRUCTURED = tuple(name for name in WAYS if name not in UNROLLED and "compile" not in name)
+STRUCTURED = tuple(
+    name for name in WAYS if name not in UNROLLED and "compile" not in name and RULE not in name
+)
 
 Values = Mapping[str, Any]
 
@@ -254,7 +257,7 @@ def test_nothing_depends_on_the_input(way: str, modes: tuple[Mode, ...]) -> None
 
 
 @pytest.mark.parametrize(
-    "way", [pytest.param(w, marks=pytest.mark.slow) if "inductor" in w else w for w in WAYS]
+    "way", [pytest.param(w, marks=pytest.mark.slow) if "inductor" in w else w for w in WAYS if RULE not in w]
 )
 def test_the_value_only(way: str) -> None:
     text, wrt, points = PROGRAMS["product"]

@@ -1,0 +1,53 @@
+"""The rules of JAX: "jax:scan:rule", "jax:fori_loop:rule" and "jax:while_loop:rule", what each of these ways
+would run, in exact numbers. Nothing is compiled but single operations, so compiled ways have the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.jax import answers as jax_answers
+from gradfuzz.oracles.jax.loops import Style
+from gradfuzz.oracles.jax.structured import Structured, lowered_program, traced_function
+from gradfuzz.oracles.rule import Rule
+from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.language.recent import Latest
+from gradfuzz.tracing.jax.trace import traced_graph
+
+_STRIDES: dict[Style, int] = {"scan": 4, "fori_loop": 8, "while_loop": 8}
+
+
+class JaxRule(Rule):
+    """The rules of one of JAX's loop constructs."""
+
+    def __init__(self, style: Style) -> None:
+        super().__init__(Structured(style, jit=False), _STRIDES[style])
+        self._style = style
+        self._recent: Latest[Graph] = Latest(16)
+
+    def traced(self, question: Question, index: int) -> tuple[Graph, Sequence[Array]]:
+        inputs, weights, directions = jax_answers.arguments(question, index)
+        active = [w for w in weights if w is not None]
+        given: list[Array] = [*inputs, *active, *directions]
+        bound = self._bound(question, index)
+        f = traced_function(question.program, question.precision, self._style, bound)
+        ask = jax_answers.asking(f, question)
+
+        def derivative(*xs: Any) -> tuple[Any, ...]:
+            rest = iter(xs)
+            points = tuple(next(rest) for _ in inputs)
+            cotangents = tuple(None if w is None else next(rest) for w in weights)
+            outputs, gradient = ask(points, cotangents, tuple(rest))
+            return (*outputs, *gradient)
+
+        q = question
+        key = q.program, q.precision, q.wrt, q.modes, bound
+        return self._recent.get(key, lambda: traced_graph(derivative, given, derivative=True)), given
+
+    def _bound(self, question: Question, index: int) -> int:
+        """The trips of a loop that runs to a bound, at a point that the way has answered about."""
+        if self._style != "scan" or not lowered_program(question.program).open_ended:
+            return 0
+        return max(1, *jax_answers.trip_counts(question, index))

@@ -1,0 +1,14 @@
+"""What the tracers share.
+
+graph             the precision of the arguments, and the program that a trace makes
+units             the steps of a function that have a rule each
+leaves            nested arguments and results, taken apart and put together again
+compositions      elementwise functions by their rows; others composed of ops
+whole             floats that become ints
+fourier           Fourier transforms
+factors           factors of matrices as LAPACK stores them
+convolutions      convolutions
+incomplete        incomplete gamma and beta functions
+"""
+
+from __future__ import annotations

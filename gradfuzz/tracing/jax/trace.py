@@ -1,0 +1,472 @@
+"""Functions of JAX as programs, by their jaxpr.
+
+A jaxpr is walked equation by equation with the functions of the engine; its loops stay loops. What is
+differentiated is what the function computes: of a `custom_vjp` or `custom_jvp` the function is walked, never
+the rule. What only depends on constants is computed by JAX where the table of ops cannot say it, and for ints
+and bools. A jaxpr with mutable references is made a pure one by JAX itself, after its rules have run.
+
+`ops`, `arrays`, `indexing`, `linalg` and `flow` hold what each primitive is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src.core import internal_mutable_array_effect
+from jax._src.state.discharge import discharge_state
+from jax.extend import core
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.api.tracing import trace_function, type_of
+from gradfuzz.engine.modes.prune import prune
+from gradfuzz.engine.rules.value import Operand, Value
+from gradfuzz.errors import GradfuzzError, UntraceableError
+from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.graphs.raising import to_program
+from gradfuzz.programs.language.precision import FORMATS, is_float
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.types import DType, Type
+from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of
+from gradfuzz.tracing.common.graph import positional
+from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
+from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
+from gradfuzz.tracing.jax.devices import Devices, mapped, tells, told
+from gradfuzz.tracing.jax.flow import FLOW, scan_lanes
+from gradfuzz.tracing.jax.indexing import INDEXING
+from gradfuzz.tracing.jax.linalg import BITS, LIBRARY, LINALG
+from gradfuzz.tracing.jax.ops import OF_ORDERS, OPS, function_of
+from gradfuzz.tracing.jax.source import caller_of, source_of
+from gradfuzz.tracing.jax.symmetry import is_symmetric
+from gradfuzz.tracing.jax.windows import FOLDS, WINDOWS
+
+_RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG, **WINDOWS}
+
+_FLOW = {**FLOW, **FOLDS}
+"""Those whose rules walk jaxprs themselves."""
+
+_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr", "callee", "call")
+"""The parameters that hold what a call computes."""
+
+PLAIN_CALLS = ("jit", "pjit", "closed_call", "core_call", "call", "remat2", "checkpoint")
+"""Calls that have no rule of their own: their equations have."""
+
+_CALL_PRIMITIVES = (
+    *PLAIN_CALLS,
+    *("custom_jvp_call", "custom_vjp_call", "custom_lin", "custom_vmap_call", "linear_call", "remat_opt"),
+)
+
+_NEUTRAL = (
+    ("/ops/special.py", "logsumexp"),
+    ("/numpy/reductions.py", "logsumexp"),
+    ("/nn/functions.py", "softmax"),
+    ("/lax/linalg.py", "_solve"),
+    ("/scipy/linalg.py", "_solve"),
+    ("/lax/control_flow/conditionals.py", ""),
+)
+"""Where JAX stops a gradient by which no result moves: files, and what the names of their functions have in
+them.
+"""
+
+_MEANT = {
+    "_custom_root": (
+        "lax.custom_root means the derivative of the root, and not that of the steps by which it is found"
+    )
+}
+"""Functions of JAX that mean another derivative than that of what they compute."""
+
+
+_PLACED = ("layout_constraint", "reshard", "sharding_constraint")
+"""Primitives that say where an array lies, on devices that need not be there."""
+
+_SILENT = ("debug", "nodce")
+"""Effects by which no result moves."""
+
+
+class Walker:
+    """Walks jaxprs of one working dtype; another float dtype cannot be said beside it.
+
+    Of a `derivative` the numbers count alone: it may stop gradients, read one triangle of a matrix, and
+    convert between float dtypes, which is not rounded here.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], *, derivative: bool = False) -> None:
+        self.dtype = dtype
+        self.derivative = derivative
+        self.pair = np.dtype(f"complex{16 * dtype.itemsize}") if dtype.itemsize >= 4 else None
+        self.devices: Devices | None = None
+        """The mesh, in the body of a `shard_map`."""
+
+    def run(
+        self,
+        closed: Any,
+        cells: Sequence[JaxprCell],
+        wanted: Sequence[bool] = (),
+        symmetric: Sequence[bool] = (),
+    ) -> list[JaxprCell]:
+        """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are)
+        nothing is worked out.
+
+        `symmetric` says which arguments are symmetric by the way they are made.
+        """
+        return self.run_lanes(closed, [cells], wanted, symmetric)[0]
+
+    def run_lanes(
+        self,
+        closed: Any,
+        lanes: Sequence[Sequence[JaxprCell]],
+        wanted: Sequence[bool] = (),
+        symmetric: Sequence[bool] = (),
+    ) -> list[list[JaxprCell]]:
+        """The same for the arguments of several devices, which may tell each other what they have."""
+        is_closed = isinstance(closed, core.ClosedJaxpr)
+        jaxpr, consts = (closed.jaxpr, closed.consts) if is_closed else (closed, ())
+        scopes = []
+        for cells in lanes:
+            scope = _JaxprScope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
+            scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
+            scope.cells.update(zip(jaxpr.invars, cells, strict=True))
+            scopes.append(scope)
+        results = [v for k, v in enumerate(jaxpr.outvars) if not wanted or wanted[k]]
+        live = set(_variables(results))
+        needed = []
+        for equation in reversed(jaxpr.eqns):
+            if not live.isdisjoint(equation.outvars):
+                needed.append(equation)
+                live.update(_variables(equation.invars))
+        for equation in reversed(needed):
+            check_room()
+            outputs = self.lanes(equation, scopes, [v in live for v in equation.outvars])
+            for scope, made in zip(scopes, outputs, strict=True):
+                scope.cells.update(zip(equation.outvars, made, strict=True))
+                scope.made.update((v, equation) for v in equation.outvars)
+        return [[scope[v] if v in results else NOTHING for v in jaxpr.outvars] for scope in scopes]
+
+    def lanes(
+        self, equation: Any, scopes: Sequence[_JaxprScope], wanted: list[bool]
+    ) -> Sequence[Sequence[JaxprCell]]:
+        """The results of one equation on each device."""
+        inputs = [[scope[v] for v in equation.invars] for scope in scopes]
+        if self.devices is not None:
+            found = told(self.devices, equation, inputs)
+            if found is not None:
+                return found
+            name, bodies = (
+                equation.primitive.name,
+                [equation.params[p] for p in _CALLS if p in equation.params],
+            )
+            if name in _CALL_PRIMITIVES and tells(bodies[0]):
+                return self.run_lanes(bodies[0], inputs, wanted)
+            if name == "scan" and tells(bodies[0]):
+                return scan_lanes(self, equation, inputs)
+        return [
+            self.equation(equation, cells, scope, wanted) for cells, scope in zip(inputs, scopes, strict=True)
+        ]
+
+    def equation(
+        self, equation: Any, inputs: list[JaxprCell], scope: _JaxprScope, wanted: list[bool]
+    ) -> list[JaxprCell]:
+        """The results of one equation."""
+        name = equation.primitive.name
+        if name in _CALL_PRIMITIVES:
+            return self.call(equation, inputs, scope, wanted)
+        if name in _PLACED:
+            return inputs
+        if name == "shard_map":
+            return mapped(self, equation, inputs)
+        if name == "stop_gradient":
+            return [self.stopped(equation, inputs[0], scope)]
+        if name == "platform_index":
+            return [cell_of(np.int32(_platform(equation.params["platforms"])))]
+        if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; what is none has no truth
+            return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
+        if (
+            name in ("cholesky", "eigh")
+            and not self.derivative
+            and not self.symmetric(equation.invars[0], scope)
+        ):
+            raise UntraceableError(
+                f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient"
+                " stands is a convention",
+                detached=True,
+            )
+        if all(c.is_constant for c in inputs):
+            return self.folded(equation, inputs)
+        if name in _FLOW:
+            outputs = _FLOW[name](self, equation, inputs)
+            return [o if isinstance(o, JaxprCell) else cell_of(o) for o in outputs]
+        return [cell_of(o) for o in self.applied(equation, inputs)]
+
+    def applied(self, equation: Any, inputs: Sequence[JaxprCell]) -> list[Operand]:
+        """The results of an equation that is an op, or several."""
+        name = equation.primitive.name
+        wanted = [self.type(v.aval, name) for v in equation.outvars]
+        operands = [c.operand for c in inputs]
+        if name in OF_ORDERS and inputs[0].is_constant:
+            operands[0] = np.asarray(inputs[0].known)
+        rule = _RULES.get(name) if _is_own(equation, operands) else function_of(name) or _RULES.get(name)
+        if rule is None:
+            raise UntraceableError(f"gradfuzz has no op for JAX's {name}")
+        try:
+            result = rule(equation, *operands)
+        except UntraceableError:
+            raise
+        except GradfuzzError as error:
+            raise UntraceableError(f"JAX's {name}: {error}") from error
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        for made, type in zip(results, wanted, strict=True):
+            if type_of(made) != type:
+                raise UntraceableError(f"JAX's {name} is {type} and came out as {type_of(made)}")
+        return results
+
+    def folded(self, equation: Any, inputs: Sequence[JaxprCell]) -> list[JaxprCell]:
+        """The results of an equation of constants: what is computed of floats is recorded, ints and bools
+        NumPy computes, and all else JAX.
+        """
+        made = constants_of(equation, inputs)
+        unsaid = [JaxprCell(None, m) for m in made]
+        ins, outs = ([v.aval for v in variables] for variables in (equation.invars, equation.outvars))
+        row = row_of("jax primitive", equation.primitive.name)
+        if equation.primitive.name in _FLOW or any(map(is_key, (*ins, *outs))) or (row and row.step):
+            return unsaid
+        kinds = [{_kind(a.dtype) for a in avals} for avals in (ins, outs)]
+        floats = [a for a in (*ins, *outs) if _kind(a.dtype) == "float"]
+        if len(kinds[0] | kinds[1]) > 1 or not all(a.dtype in (self.dtype, self.pair) for a in floats):
+            return unsaid
+        try:
+            values = self.applied(equation, inputs)
+        except UntraceableError:
+            return unsaid
+        if floats:
+            recording = [v if isinstance(v, Value) else None for v in values]
+            return list(map(JaxprCell, recording, made))
+        if any(isinstance(v, Value) for v in values):
+            return unsaid
+        arrays = [np.asarray(v) for v in values]
+        fitted = [a.astype(o.dtype) for a, o in zip(arrays, outs, strict=True)]
+        return list(map(cell_of, fitted)) if all(map(np.array_equal, fitted, arrays)) else unsaid
+
+    def call(
+        self, equation: Any, inputs: Sequence[JaxprCell], scope: _JaxprScope, wanted: list[bool]
+    ) -> list[JaxprCell]:
+        """What a call computes, written out. Some functions of JAX are ops of gradfuzz as they stand."""
+        closed = next(equation.params[p] for p in _CALLS if p in equation.params)
+        name, file = source_of(closed)
+        if name in _MEANT:
+            raise UntraceableError(_MEANT[name], detached=True)
+        whole = LIBRARY.get((name, file))
+        if self.derivative and name not in BITS:  # its jaxpr may be the derivative's
+            whole = None
+        if whole is not None and not _takes(whole, len(inputs)):
+            whole = None
+        if whole is not None and not all(c.is_constant for c in inputs):
+            for v in equation.outvars:
+                self.type(v.aval, name)
+            result = whole(equation, *(c.operand for c in inputs))
+            results = result if isinstance(result, tuple) else (result,)
+            if result is not None and len(results) == len(equation.outvars):  # it is no derivative
+                return [cell_of(r) for r in results]
+        symmetric = [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars]
+        return self.run(closed, inputs, wanted, symmetric)
+
+    def stopped(self, equation: Any, cell: JaxprCell, scope: _JaxprScope) -> JaxprCell:
+        """What `stop_gradient` gives where it changes no derivative."""
+        (variable,) = equation.invars
+        moves = np.issubdtype(np.dtype(variable.aval.dtype), np.inexact)
+        if self.derivative or cell.is_constant or not moves:
+            return cell
+        name, file = caller_of(equation)
+        if not any(file == f and n in name for f, n in _NEUTRAL):
+            raise UntraceableError(
+                "the function uses lax.stop_gradient: its gradient need not be the derivative of what"
+                " it computes",
+                detached=True,
+                stopped=not file,
+            )
+        smooth = self.shift(variable, scope)
+        return cell if smooth is None else JaxprCell(smooth)
+
+    def shift(self, variable: Any, scope: _JaxprScope) -> Value | None:
+        """A smooth shift in place of the greatest entry, by which JAX's softmax and logsumexp are shifted and
+        which nothing depends on.
+        """
+        chain: list[Any] = []
+        while (equation := scope.made.get(variable)) is not None:
+            name, ins = equation.primitive.name, equation.invars
+            if name == "reduce_max":
+                value = engine.logsumexp(scope[ins[0]].operand, axis=tuple(map(int, equation.params["axes"])))
+                for later in reversed(chain):
+                    value = REPLAYED[later.primitive.name](later, value)
+                return value if isinstance(value, Value) else None
+            if name in REPLAYED:
+                chain.append(equation)
+            elif name not in ("max", "select_n"):
+                return None
+            loose = [v for v in (ins[1:] if name == "select_n" else ins) if not scope[v].is_constant]
+            if len(loose) != 1:
+                return None
+            (variable,) = loose
+        return None
+
+    def symmetric(self, variable: Any, scope: _JaxprScope) -> bool:
+        """Whether a matrix is symmetric, whatever the arguments are."""
+        if self.pair is not None and variable.aval.dtype == self.pair:
+            return _is_hermitian(variable, scope)
+        return is_symmetric(variable, scope.made.get, lambda v: scope[v].known, scope.symmetric)
+
+    def type(self, aval: Any, name: str) -> Type:
+        """The type of a variable of a jaxpr; `UntraceableError` where programs have none."""
+        if is_key(aval):
+            raise UntraceableError(f"JAX's {name} draws random numbers, which a program cannot")
+        dtype = np.dtype(aval.dtype)
+        if dtype.kind == "b":
+            kind: DType = "bool"
+        elif dtype.kind in "iu" and dtype.itemsize >= 4:
+            kind = "int"
+        elif dtype == self.dtype:
+            kind = "float"
+        elif self.pair is not None and dtype == self.pair:
+            kind = "complex"
+        elif self.derivative and jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact):
+            kind = "complex" if dtype.kind == "c" else "float"
+        elif dtype.kind in "fcV":
+            raise UntraceableError(
+                f"JAX's {name} gives {dtype} in a function of {self.dtype}: a program has one precision"
+            )
+        else:
+            raise UntraceableError(
+                f"JAX's {name} gives {dtype}, which wraps around; the ints of a program do not"
+            )
+        return Type(kind, tuple(aval.shape))
+
+
+def _is_own(equation: Any, operands: Sequence[Operand]) -> bool:
+    """Whether a primitive, if it has the name of an elementwise function, is something else: of ints and
+    bools, and where halves are rounded away from 0.
+    """
+    away = equation.params.get("rounding_method") is jax.lax.RoundingMethod.AWAY_FROM_ZERO
+    return away or any(kind_of(o) in ("int", "bool") for o in operands)
+
+
+def _takes(rule: Callable[..., Any], count: int) -> bool:
+    """Whether a rule takes so many operands; the derivative of its function has more."""
+    try:
+        inspect.signature(rule).bind(None, *range(count))
+    except TypeError:
+        return False
+    return True
+
+
+class _JaxprScope:
+    """The variables of a jaxpr, and the equations that made them."""
+
+    def __init__(self, symmetric: frozenset[Any]) -> None:
+        self.symmetric = symmetric
+        self.cells: dict[Any, JaxprCell] = {}
+        self.made: dict[Any, Any] = {}
+
+    def __getitem__(self, variable: Any) -> JaxprCell:
+        if isinstance(variable, core.Literal):
+            return cell_of(np.asarray(variable.val, variable.aval.dtype))
+        return self.cells[variable]
+
+
+def _variables(atoms: Sequence[Any]) -> list[Any]:
+    """Those that are no literals."""
+    return [a for a in atoms if not isinstance(a, core.Literal)]
+
+
+def _kind(dtype: Any) -> str:
+    """Floats and complex numbers, ints, bools."""
+    return {"b": "bool", "i": "int", "u": "int"}.get(np.dtype(dtype).kind, "float")
+
+
+def _platform(platforms: Sequence[tuple[str, ...] | None]) -> int:
+    """The branch of `lax.platform_dependent` that is taken where nothing is said about the platform: the
+    CPU's, or that of all others.
+    """
+    return next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
+
+
+def _is_hermitian(variable: Any, scope: _JaxprScope) -> bool:
+    """Whether a matrix of complex numbers is (x + x^H) / 2, as JAX makes one; no other is looked at."""
+    names = []
+    for name in ("div", "add", "conj", "transpose"):
+        equation = scope.made.get(variable)
+        if equation is None or equation.primitive.name != name:
+            return False
+        names.append(equation.invars[0])
+        variable = equation.invars[1] if name == "add" else equation.invars[0]
+    return names[1] is names[3]
+
+
+def _working(args: Sequence[np.ndarray[Any, Any]]) -> np.dtype[Any]:
+    """The one float dtype of the arguments."""
+    found = {np.zeros(0, a.dtype).real.dtype for a in args if a.dtype.kind == "c" or is_float(a.dtype)}
+    if len(found) != 1:
+        names = ", ".join(sorted(map(str, found))) or "none"
+        raise UntraceableError(f"the float arguments are to have one dtype, theirs are: {names}")
+    (dtype,) = found
+    if all(dtype != f.dtype for f in FORMATS.values()):
+        raise UntraceableError(f"arguments of {dtype}: the precisions of programs are {', '.join(FORMATS)}")
+    return dtype
+
+
+def _wide(dtype: np.dtype[Any]) -> AbstractContextManager[Any]:
+    """64-bit numbers in JAX where the arguments ask for them; otherwise as whoever calls has set it."""
+    return jax.enable_x64(True) if dtype.itemsize >= 8 else nullcontext()
+
+
+def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """The jaxpr of `f`."""
+    shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
+    try:
+        closed = jax.make_jaxpr(f)(*shapes)
+    except Exception as error:  # whatever it does with a tracer; where it is wrong, a call of it says so
+        first = str(error).strip().partition("\n")[0]
+        raise UntraceableError(f"JAX cannot trace the function: {type(error).__name__}: {first}") from error
+    if internal_mutable_array_effect in closed.effects:
+        closed = discharge_state(closed)
+    if not all(any(word in str(effect).lower() for word in _SILENT) for effect in closed.effects):
+        raise UntraceableError(f"the function has effects: {', '.join(map(str, closed.effects))}")
+    return closed
+
+
+def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Program:
+    """The program that the JAX function `f` computes for arguments of the dtypes and shapes of `args`.
+
+    Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
+    say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
+    """
+    graph = traced_graph(f, args)
+    try:
+        return to_program(graph)
+    except GradfuzzError as error:
+        raise UntraceableError(f"the function makes no program: {error}") from error
+
+
+def traced_graph(
+    f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool = False
+) -> Graph:
+    """The same as a graph. `derivative`: `f` is one, and what stops gradients in it means nothing."""
+    arrays = [np.asarray(a) for a in args]
+    dtype = _working(arrays)
+    walker = Walker(dtype, derivative=derivative)
+    with _wide(dtype):
+        closed = _jaxpr(f, arrays)
+        types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]
+        for v in closed.jaxpr.outvars:
+            walker.type(v.aval, "result")
+
+        def run(*values: Value) -> tuple[Operand, ...]:
+            return tuple(c.operand for c in walker.run(closed, [JaxprCell(v) for v in values]))
+
+        run.__name__ = getattr(f, "__name__", "f")
+        graph = prune(trace_function(run, types, positional(f)[: len(arrays)]).graph)
+    if not graph.outputs:
+        raise UntraceableError("the function returns no array")
+    return graph

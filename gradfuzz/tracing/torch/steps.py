@@ -1,0 +1,196 @@
+"""What a function executes, as steps: ATen ops on the results of others, on arguments and on constants.
+
+`Recorder` writes the steps down while the function runs on its own numbers. So every decision that depends on
+a number has to be noticed: the ops that hand numbers of the arguments to Python are refused. What is known
+without the arguments is computed and is a constant.
+
+A step that writes in place ends the recording: see `functional`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._decomp import decomposition_table
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from gradfuzz.errors import UntraceableError
+from gradfuzz.tracing.torch.ops import handler_of
+
+_DECIDING = torch.Tag.data_dependent_output
+_SIZING = torch.Tag.dynamic_output_shape
+_RANDOM = torch.Tag.nondeterministic_seeded
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """The result of a step: the one numbered `part` where it has several. The first steps are the arguments,
+    which have no op.
+    """
+
+    step: int
+    part: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """`op` on `args` and `options`, in which a `Ref` stands for what is not known. `results` are the tensors
+    that Torch made, or such without data.
+    """
+
+    op: Callable[..., Any] | None
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    results: Any
+
+    @property
+    def sources(self) -> list[Ref]:
+        return [leaf for leaf in pytree.tree_leaves((self.args, self.options)) if isinstance(leaf, Ref)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The steps in order, and the leaves of what the function returned."""
+
+    steps: tuple[Step, ...]
+    results: tuple[Any, ...]
+
+    def tensor(self, leaf: Any) -> torch.Tensor | None:
+        """The tensor that an argument of a step is; None for anything else."""
+        if isinstance(leaf, Ref):
+            made = self.steps[leaf.step].results
+            leaf = made if leaf.part is None else made[leaf.part]
+        return leaf if isinstance(leaf, torch.Tensor) else None
+
+    def needed(self) -> set[int]:
+        """The numbers of the steps that a result depends on."""
+        found = {leaf.step for leaf in self.results if isinstance(leaf, Ref)}
+        for k in reversed(range(len(self.steps))):
+            if k in found:
+                found.update(ref.step for ref in self.steps[k].sources)
+        return found
+
+
+def name_of(op: Any) -> str:
+    """The name of an op without its overload: "add" of aten.add.Tensor."""
+    schema = getattr(op, "_schema", None)
+    return schema.name.partition("::")[2] if schema is not None else str(op)
+
+
+def is_random(op: Any) -> bool:
+    return _RANDOM in getattr(op, "tags", ())
+
+
+def is_mutable(op: Any) -> bool:
+    return bool(getattr(getattr(op, "_schema", None), "is_mutable", False))
+
+
+def failure(what: str, error: Exception) -> UntraceableError:
+    """What Torch cannot do, in its own words."""
+    text = str(error).strip().partition("\n")[0][:300]
+    return UntraceableError(f"torch cannot {what}: {type(error).__name__}: {text}")
+
+
+def decision(name: str) -> str:
+    """Why there is no program where a function makes a number of the arguments one of Python's."""
+    return (
+        f"{name} of a tensor: what happens next depends on a number (an `if` or `while` on a tensor, item(),"
+        " numpy(), a mask as an index), and a program traced at one point is blind to the other side; use"
+        " torch.where, or ask about a function without it"
+    )
+
+
+def drawn_at_random(name: str) -> str:
+    """Why there is no program of a function that draws random numbers."""
+    return f"the Torch op {name} draws random numbers; pass them to the function as an argument"
+
+
+class Recorder(TorchDispatchMode):
+    """Writes down the ops that depend on `inputs`. `refuse` makes the error, from a reason, where there is no
+    program.
+    """
+
+    def __init__(self, inputs: Sequence[torch.Tensor], refuse: Callable[[str], Exception]) -> None:
+        super().__init__()
+        self.writes = False
+        """Whether something was written in place, so that the steps do not hold."""
+        self._refuse = refuse
+        self._steps: list[Step] = []
+        self._refs: dict[int, Ref] = {}
+        self._kept: list[Any] = []
+        for x in inputs:
+            self._note(Step(None, (), {}, x))
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Asked by Torch: the compiler would be loaded, a second of work, only to be told to keep out."""
+        return False
+
+    def depends(self, tensors: Any) -> bool:
+        """Whether one of the leaves of `tensors` depends on the arguments."""
+        return any(id(t) in self._refs for t in pytree.tree_leaves(tensors))
+
+    def steps(self, results: Any) -> Steps:
+        leaves = tuple(self._refs.get(id(leaf), leaf) for leaf in pytree.tree_leaves(results))
+        return Steps(tuple(self._steps), leaves)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if is_random(func):
+            raise self._refuse(drawn_at_random(name_of(func)))
+        self.writes = self.writes or is_mutable(func)
+        if self.writes or not self.depends((args, kwargs)):
+            return func(*args, **kwargs)
+        self._check(func, args, kwargs)
+        results = func(*args, **kwargs)
+        parts = self._decomposed(func, args, kwargs)
+        if parts is not NotImplemented:
+            self._alias(results, parts)
+            return results
+        said_args, said_options = pytree.tree_map(self._said, (args, kwargs))
+        self._note(Step(func, said_args, said_options, results))
+        return results
+
+    def _check(self, func: Any, args: Any, kwargs: Any) -> None:
+        """Refuses the ops by whose result Python, or a shape, would depend on a number of the arguments."""
+        name = name_of(func)
+        if _DECIDING in func.tags or name == "_local_scalar_dense":
+            raise self._refuse(decision("item" if name == "_local_scalar_dense" else name))
+        if _SIZING in func.tags:
+            masks = [t for t in pytree.tree_leaves((args[1:], kwargs)) if isinstance(t, torch.Tensor)]
+            of_mask = name not in ("index", "_unsafe_index", "_unsafe_masked_index", "linalg_lstsq")
+            if of_mask or any(t.dtype in (torch.bool, torch.uint8) and self.depends(t) for t in masks):
+                raise self._refuse(decision(name))
+
+    def _decomposed(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The results of an op by those that it is made of, recorded; `NotImplemented` where it is one of
+        Torch's own and has a handler or no decomposition.
+        """
+        rule = None if handler_of(name_of(func)) is not None else decomposition_table.get(func)
+        with self:
+            return func.decompose(*args, **kwargs) if rule is None else rule(*args, **kwargs)
+
+    def _alias(self, results: Any, parts: Any) -> None:
+        """`results` are what `parts` are."""
+        self._kept.append((results, parts))
+        for one, same in zip(pytree.tree_leaves(results), pytree.tree_leaves(parts), strict=True):
+            if id(same) in self._refs:
+                self._refs[id(one)] = self._refs[id(same)]
+
+    def _said(self, leaf: Any) -> Any:
+        return self._refs.get(id(leaf), leaf) if isinstance(leaf, torch.Tensor) else leaf
+
+    def _note(self, step: Step) -> None:
+        number = len(self._steps)
+        self._steps.append(step)
+        self._kept.append(step.results)
+        if isinstance(step.results, torch.Tensor):
+            self._refs[id(step.results)] = Ref(number)
+        elif isinstance(step.results, (tuple, list)):
+            for part, result in enumerate(step.results):
+                if isinstance(result, torch.Tensor):
+                    self._refs[id(result)] = Ref(number, part)

@@ -1,0 +1,234 @@
+"""The rules of ways in exact numbers: what they answer, and what a planted term does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from jax.interpreters import ad
+
+from gradfuzz.engine import derivative
+from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.fuzzer.results.counts import Counts
+from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.oracles.base import UNTRACED, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.oracles.jax.rule import JaxRule
+from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.rule import Rule
+from gradfuzz.oracles.torch.namespace import TorchNamespace
+from gradfuzz.oracles.torch.rule import TorchRule
+from gradfuzz.programs import parse
+from gradfuzz.programs.graphs.graph import Graph
+
+PROGRAMS = {
+    "loop": """
+def f(x, y):
+    acc = x
+    for i in range(3):
+        acc = sin(acc * y) + 0.1
+    return acc
+""",
+    "branch": """
+def f(x, y):
+    acc = x
+    while acc < 3.0:
+        if acc > 1.0:
+            acc = acc * acc + y
+        else:
+            acc = acc + exp(y)
+    return acc, x
+""",
+    "matrix": 'def f(a: "float[2, 2]", b: "float[2]"):\n    return inv(a) @ b * b, sum(a @ a)\n',
+    "unused": "def f(x, y):\n    return x * x\n",
+}
+POINTS = {
+    "loop": {"x": 0.75, "y": 0.5},
+    "branch": {"x": 0.25, "y": 0.5},
+    "matrix": {"a": [[2.0, 0.5], [-0.25, 1.0]], "b": [0.5, -1.5]},
+    "unused": {"x": 0.75, "y": 0.5},
+}
+MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev"), ("rev", "rev"))
+WAYS = {"jax": lambda: JaxRule("scan"), "torch": TorchRule}
+
+
+def asked(name: str, modes: tuple[Mode, ...], precision: str) -> Question:
+    program = parse(PROGRAMS[name])
+    point = Point({k: np.array(v, precision) for k, v in POINTS[name].items()})
+    return weighted_question(program, (point,), precision, modes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("modes", MODES, ids="-".join)
+@pytest.mark.parametrize("precision", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("library", WAYS)
+def test_a_rule_is_the_derivative_to_the_last_digit_of_float64(
+    library: str, name: str, precision: str, modes: tuple[Mode, ...]
+) -> None:
+    question = asked(name, modes, precision)
+    way = WAYS[library]()
+    refusal = way.supports(question)
+    if refusal is not None:  # Torch has no linear algebra in half precision
+        assert (precision, name) == ("bfloat16", "matrix")
+        return
+    (answer,) = way.answer(question)
+    (truth,) = ArbReference().truth(question)
+    assert answer.status == "ok", answer.message
+    assert answer.bounds is not None
+    for k, value in enumerate(truth.values):
+        np.testing.assert_allclose(answer.values[k], value, rtol=1e-15)
+        assert np.all(answer.bounds[f"output {k}"] <= 1e-14 * np.abs(value) + 1e-300)
+    for key, right in truth.gradient.items():
+        apart = np.abs(answer.gradient[key] - right)
+        assert np.all(apart <= answer.bounds[key] + truth.bounds[key])
+        assert np.all(answer.bounds[key] <= 1e-13 * np.max(np.abs(right), initial=1e-300))
+    (case,) = Evaluator().cases(way.name, question, [answer])
+    told = case.verdict, case.reason
+    assert told == (Verdict.AGREE, None) or (precision, told[1]) == ("bfloat16", Reason.PRIMAL)
+
+
+def test_a_value_has_no_rule() -> None:
+    for make in WAYS.values():
+        assert make().supports(asked("loop", (), "float64")) == "a value has no derivative rule"
+
+
+# Planted terms ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def term_in_jax() -> Iterator[None]:
+    """JAX's rule of tan, with a term of a ten-billionth of it."""
+    primitive = jax.lax.tan_p
+    before = ad.primitive_jvps[primitive]
+
+    def wrong(primals, tangents, **params):  # type: ignore[no-untyped-def]
+        ((x,), (t,)) = primals, tangents
+        out, slope = before(primals, tangents, **params)
+        return out, slope + 1e-10 * t * jnp.sin(x)
+
+    ad.primitive_jvps[primitive] = wrong
+    yield
+    ad.primitive_jvps[primitive] = before
+
+
+class _Tan(torch.autograd.Function):
+    """The tangent, with the same term."""
+
+    @staticmethod
+    def forward(ctx, x):  # type: ignore[no-untyped-def]
+        ctx.save_for_backward(x)
+        return torch.tan(x)
+
+    @staticmethod
+    def backward(ctx, g):  # type: ignore[no-untyped-def]
+        (x,) = ctx.saved_tensors
+        return g * (1 + torch.tan(x) ** 2) + 1e-10 * g * torch.sin(x)
+
+
+@pytest.fixture
+def term_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = TorchNamespace.elementwise
+
+    def elementwise(self, row):  # type: ignore[no-untyped-def]
+        return _Tan.apply if row.name == "tan" else plain(self, row)
+
+    monkeypatch.setattr(TorchNamespace, "elementwise", elementwise)
+
+
+def judged(way: Oracle, question: Question) -> tuple[Verdict, Class | None]:
+    (case,) = Evaluator().cases(way.name, question, way.answer(question))
+    return case.verdict, case.kind
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("op", ["tan", "atan"])
+def test_a_term_that_rounding_hides_is_a_wrong_rule_of_jax(
+    term_in_jax: None, op: str, precision: str
+) -> None:
+    program = parse(f"def f(x):\n    return {op}(x) * x + 0.3125\n")
+    question = weighted_question(program, (Point({"x": np.array(0.75, precision)}),), precision, ("rev",))  # type: ignore[arg-type]
+    rule = JaxRule("scan")
+    if op == "atan":  # nothing was planted there
+        assert judged(rule, question) == (Verdict.AGREE, None)
+        return
+    assert judged(rule, question) == (Verdict.DISAGREE, Class.WRONG_RULE)
+    if precision == "float32":
+        assert judged(rule.way, question) == (Verdict.AGREE, None)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("op", ["tan", "atan"])
+def test_a_term_that_rounding_hides_is_a_wrong_rule_of_torch(
+    term_in_torch: None, op: str, precision: str
+) -> None:
+    program = parse(f"def f(x):\n    return {op}(x) * x + 0.4375\n")
+    question = weighted_question(program, (Point({"x": np.array(0.75, precision)}),), precision, ("rev",))  # type: ignore[arg-type]
+    rule = TorchRule()
+    if op == "atan":
+        assert judged(rule, question) == (Verdict.AGREE, None)
+        return
+    assert judged(rule, question) == (Verdict.DISAGREE, Class.WRONG_RULE)
+    if precision == "float32":
+        assert judged(rule.way, question) == (Verdict.AGREE, None)
+
+
+# What counts, and what does not -----------------------------------------------------------------------------
+
+
+class _Misread(Rule):
+    """Of the engine; the graph is that of another program."""
+
+    def __init__(self) -> None:
+        super().__init__(EngineOracle(), 1)
+
+    def traced(self, question: Question, index: int) -> tuple[Graph, Sequence[Array]]:
+        other = parse("def f(x):\n    return x * x * x\n")
+        graph = derivative(other, wrt=("x",), modes=question.modes)
+        given = [*question.points[index].inputs.values(), *question.weights]
+        return graph, [g for g in given if g is not None][: len(graph.inputs)]
+
+
+def test_a_trace_that_is_not_what_the_library_computes_does_not_count() -> None:
+    program = parse("def f(x):\n    return x * x\n")
+    question = weighted_question(program, (Point({"x": np.array(0.75)}),), "float64", ("rev",))
+    (answer,) = _Misread().answer(question)
+    assert answer.status == "unsupported"
+    assert answer.message.startswith(UNTRACED)
+    counts = Counts()
+    (case,) = Evaluator().cases("engine:rule", question, [answer])
+    counts.count(case)
+    assert (counts.checks, counts.proofs) == (0, 0)
+    assert counts.untraced == {"it is not what the library computes, and does not see all": 1}
+
+
+def test_proofs_are_counted() -> None:
+    question = asked("loop", ("rev",), "float32")
+    way = JaxRule("scan")
+    counts = Counts()
+    for answer in (way.answer(question), way.way.answer(question)):
+        (case,) = Evaluator().cases(way.name, question, answer)
+        counts.count(case)
+    assert (counts.checks, counts.proofs) == (2, 1)
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_bounds_go_through_the_protocol(points: int) -> None:
+    (there,) = resolve("torch:eager:rule", supervised=True)
+    question = asked("loop", ("rev",), "float32")
+    several = [Point({"x": np.float32(0.75 + k), "y": np.float32(0.5)}) for k in range(points)]
+    question = replace(question, points=tuple(several))
+    for mine, theirs in zip(TorchRule().answer(question), there.answer(question), strict=True):
+        assert mine.bounds is not None
+        assert theirs.bounds is not None
+        assert mine.bounds.keys() == theirs.bounds.keys()
+        for name, bound in mine.bounds.items():
+            assert theirs.bounds[name].dtype == np.float64
+            np.testing.assert_array_equal(theirs.bounds[name], bound)
+    there.close()
