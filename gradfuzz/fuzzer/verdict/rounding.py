@@ -2,11 +2,13 @@
 
 What is allowed comes from the engine's derivative. A library may write the same derivative with other
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
-three kinds of wrong numbers need more evidence.
+four kinds of wrong numbers need more evidence.
 
     of a long program, below float64    the same rule is wrong in float64, too
     below float64, where a form that    the same
     libraries use cannot be measured
+    of a rule in exact numbers, below   the same: a rule for float32 may be an approximation that is as good
+    float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
     with half of its digits right       it is wrong by the same amount at points that differ in their last
                                         bits: rounding changes from point to point, and a mistake does not
 
@@ -60,6 +62,8 @@ def may_be_rounding(case: CheckResult) -> bool:
 
 def needs_float64(case: CheckResult, question: Question, place: int, evaluator: Evaluator) -> bool:
     """Whether a case about point `place` of a question counts only if the same is wrong in float64."""
+    if case.kind is Class.WRONG_RULE:
+        return case.question.precision != "float64"
     return may_be_rounding(case) and (is_long(question.program) or evaluator.is_partial(question, place))
 
 
@@ -129,7 +133,10 @@ def unsettled_digits(case: CheckResult) -> CheckResult:
 def doubted(case: CheckResult) -> CheckResult:
     """The case, undecided because the same is right in float64."""
     precision = case.question.precision
-    message = f"right in float64 at the same inputs: rounding, or the range of {precision}, may explain it"
+    why = f"rounding, or the range of {precision}, may explain it"
+    if case.kind is Class.WRONG_RULE:
+        why = f"the rule is an approximation for {precision}"
+    message = f"right in float64 at the same inputs: {why}"
     return case.unsettled(Reason.NOISE, message)
 
 

@@ -17,6 +17,7 @@ from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.oracles.base import UNTRACED, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.jax.rule import JaxRule
@@ -27,6 +28,7 @@ from gradfuzz.oracles.torch.namespace import TorchNamespace
 from gradfuzz.oracles.torch.rule import TorchRule
 from gradfuzz.programs import parse
 from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.language.precision import Precision
 
 PROGRAMS = {
     "loop": """
@@ -177,6 +179,28 @@ def test_a_term_that_rounding_hides_is_a_wrong_rule_of_torch(
     assert judged(rule, question) == (Verdict.DISAGREE, Class.WRONG_RULE)
     if precision == "float32":
         assert judged(rule.way, question) == (Verdict.AGREE, None)
+
+
+def test_a_rule_that_is_as_good_as_its_dtype_is_right() -> None:
+    """JAX takes 1/2 for the slope of i1e where |x| is below the eps of the dtype: true is 1 - 2e-7 of it."""
+    program = parse("def f(x):\n    return i0(x)\n")
+    point = Point({"x": np.array(1e-7, "float32")})
+    question = weighted_question(program, (point,), "float32", ("fwd", "rev"))
+    rule, evaluator = JaxRule("scan"), Evaluator()
+    (case,) = evaluator.cases(rule.name, question, rule.answer(question))
+    assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.WRONG_RULE)
+    case = sustained(case, question, 0, rule, evaluator)
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert "approximation for float32" in case.message
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_a_planted_term_is_sustained(term_in_jax: None, precision: Precision) -> None:
+    program = parse("def f(x):\n    return tan(x) * x + 0.8125\n")
+    question = weighted_question(program, (Point({"x": np.array(0.75, precision)}),), precision, ("rev",))
+    rule, evaluator = JaxRule("scan"), Evaluator()
+    (case,) = evaluator.cases(rule.name, question, rule.answer(question))
+    assert sustained(case, question, 0, rule, evaluator).kind is Class.WRONG_RULE
 
 
 # What counts, and what does not -----------------------------------------------------------------------------
