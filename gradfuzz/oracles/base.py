@@ -164,7 +164,8 @@ class Answer:
     documented limit that the question meets, if the oracle knows one.
 
     An oracle that does not round says with `bounds`, by input and by output ("output 0"), how far each of its
-    numbers may be from the exact one. They are float64 then, whatever the precision of the question.
+    numbers may be from the exact one. They are float64 then, whatever the precision of the question. `rules`
+    are the steps of the program that have a derivative rule, and where each is written.
     """
 
     status: Status
@@ -173,6 +174,7 @@ class Answer:
     message: str = ""
     limit: Limit | None = field(default=None, metadata={"gradfuzz optional": True})
     bounds: Mapping[str, Array] | None = field(default=None, metadata={"gradfuzz optional": True})
+    rules: tuple[str, ...] = field(default=(), metadata={"gradfuzz optional": True})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

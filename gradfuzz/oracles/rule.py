@@ -8,7 +8,7 @@ counts only where the numbers that the library computes confirm half of its digi
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from gradfuzz.oracles.said import telling
 from gradfuzz.oracles.target_name import RULE
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.recent import Latest
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Program, walk
+from gradfuzz.tracing.common.units import Unit
 
 _SAME = 64 * FORMATS["float64"].roundoff
 """A rule may be that of an approximation as good as float64."""
@@ -38,6 +40,11 @@ class Rule(Oracle):
         self.version = way.version
         self.traits = Traits(secondary=True, sampling_stride=stride)
         self.way = way
+        self._known: Latest[tuple[str, ...]] = Latest(64)
+
+    @abc.abstractmethod
+    def steps(self, question: Question, index: int) -> Iterable[Unit]:
+        """The steps of the program at a point that have a rule, each with the place where it is written."""
 
     @abc.abstractmethod
     def traced(self, question: Question, index: int) -> tuple[Graph, Sequence[Array]]:
@@ -88,7 +95,20 @@ class Rule(Oracle):
             tuple(one.middle for one in outputs),
             {name: one.middle for name, one in gradient.items()},
             bounds={name: one.radius + _SAME * np.abs(one.middle) for name, one in bounds.items()},
+            rules=self._places(question, index),
         )
+
+    def _places(self, question: Question, index: int) -> tuple[str, ...]:
+        """Where the rules of a program are written, each once; empty where its steps cannot be had."""
+
+        def found() -> tuple[str, ...]:
+            try:
+                steps = list(self.steps(question, index))
+            except Exception:  # noqa: BLE001 - whatever a library does when it is taken apart
+                return ()
+            return tuple(dict.fromkeys(step.rule for step in steps if step.rule))
+
+        return self._known.get((question.program, question.precision, question.modes[-1]), found)
 
 
 def _constants(question: Question) -> frozenset[float]:

@@ -13,6 +13,7 @@ import select
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import cast, get_args
 
 import numpy as np
@@ -170,7 +171,8 @@ def _stacked(answers: Sequence[Answer]) -> protocol.EvalOk | None:
         return None
     if any(len(a.values) != len(values) or len(a.gradient) != len(gradient) for a in answers):
         return None
-    return protocol.EvalOk(stacked=_result(values, gradient, bounds))
+    whole = replace(first, values=tuple(values), gradient=gradient, bounds=bounds)
+    return protocol.EvalOk(stacked=_result(whole))
 
 
 def _joined(arrays: Sequence[Array]) -> Array:
@@ -180,21 +182,21 @@ def _joined(arrays: Sequence[Array]) -> Array:
     return np.array(arrays)
 
 
-def _result(
-    values: Sequence[Array], gradient: Mapping[str, Array], bounds: Mapping[str, Array] | None
-) -> protocol.Result:
+def _result(answer: Answer) -> protocol.Result:
     def sent(arrays: Mapping[str, Array]) -> dict[str, protocol.Tensor]:
         return {name: to_tensor(array, binary=True) for name, array in arrays.items()}
 
-    result = protocol.Result([to_tensor(v, binary=True) for v in values], sent(gradient))
-    if bounds:
-        result.bounds = sent(bounds)
+    result = protocol.Result([to_tensor(v, binary=True) for v in answer.values], sent(answer.gradient))
+    if answer.bounds:
+        result.bounds = sent(answer.bounds)
+    if answer.rules:
+        result.rules = list(answer.rules)
     return result
 
 
 def _point(answer: Answer) -> protocol.PointReply:
     if answer.status == "ok":
-        return protocol.PointReply(ok=_result(answer.values, answer.gradient, answer.bounds))
+        return protocol.PointReply(ok=_result(answer))
     if answer.status == "error":
         return protocol.PointReply(error=protocol.Failure("exception", answer.message))
     return protocol.PointReply(unsupported=answer.message)

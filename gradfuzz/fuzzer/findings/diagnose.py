@@ -4,7 +4,8 @@ Every mutant is asked what the target was asked: the shrunk program at the findi
 ones, in the other modes and loop forms that were tried, and the program as it was drawn. A mutant that gives
 the target's answers everywhere, also where the target is right, names the probable cause. That is a likeness,
 not a proof: the target need not be written like the engine. An answer in another dtype than was asked for is
-another bug: it speaks neither for a mutant nor against one, and beside it no cause is certain. A mutant is
+another bug: it speaks neither for a mutant nor against one, and beside it no cause is certain. So is a rule
+that is wrong by less than rounding shows: every mutant that is right looks like it. A mutant is
 not even possible if its op does not stand in the shrunk program, or if it answers otherwise about an op of
 that program alone.
 """
@@ -62,8 +63,8 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle) -> Cause | None:
 
     Where several mutants fit, the target is asked about small programs with a loop on which they differ.
     """
-    # No mutant has a wrong dtype: such an answer tells of another bug, whatever its numbers.
-    other = [w for w in witnesses if w.case.kind is Class.WRONG_DTYPE]
+    # No mutant is wrong like this: such an answer tells of another bug, whatever its numbers.
+    other = [w for w in witnesses if w.case.kind in (Class.WRONG_DTYPE, Class.WRONG_RULE)]
     telling = [w for w in witnesses if w.case.verdict in _TELLING and w not in other]
     if not telling or not telling[0].case.verdict.is_wrong or witnesses[0] in other:
         return None

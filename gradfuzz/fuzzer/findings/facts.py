@@ -122,6 +122,8 @@ def _of_op(one: Alone, target: Oracle, asked: list[Alone], *, more: bool) -> Ite
             f"at all {len(rows[name])} points tried where its derivative by {name}, or the answer, is not 0"
         )
     yield f"{one.op} alone is wrong: {one.text}, {many}"
+    if places := one.cases[0].answer.rules:
+        yield f"its rule: {'; '.join(places)}"
     if more and (mode := _by_mode(one, target, asked)):
         yield mode
     if len(rows) > 1:

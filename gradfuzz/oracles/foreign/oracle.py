@@ -278,17 +278,16 @@ class ForeignOracle(Oracle):
             values = [_along_points(t, count) for t in reply.stacked.values]
             slopes = {name: _along_points(t, count) for name, t in reply.stacked.gradient.items()}
             known = reply.stacked.bounds
-            bounds = (
-                {name: _along_points(t, count) for name, t in known.items()}
-                if isinstance(known, dict)
-                else {}
-            )
+            bounds = {}
+            if isinstance(known, dict):
+                bounds = {name: _along_points(t, count) for name, t in known.items()}
             return [
                 Answer(
                     "ok",
                     tuple([v[k] for v in values]),
                     {name: s[k] for name, s in slopes.items()},
                     bounds={name: b[k] for name, b in bounds.items()} or None,
+                    rules=_rules(reply.stacked),
                 )
                 for k in range(count)
             ]
@@ -301,10 +300,10 @@ class ForeignOracle(Oracle):
                 outputs = tuple(map(from_tensor, entry.ok.values))
                 slopes_ = {name: from_tensor(t) for name, t in entry.ok.gradient.items()}
                 known = entry.ok.bounds
-                bounds_ = (
-                    {name: from_tensor(t) for name, t in known.items()} if isinstance(known, dict) else None
-                )
-                answers.append(Answer("ok", outputs, slopes_, bounds=bounds_))
+                bounds_ = None
+                if isinstance(known, dict):
+                    bounds_ = {name: from_tensor(t) for name, t in known.items()}
+                answers.append(Answer("ok", outputs, slopes_, bounds=bounds_, rules=_rules(entry.ok)))
             else:
                 answers.append(_not_ok(question, entry))
         return answers
@@ -336,6 +335,10 @@ def _not_ok(question: Question, reply: protocol.PointReply | protocol.Reached) -
     if isinstance(reply.error, protocol.Failure):
         return _refusal(question, reply.error.message, reply.error)
     return Answer("unsupported", message=str(reply.unsupported))
+
+
+def _rules(result: protocol.Result) -> tuple[str, ...]:
+    return tuple(result.rules) if isinstance(result.rules, list) else ()
 
 
 def _refusal(question: Question, message: str, failure: protocol.Failure | None) -> Answer:

@@ -204,12 +204,14 @@ class Result(Struct, forbid_unknown_fields=True):
     """The outputs, and for each name of `wrt` the derivative, as the library returned them.
 
     A way whose numbers are not rounded gives them in float64, with `bounds`: how far each may be from the
-    exact one, by the names of `wrt` and by "output 0", "output 1", ...
+    exact one, by the names of `wrt` and by "output 0", "output 1", ... It may say with `rules` which steps of
+    the program have a derivative rule, and where each is written.
     """
 
     values: list[Tensor]
     gradient: dict[str, Tensor]
     bounds: dict[str, Tensor] | UnsetType = UNSET
+    rules: list[str] | UnsetType = UNSET
 
 
 class PointReply(Struct, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ would run, in exact numbers. Nothing is compiled but single operations, so compi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradfuzz.oracles.base import Array, Question
@@ -14,7 +14,9 @@ from gradfuzz.oracles.jax.structured import Structured, lowered_program, traced_
 from gradfuzz.oracles.rule import Rule
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.recent import Latest
+from gradfuzz.tracing.common.units import Unit
 from gradfuzz.tracing.jax.trace import traced_graph
+from gradfuzz.tracing.jax.units import units
 
 _STRIDES: dict[Style, int] = {"scan": 4, "fori_loop": 8, "while_loop": 8}
 
@@ -45,6 +47,11 @@ class JaxRule(Rule):
         q = question
         key = q.program, q.precision, q.wrt, q.modes, bound
         return self._recent.get(key, lambda: traced_graph(derivative, given, derivative=True)), given
+
+    def steps(self, question: Question, index: int) -> Iterable[Unit]:
+        bound = self._bound(question, index)
+        f = traced_function(question.program, question.precision, self._style, bound)
+        return units(f, jax_answers.inputs(question, index), question.modes[-1])
 
     def _bound(self, question: Question, index: int) -> int:
         """The trips of a loop that runs to a bound, at a point that the way has answered about."""

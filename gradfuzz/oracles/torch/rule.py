@@ -4,7 +4,7 @@ numbers. What a program decides at a point is decided before it is traced.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.rule import Rule
 from gradfuzz.oracles.torch.namespace import TorchNamespace
-from gradfuzz.oracles.torch.unrolled import Eager, argument, by_either, tensor
+from gradfuzz.oracles.torch.unrolled import Eager, argument, by_either, tensor, unrolled
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
+from gradfuzz.tracing.common.units import Unit
 from gradfuzz.tracing.torch.trace import traced_graph
+from gradfuzz.tracing.torch.units import units
 
 _STRIDE = 16
 """Recording every operation takes ten times as long as running it."""
@@ -60,6 +62,11 @@ class TorchRule(Rule):
             return (*outputs, *gradient)
 
         return traced_graph(derivative, given, derivative=True), given
+
+    def steps(self, question: Question, index: int) -> Iterable[Unit]:
+        point = question.points[index]
+        arrays = [np.asarray(point.inputs[name], question.precision) for name in question.wrt]
+        return units(unrolled(question, point), arrays, question.modes[-1])
 
 
 class _Deciding(TorchNamespace):

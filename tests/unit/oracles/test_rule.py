@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import jax
@@ -13,6 +13,10 @@ import torch
 from jax.interpreters import ad
 
 from gradfuzz.engine import derivative
+from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
+from gradfuzz.fuzzer.findings.facts import facts
+from gradfuzz.fuzzer.findings.survey import asked as asked_about
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
@@ -29,6 +33,7 @@ from gradfuzz.oracles.torch.rule import TorchRule
 from gradfuzz.programs import parse
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
+from gradfuzz.tracing.common.units import Unit
 
 PROGRAMS = {
     "loop": """
@@ -194,6 +199,22 @@ def test_a_rule_that_is_as_good_as_its_dtype_is_right() -> None:
     assert "approximation for float32" in case.message
 
 
+def test_a_finding_says_where_a_wrong_rule_is_written_and_names_no_planted_bug(term_in_jax: None) -> None:
+    program = parse("def f(x):\n    return tan(x)\n")
+    points = tuple(Point({"x": np.array(x, "float32")}) for x in (0.75, -0.5, 1.25))
+    question = weighted_question(program, points, "float32", ("rev",))
+    rule = JaxRule("scan")
+    candidates = [Candidate.of(question, k) for k in range(len(points))]
+    cases = [asked_about(candidate, rule) for candidate in candidates]
+    assert {case.kind for case in cases} == {Class.WRONG_RULE}
+    told = " ".join(facts(candidates[0], cases, rule).sentences)
+    assert "tan alone is wrong" in told
+    assert f"its rule: {__file__}:" in told
+    assert "in the rule of tan" in told
+    witnesses = [Witness(candidate, case) for candidate, case in zip(candidates, cases, strict=True)]
+    assert diagnose(witnesses, rule) is None
+
+
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_a_planted_term_is_sustained(term_in_jax: None, precision: Precision) -> None:
     program = parse("def f(x):\n    return tan(x) * x + 0.8125\n")
@@ -211,6 +232,9 @@ class _Misread(Rule):
 
     def __init__(self) -> None:
         super().__init__(EngineOracle(), 1)
+
+    def steps(self, question: Question, index: int) -> Iterable[Unit]:
+        return ()
 
     def traced(self, question: Question, index: int) -> tuple[Graph, Sequence[Array]]:
         other = parse("def f(x):\n    return x * x * x\n")
@@ -252,6 +276,8 @@ def test_bounds_go_through_the_protocol(points: int) -> None:
         assert mine.bounds is not None
         assert theirs.bounds is not None
         assert mine.bounds.keys() == theirs.bounds.keys()
+        assert mine.rules == theirs.rules
+        assert "SinBackward0 of torch's table of derivatives" in mine.rules
         for name, bound in mine.bounds.items():
             assert theirs.bounds[name].dtype == np.float64
             np.testing.assert_array_equal(theirs.bounds[name], bound)
