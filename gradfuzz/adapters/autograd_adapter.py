@@ -97,6 +97,17 @@ def matrices_only(function):
     return call
 
 
+def solve(a, b):
+    """An array of one axis is a vector, as in NumPy 2. NumPy 1 takes one with an axis less than the matrices
+    for vectors, so it gets all axes.
+    """
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0" or a.ndim == 2 or b.ndim >= a.ndim:
+        return linalg.solve(a, b)
+    rows = b.shape if b.ndim > 1 else (*b.shape, 1)
+    x = linalg.solve(a, anp.reshape(b, (*[1] * (a.ndim - len(rows)), *rows)))
+    return x if b.ndim > 1 else x[..., 0]
+
+
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     if not left:
         raise kit.Unsupported("autograd's solve_triangular has no unknowns on the left")
@@ -187,7 +198,7 @@ OPS = {
     "real": anp.real,
     "reshape": lambda x, shape: anp.reshape(x, shape),
     "slogdet": lambda x, part: linalg.slogdet(x)[part],
-    "solve": linalg.solve,
+    "solve": solve,
     "sort": anp.sort,
     "stack": lambda *arrays, axis: anp.stack(arrays, axis),
     "svd": svd,

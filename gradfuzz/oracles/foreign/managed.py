@@ -42,7 +42,10 @@ _MARKER = "gradfuzz.json"
 _PACKAGE = Path(__file__).parents[2]
 
 _UNDECLARED: dict[str, tuple[tuple[str, str], ...]] = {
-    "autograd": (("<1.7", "numpy<2"),),  # they read numpy.linalg.linalg
+    "autograd": (  # they read numpy.linalg.linalg; the older ones do not know the tuples that it returns
+        ("<1.7", "numpy<2"),
+        ("<1.6", "numpy<1.25"),
+    ),
     "equinox": (  # they read names that jax.core has no more; the older ones fail with a JAX that is newer
         ("<0.11.11", "jax<0.4.34"),
         ("<0.11", "jax<0.4.14"),

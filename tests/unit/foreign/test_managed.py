@@ -296,6 +296,8 @@ def test_the_names_of_folders(here: Path) -> None:
 def test_what_old_releases_do_not_say_they_require(here: Path) -> None:
     assert "numpy<2" in managed.plan("autograd==1.6.2").requirements
     assert "numpy<2" not in managed.plan("autograd==1.7.0").requirements
+    assert "numpy<1.25" in managed.plan("autograd==1.5").requirements
+    assert "numpy<1.25" not in managed.plan("autograd==1.6.2").requirements
 
 
 def test_what_a_release_requires_counts_more_than_what_gradfuzz_does(here: Path) -> None:
