@@ -3,6 +3,7 @@
     truth                              asked of the references, never of a target
     judge, classify                    the verdict of a check; what kind of wrong it is
     along                              gradients of many entries, by their products with a few directions
+    reached                            one entry of many, asked of the part of a program that it reaches
     kinks, ties, ties_linalg           kinks seen along more directions; which choices of a program are exact
                                        ties
     rounding                           what is wrong below float64 alone, and may be rounding

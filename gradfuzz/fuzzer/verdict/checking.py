@@ -6,23 +6,29 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.along import (
     FEW,
     MANY,
     Entry,
     entries_of,
     located,
+    noise_of,
     of_entry,
     probed,
+    products,
     suspicious,
     told,
 )
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.reached import reached
 from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.truth import question_key
-from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import Precision
@@ -132,14 +138,53 @@ def check_answers(answers: LazyAnswers, evaluator: Evaluator, *, entries: bool =
         if not suspicious(case) or case.verdict is Verdict.CRASHED:
             return told(case)
         if size > MANY:
-            confirm = functools.partial(_judged, answers, evaluator=evaluator, confirm=True)
-            return located(case, guess, confirm, tolerance)
+            return located(case, guess, lambda one: _confirmed(answers, one, evaluator, tolerance), tolerance)
     return _as_needed(answers, question, evaluator)
 
 
 def check_entry(answers: LazyAnswers, evaluator: Evaluator, entry: Entry) -> CheckResult:
     """The verdict on one entry of an answer, by the first reference."""
-    return of_entry(answers.question, entry, lambda asked: _judged(answers, asked, evaluator))
+    many = entries_of(answers.question) > MANY
+
+    def judge(asked: ProbedQuestion) -> CheckResult:
+        part = _judged_by_part(answers, asked, evaluator) if many else None
+        return part or _judged(answers, asked, evaluator)
+
+    return of_entry(answers.question, entry, judge)
+
+
+def _confirmed(
+    answers: LazyAnswers, asked: ProbedQuestion, evaluator: Evaluator, tolerance: Tolerance
+) -> CheckResult:
+    """The verdict by both references. Where they are asked about the part that an entry reaches alone, the
+    engine's gradient of the whole program, in `tolerance`, has to be theirs.
+    """
+    part = _judged_by_part(answers, asked, evaluator, confirm=True) if tolerance.reason is None else None
+    if part is not None and part.truth is not None:
+        (true,), (bound,) = part.truth.gradient[ALONG], part.truth.bounds[ALONG]
+        engine, noise = products(asked, tolerance.gradient)[ALONG], noise_of(asked, tolerance)[ALONG]
+        if np.all(np.abs(engine - true) <= tolerance.allowed(engine, noise, np.asarray(bound))):
+            return part
+    return _judged(answers, asked, evaluator, confirm=True)
+
+
+def _judged_by_part(
+    answers: LazyAnswers, asked: ProbedQuestion, evaluator: Evaluator, *, confirm: bool = False
+) -> CheckResult | None:
+    """The verdict on one entry, from the part of the program that it reaches; None where that has none."""
+    found = reached(asked)
+    answer = answers.to(asked)
+    if found is None or answer.status != "ok":
+        return None
+    (value,) = evaluator.reference_values(found.question, confirm=confirm)
+    if value.truth.status != "ok":
+        return None
+    about = answers.oracle.name, found.question, [found.answer(answer, value.truth)]
+    (case,) = evaluator.cases(*about, confirm=confirm, thorough=True, lines=True)
+    if case.verdict not in (Verdict.AGREE, Verdict.DISAGREE) or not case.worst or case.worst[0] != ALONG:
+        return None
+    truth = replace(value.truth, values=(), value_bounds=())
+    return replace(case, question=asked, point=asked.points[0], answer=answer, truth=truth)
 
 
 def _judged(

@@ -27,8 +27,8 @@ class Evaluator:
         key = question_key(question, probes=False)
         return self._tolerances.get(key, lambda: tolerances(question, trip_limit=self._trip_limit))
 
-    def _wide_tolerances(self, question: Question) -> list[Tolerance]:
-        many = isinstance(question, ProbedQuestion) and entries_of(question) > MANY
+    def _wide_tolerances(self, question: Question, *, lines: bool = False) -> list[Tolerance]:
+        many = isinstance(question, ProbedQuestion) and (lines or entries_of(question) > MANY)
         key = (question.modes, *question_key(question, probes=many))
         wide = wide_along if many else wide_tolerances
         return self._tolerances.get(key, lambda: wide(question, trip_limit=self._trip_limit))
@@ -57,12 +57,14 @@ class Evaluator:
         confirm: bool = False,
         thorough: bool = False,
         widen: bool = True,
+        lines: bool = False,
     ) -> list[CheckResult]:
         """The verdicts on one oracle's answers to `question`, one per point, or only for points `at`.
 
         `confirm` asks both references, which must agree about what is called wrong. An answer that is right
         to the last bits is not measured further unless `thorough`; one that seems wrong is measured again
-        with the widest tolerance, unless `widen` is False.
+        with the widest tolerance, unless `widen` is False. With `lines` the widest is that of `wide_along`,
+        as where the entries are many.
         """
         reference_values = self.reference_values(question, confirm=confirm)
         found = []
@@ -73,7 +75,8 @@ class Evaluator:
                 case = judge(oracle, question, k, answer, truth, self.tolerances(question)[k])
                 near_miss = case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
                 if widen and (near_miss or case.verdict is Verdict.DISAGREE):
-                    case = judge(oracle, question, k, answer, truth, self._wide_tolerances(question)[k])
+                    wide = self._wide_tolerances(question, lines=lines)[k]
+                    case = judge(oracle, question, k, answer, truth, wide)
             case = replace(case, references=reference_values[k].references)
             found.append(_supported(case) if confirm else case)
         return found

@@ -10,6 +10,7 @@
                                   and reason
     precision                     the formats that `float` may be, with their roundoff and range
     printer                       `to_text`: Python that a person would write
+    reach                         the part of a program that one entry of an input reaches
     recent                        what was made of the latest programs, found by their identity
 
 - `float` means the working precision, which the question fixes: float64, float32, bfloat16 or float16. In the

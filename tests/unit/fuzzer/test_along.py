@@ -6,6 +6,7 @@ The functions are sums of c * sin(x), whose gradient c * cos(x) NumPy computes; 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.tolerance.allowed import tolerances
+from gradfuzz.fuzzer.verdict import checking
 from gradfuzz.fuzzer.verdict.along import FEW, MANY, entries_of, probed
 from gradfuzz.fuzzer.verdict.kinks import on_a_line
+from gradfuzz.fuzzer.verdict.reached import reached
 from gradfuzz.oracles.base import ALONG, Point
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
@@ -167,3 +170,58 @@ def test_the_references_agree_along_directions(precision: Any, order: int) -> No
         line = on_a_line(asked, point, probe)
         (truth,) = ArbReference().truth(line)
         np.testing.assert_allclose(truth.gradient[line.wrt[0]], total, rtol=1e-13)
+
+
+# The part that an entry reaches -----------------------------------------------------------------------------
+
+
+def of_a_layer(w: Array, wrong: float = 0.0) -> Array:
+    """The gradient of sum(tanh(w x)) with w[3, 7] off by `wrong`."""
+    x = np.linspace(-1.0, 1.0, 30)
+    slopes = np.outer(1.0 - np.tanh(w @ x) ** 2, x)
+    slopes[3, 7] *= 1.0 + wrong
+    return slopes
+
+
+def layer(w: Array) -> Any:
+    return np.sum(np.tanh(w @ np.linspace(-1.0, 1.0, 30)))
+
+
+def planted(message: str = r"by w\[3, 7\]") -> GradientMismatch:
+    weights = np.random.default_rng(1).normal(size=(20, 30))
+    with pytest.raises(GradientMismatch, match=message) as caught:
+        check_gradient(layer, weights, grad=lambda w: of_a_layer(w, 1e-6))
+    return caught.value
+
+
+def test_the_second_reference_is_asked_about_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    truth = MpmathReference.truth
+
+    def counted(self: MpmathReference, question: Any) -> Any:
+        asked.append(entries_of(question))
+        return truth(self, question)
+
+    monkeypatch.setattr(MpmathReference, "truth", counted)
+    measured = planted().measured
+    assert measured is not None
+    assert measured.references == ("arb", "mpmath")
+    assert asked == [30]
+
+
+def test_a_part_that_is_not_the_program_s_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part whose derivative is twice the program's: the whole program is asked instead."""
+    right = planted().measured
+    assert right is not None
+
+    def mistaken(asked: Any) -> Any:
+        found = reached(asked)
+        assert found is not None
+        double = tuple(None if w is None else 2.0 * w for w in found.question.weights)
+        return replace(found, question=replace(found.question, weights=double))
+
+    monkeypatch.setattr(checking, "reached", mistaken)
+    measured = planted().measured
+    assert measured is not None
+    assert measured.worst_expected == right.worst_expected
+    assert measured.references == ("arb", "mpmath")
