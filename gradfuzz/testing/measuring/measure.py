@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -57,7 +58,9 @@ from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.numeric import (
+    LANES,
     NumericTruth,
+    differences_speak_for,
     judged_by_numbers,
     numeric_truth,
     own_noise,
@@ -77,6 +80,12 @@ loop that stops by value may not stop at other factors.
 
 _MEASURED = 64
 """More entries than these are not measured one by one: each takes about a hundred evaluations."""
+
+_FIRST_LANES = 2
+"""So many answers at inputs that differ in their last bits are asked first ..."""
+
+_FAR = 1000.0
+"""... and no more where what they stray by would have to be so many times larger to matter."""
 
 _SECOND_OPINION = (
     *(Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT),
@@ -252,7 +261,7 @@ class Inquiry:
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return self._second_opinion(case, modes, factor, entry)
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
-            return self._upheld(case, modes)
+            return self._upheld(case, answers)
         return Asked(case, "traced")
 
     def _second_opinion(
@@ -269,7 +278,7 @@ class Inquiry:
             return Asked(case, "traced")
         return asked
 
-    def _upheld(self, case: CheckResult, modes: Sequence[Mode]) -> Asked:
+    def _upheld(self, case: CheckResult, answers: LazyAnswers) -> Asked:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
         worst entry do not contradict.
         """
@@ -282,38 +291,52 @@ class Inquiry:
         if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
             return Asked(case, "traced")
         name, index = worst
-        stray = self._stray(case, (case.question.wrt.index(name), index))
         error = None if case.got is None or case.expected is None else abs(case.got - case.expected)
+        stray = self._stray(case, (case.question.wrt.index(name), index), answers, error or 0.0)
         if error is not None and error <= CLEAR * SAFETY * stray:
             message = (
                 f"at inputs that differ in their last bits the answer changes by {stray:.2g}, so its"
                 " error may be rounding"
             )
             return Asked(case.unsettled(Reason.NOISE, message), "traced")
-        if len(modes) > 1:
+        if case.question.order > 1:
             return Asked(case, "traced")
-        question = self._question(self._blank, modes, 1.0)
+        question = self._question(self._blank, case.question.modes, 1.0)
         position = [p.name for p in case.question.program.params].index(name)
-        slope = slope_by_entry(self._exact, question, question.points[0], position, index)
+        about = self._exact, question, question.points[0], position, index
+        true, got = float(truth.gradient[name][index]), case.got
+        if got is not None and math.isfinite(got) and differences_speak_for(*about, true, got):
+            return Asked(case, "traced")
+        slope = slope_by_entry(*about)
         if slope is None or slope.kink:
             return Asked(case, "traced")
         granted = 2.0 * slope.bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
-        if abs(float(truth.gradient[name][index]) - slope.value) <= granted:
+        if abs(true - slope.value) <= granted:
             return Asked(case, "traced")
-        asked = self._by_numbers(modes, 1.0)
+        asked = self._by_numbers(case.question.modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:
             return asked
         why = "the program that was traced and the function's own differences contradict each other"
         return Asked(case.unsettled(Reason.REFERENCES, f"references: {why}"), "traced")
 
-    def _stray(self, case: CheckResult, entry: Entry) -> float:
-        """How far an entry strays where the inputs differ in their last bits."""
+    def _stray(self, case: CheckResult, entry: Entry, answers: LazyAnswers, error: float) -> float:
+        """How far an entry strays where the inputs differ in their last bits. Where the first answers at
+        such inputs stray by far less than what would explain the error, no more are asked.
+        """
         (number, index), question = entry, case.question
-        if entries_of(question) <= MANY:
-            return float(own_noise(self.oracle, question, case.answer)[question.wrt[number]][index])
-        asked = at_entry(question, entry)
-        noise = own_noise(self.oracle, asked, LazyAnswers(self.oracle, question).to(asked))
-        return float(noise_of(asked, Tolerance(question.precision, noise=noise))[ALONG][0])
+        many = entries_of(question) > MANY
+        asked = at_entry(question, entry) if many else question
+        answer = answers.to(asked) if many else case.answer
+        stray = 0.0
+        for lanes in (_FIRST_LANES, LANES):
+            noise = own_noise(self.oracle, asked, answer, lanes=lanes)
+            if many:
+                stray = float(noise_of(asked, Tolerance(question.precision, noise=noise))[ALONG][0])
+            else:
+                stray = float(noise[question.wrt[number]][index])
+            if error > _FAR * CLEAR * SAFETY * stray:
+                break
+        return stray
 
     def _numeric(self, question: Question) -> NumericTruth:
         """The measured or given truth, cached. Raises nothing but gradfuzz's own errors."""

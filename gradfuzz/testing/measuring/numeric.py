@@ -29,7 +29,7 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQues
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.testing.measuring.differences import Slope, slope
+from gradfuzz.testing.measuring.differences import Slope, slope, speaks_for
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
@@ -40,7 +40,7 @@ _BANDS = 4
 _BAND = 2.0**12
 """... each for those that are within this factor of one another."""
 
-_LANES = 6
+LANES = 6
 """So many times an answer is asked again at inputs that differ in their last bits."""
 
 _TRUSTED = 1e-3
@@ -249,6 +249,24 @@ def slope_by_entry(
     return None if found is None or found.flat else found
 
 
+def differences_speak_for(
+    subject: Subject,
+    question: Question,
+    point: Point,
+    position: int,
+    index: tuple[int, ...],
+    value: float,
+    other: float,
+) -> bool:
+    """Whether a few differences by that entry say that the slope is `value` and not `other`."""
+    measured = _Measured(subject, question, point)
+    x = measured.inputs[position]
+    if subject.framework.roundoff > measured.roundoff:
+        return False
+    along = {position: _unit(x, index)}
+    return speaks_for(lambda t: measured.moved(along, t), _size(x, index), measured.roundoff, value, other)
+
+
 def numeric_truth(subject: Subject, question: Question, point: Point) -> NumericTruth:
     """The derivative of `subject` that `question` asks for, measured. Raises what the function raises at the
     point.
@@ -406,13 +424,15 @@ def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
     return tuple(np.zeros(np.shape(y)) for y in values)
 
 
-def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dict[str, Array]:
+def own_noise(
+    oracle: FunctionOracle, question: Question, answer: Answer, *, lanes: int = LANES
+) -> dict[str, Array]:
     """How far the answers at inputs that differ in their last bits stray from the one at the point."""
     (point,) = question.points
     rng = np.random.default_rng(0)
     noise = {name: np.zeros(np.shape(g)) for name, g in answer.gradient.items()}
     unit = 2.0 * unit_roundoff(question.precision)
-    for _ in range(_LANES):
+    for _ in range(lanes):
         inputs = {}
         for param in question.program.params:
             x = np.asarray(point.inputs[param.name])
