@@ -199,8 +199,9 @@ def _near_zero(name: str, x: Number) -> Number:
 def _inside(row: Function, x: Number, order: int) -> None:
     """Whether x is in the domain: at a closed end a function has a value but no derivative."""
     here = constant_term(x)
-    for end, distance in ((row.domain[0], here - row.domain[0]), (row.domain[1], row.domain[1] - here)):
-        if math.isinf(end) or distance > 0 or (row.closed and order == 0 and distance.is_zero()):
+    low, high = row.domain
+    for distance in ([] if math.isinf(low) else [here - low]) + ([] if math.isinf(high) else [high - here]):
+        if distance > 0 or (row.closed and order == 0 and distance.is_zero()):
             continue
         message = f"{row.name} of {here.str(5)}; the argument must be {row.where}"
         raise DomainError(message) if distance <= 0 else WideError(message)
@@ -309,6 +310,8 @@ def _enclosures(
         return arb(0) if isinstance(total, arb) else total[order]
 
     def on_line(x: float, v: float, s: float) -> arb_series:
+        if offset is _HERE and not v:
+            return arb_series([x, s])
         slope = arb(v) + s
         return arb_series([arb(x) + offset * slope, slope])
 

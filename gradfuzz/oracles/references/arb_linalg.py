@@ -40,6 +40,10 @@ polynomial.
 _LARGE = 64
 """A product of more multiplications is left to FLINT."""
 
+_SERIES = frozenset({arb_series, acb_series})
+
+_COMPLEX = frozenset({acb, acb_series})
+
 Coefficients = list[Any]
 """The ball matrices A0, A1, ... of a matrix of series; A0 alone where nothing moves."""
 
@@ -190,13 +194,19 @@ class LinalgArb(LinalgObjects):
 
     def _coefficients(self, a: Array) -> Coefficients:
         entries = a.ravel().tolist()
-        series = (arb_series, acb_series)
-        count = self.order + 1 if any(isinstance(x, series) for x in entries) else 1
-        matrix = acb_mat if self.has_complex(a) else arb_mat
+        kinds = set(map(type, entries))
+        matrix = arb_mat if kinds.isdisjoint(_COMPLEX) else acb_mat
+        if kinds.isdisjoint(_SERIES):
+            return [matrix(*a.shape, entries)]
+        if kinds <= _SERIES:
+            return [matrix(*a.shape, [x[k] for x in entries]) for k in range(self.order + 1)]
         return [
-            matrix(*a.shape, [x[k] if isinstance(x, series) else x if k == 0 else 0 for x in entries])
-            for k in range(count)
+            matrix(*a.shape, [x[k] if type(x) in _SERIES else x if k == 0 else 0 for x in entries])
+            for k in range(self.order + 1)
         ]
+
+    def has_complex(self, *arrays: Array) -> bool:
+        return not all(_COMPLEX.isdisjoint(map(type, a.ravel().tolist())) for a in arrays)
 
     def products(self, left: Array, right: Array) -> Array:
         """Large ones by their coefficients; what a matrix of zeros and ones selects stays exact."""

@@ -37,8 +37,8 @@ class UnsettledError(EvaluationError):
     """Measurements that should agree do not: the derivative is too large or too rough for them."""
 
 
-Place = tuple[str, int]
-"""An input, and the place of one of its entries in its raveled array."""
+Moves = Mapping[str, Mapping[int, float]]
+"""By input the entries of a direction that are not 0, each by its place in the raveled array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,13 @@ class Setting:
 
     def __init__(self, question: Question, point: Point) -> None:
         self.question = question
-        self.probes: list[dict[Place, float]] = []
-        """The entries of each probe that are not 0: the coordinate directions of the inputs in `wrt`, in
-        order, unless others are asked for; none where the value alone is.
+        self.probes: list[Moves] = []
+        """The coordinate directions of the inputs in `wrt`, in order, unless others are asked for; none where
+        the value alone is.
         """
-        self.sizes: list[float] = []
-        """The absolute values of all float inputs' entries that are not 0."""
+        self.smallest = math.inf
+        self.largest = 0.0
+        """The ends of the absolute values of all float inputs' entries that are not 0."""
         self._fixed: dict[str, Any] = {}
         self._constants: dict[str, Any] = {}
         """The float inputs as numbers of the reference, made once: one setting serves one kind of number."""
@@ -93,22 +94,21 @@ class Setting:
         for param in question.program.params:
             value = np.asarray(point.inputs[param.name])
             if param.type.dtype == "float":
-                self._add_floats(param.name, value.shape, _entries(value))
+                self._add_floats(param.name, np.asarray(value, np.float64))
             else:
                 self._fixed[param.name] = value if value.shape else value.item()
-        self._direction: dict[Place, float] = {}
+        self._direction: dict[str, Mapping[int, float]] = {}
+        for name in question.wrt if question.order > 1 else ():
+            self._direction[name] = _moving(question.directions[name])
+        if isinstance(question, ProbedQuestion):
+            self._shapes.append((ALONG, (len(question.probes),)))
+            for probe in question.probes:
+                self.probes.append({name: _moving(array) for name, array in probe.items()})
+            return
         for name in question.wrt if question.order else ():
             shape = np.shape(point.inputs[name])
             self._shapes.append((name, shape))
-            self.probes += [{(name, k): 1.0} for k in range(math.prod(shape))]
-            if question.order > 1:
-                self._direction.update(_moving(name, question.directions[name]))
-        if isinstance(question, ProbedQuestion):
-            self._shapes = [(ALONG, (len(question.probes),))]
-            self.probes = [
-                {entry: w for name, array in probe.items() for entry, w in _moving(name, array).items()}
-                for probe in question.probes
-            ]
+            self.probes += [{name: {k: 1.0}} for k in range(math.prod(shape))]
 
     def lines(self) -> Iterator[list[Line]]:
         """For each probe the lines that make it."""
@@ -118,16 +118,19 @@ class Setting:
             and self.question.order > 1
             and not isinstance(self.question, ProbedQuestion)
         ):
-            (entry,) = self.probes[0]
-            single = self._direction.get(entry, 0.0)
+            (name,) = self.probes[0]
+            single = self._direction[name].get(0, 0.0)
         return lines(self.question.order, len(self.probes), single)
 
-    def _add_floats(self, name: str, shape: tuple[int, ...], entries: list[float]) -> None:
-        for x in entries:
-            if not math.isfinite(x):
-                raise DomainError(f"the input {name} is {x}; a derivative needs finite inputs")
-        self._floats.append((name, shape, entries))
-        self.sizes += [abs(x) for x in entries if x]
+    def _add_floats(self, name: str, value: Array) -> None:
+        finite = np.isfinite(value)
+        if not np.all(finite):
+            x = float(value[~finite][0])
+            raise DomainError(f"the input {name} is {x}; a derivative needs finite inputs")
+        self._floats.append((name, value.shape, value.ravel().tolist()))
+        sizes = np.abs(value[value != 0.0])
+        self.smallest = min(self.smallest, float(np.min(sizes, initial=math.inf)))
+        self.largest = max(self.largest, float(np.max(sizes, initial=0.0)))
 
     def inputs(
         self, line: Line | None, number: Callable[[float], Any], on_line: Callable[[float, float, float], Any]
@@ -137,20 +140,22 @@ class Setting:
         `number(x)` makes a constant and `on_line(x, v, s)` the number x + t (v + s), both from exact floats;
         an entry that the line leaves alone is a constant.
         """
-        moves: dict[str, dict[int, tuple[float, float]]] = {name: {} for name, _, _ in self._floats}
-        if line is not None:
-            if line.along_direction:
-                for (name, k), v in self._direction.items():
-                    moves[name][k] = v, 0.0
-            for (name, k), w in self.probes[line.probe].items():
-                moves[name][k] = moves[name].get(k, (0.0, 0.0))[0], line.multiple * w
-        if not self._constants:
-            self._constants = {name: _numbers(floats, number) for name, _, floats in self._floats}
+        probe: Moves = {} if line is None else self.probes[line.probe]
+        direction: Moves = self._direction if line is not None and line.along_direction else {}
         inputs = dict(self._fixed)
         for name, shape, floats in self._floats:
-            array = self._constants[name].copy()
-            for k, (v, s) in moves[name].items():
-                array[k] = on_line(floats[k], v, s)
+            by_probe, by_direction = probe.get(name, {}), direction.get(name, {})
+            if line is not None and len(by_probe) == len(floats):
+                array = np.empty(len(floats), object)
+            else:
+                if name not in self._constants:
+                    self._constants[name] = _numbers(floats, number)
+                array = self._constants[name].copy()
+            if line is not None:
+                for k, w in by_probe.items():
+                    array[k] = on_line(floats[k], by_direction.get(k, 0.0), line.multiple * w)
+                for k in by_direction.keys() - by_probe.keys():
+                    array[k] = on_line(floats[k], by_direction[k], 0.0)
             inputs[name] = array.reshape(shape) if shape else array[0]
         return inputs
 
@@ -186,9 +191,11 @@ def _numbers(floats: Sequence[float], number: Callable[[float], Any]) -> Any:
     return array
 
 
-def _moving(name: str, array: Array) -> dict[Place, float]:
+def _moving(array: Array) -> Mapping[int, float]:
     """The entries of a direction that are not 0."""
-    return {(name, k): v for k, v in enumerate(_entries(array)) if v}
+    entries = np.asarray(array, np.float64).ravel()
+    places = np.flatnonzero(entries)
+    return dict(zip(places.tolist(), entries[places].tolist(), strict=True))
 
 
 def inconclusive(error: EvaluationError, trace: Sequence[int] = ()) -> Truth:

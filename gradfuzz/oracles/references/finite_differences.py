@@ -289,9 +289,9 @@ class _Stencils:
         """What was decided at the point itself."""
         self._centres: dict[_Level, _Run] = {}
         self._namespace = MpmathNamespace(context, self.question.precision, order=self.order)
-        exponents = [math.frexp(x)[1] for x in setting.sizes]
-        self._small = max(0, -min(exponents, default=0))
-        self._large = max(0, max(exponents, default=0))
+        some = setting.largest > 0.0
+        self._small = max(0, -math.frexp(setting.smallest)[1]) if some else 0
+        self._large = max(0, math.frexp(setting.largest)[1])
 
     def truth(self) -> Truth:
         values, value_bounds = self._values()
