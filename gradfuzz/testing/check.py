@@ -22,7 +22,6 @@ from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.reports.common.proofs import text as proof_text
 from gradfuzz.testing.asserting import assertion, level, theirs
 from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
@@ -38,8 +37,6 @@ from gradfuzz.testing.measuring.measured import (
 from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.measuring.units import in_units, unit_of
 from gradfuzz.testing.mismatch import GradientMismatch, told
-from gradfuzz.testing.proving.gradient import prove_gradient
-from gradfuzz.testing.proving.listing import record_of
 
 Allowed = Literal["stop_gradient"]
 """What may make a gradient differ from the derivative."""
@@ -129,6 +126,10 @@ def check_gradient(
         raise theirs(failure)
     _say(measured, failure, strict)
     if proof:
+        from gradfuzz.reports.common.proofs import text as proof_text
+        from gradfuzz.testing.proving.gradient import prove_gradient
+        from gradfuzz.testing.proving.listing import record_of
+
         for one in prove_gradient(
             f, *args, wrt=wrt, order=order, modes=modes, framework=framework, answer=False
         ):

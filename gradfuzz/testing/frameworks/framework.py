@@ -75,6 +75,10 @@ class Framework(abc.ABC):
     def array(self, value: Array, like: Any = None) -> Any:
         """A NumPy array as one of the framework's, on the device of `like`."""
 
+    def given(self, value: Array, like: Any = None) -> Any:
+        """The same outside of a function that is traced."""
+        return self.array(value, like)
+
     def like(self, value: Array, other: Any) -> Any:
         """A NumPy array as one of the framework's, in the dtype of `other`."""
         return self.array(np.asarray(value, getattr(other, "dtype", None)), other)

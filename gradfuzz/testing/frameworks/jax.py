@@ -65,6 +65,13 @@ def _give_back() -> None:
 _GROWTH = _Growth()
 
 
+def _given(value: Array, dtype: Any = None) -> Any:
+    """An array of JAX's. `jnp.asarray` would compile an operation for each new shape."""
+    if isinstance(value, jax.Array):
+        return jnp.asarray(value, dtype)
+    return jax.device_put(np.asarray(value, dtype))
+
+
 _LONG = 50
 """Operations of a function that is compiled as a whole."""
 
@@ -144,6 +151,9 @@ class JaxFunctions(Framework):
     def array(self, value: Array, like: Any = None) -> Any:
         return jnp.asarray(value)
 
+    def given(self, value: Array, like: Any = None) -> Any:
+        return _given(value)
+
     def pair(self, re: Any, im: Any) -> Any:
         return jax.lax.complex(re, im)
 
@@ -162,13 +172,16 @@ class JaxFunctions(Framework):
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         dtype = np.dtype(xs[0].dtype)
-        cotangents = [None if w is None else jnp.asarray(w, dtype) for w in weights]
-        along = tuple(jnp.asarray(v, dtype) for v in directions)
+        cotangents = [None if w is None else _given(w, dtype) for w in weights]
+        along = tuple(_given(v, dtype) for v in directions)
 
         def in_one_dtype(*xs: Any) -> tuple[Any, ...]:
             """JAX takes a cotangent only in the dtype of its output, which may be wider than the inputs'."""
-            outputs = (jnp.asarray(y) for y in f(*xs))
-            return tuple(y.astype(dtype) if jnp.issubdtype(y.dtype, jnp.floating) else y for y in outputs)
+            outputs = (y if isinstance(y, jax.Array) else jnp.asarray(y) for y in f(*xs))
+            return tuple(
+                y.astype(dtype) if y.dtype != dtype and jnp.issubdtype(y.dtype, jnp.floating) else y
+                for y in outputs
+            )
 
         return derivative(in_one_dtype, tuple(xs), cotangents, along, modes)
 
@@ -180,7 +193,7 @@ class JaxFunctions(Framework):
         probe: Sequence[Array],
     ) -> tuple[Sequence[Any], Any]:
         """One jvp: JAX would compile every operation of a batch of them anew."""
-        along = tuple(jnp.asarray(v, x.dtype) for v, x in zip(probe, xs, strict=True))
+        along = tuple(_given(v, x.dtype) for v, x in zip(probe, xs, strict=True))
         outputs, tangents = jax.jvp(f, tuple(xs), along)
         pairs = zip(weights, tangents, strict=True)
         return outputs, sum([np.sum(w * np.asarray(t, np.float64)) for w, t in pairs if w is not None])

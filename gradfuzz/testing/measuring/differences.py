@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.differentiate import derivative
 
 _STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
 """The first steps of differences, in units of the input's size. The first loses least to rounding, the last
@@ -143,6 +142,8 @@ def _extrapolated(
     f: Callable[[float], float], step: float, noise: float, side: int
 ) -> tuple[float, float] | None:
     """A slope and its bound from differences starting at `step`; None where the function is not finite."""
+    from scipy.differentiate import derivative  # as dear as all that a right gradient needs of gradfuzz
+
     seen: list[float] = []
 
     def heights(ts: np.ndarray) -> np.ndarray:

@@ -128,12 +128,17 @@ class Subject:
         """The subject without the leaves of its result that `other` is not asked about."""
         return self.without(other._unasked)
 
-    def arrays(self, values: Sequence[Array], precision: Precision | None = None) -> list[Any]:
-        """NumPy arrays, one per input, as the framework's arrays, floats in `precision`."""
+    def arrays(
+        self, values: Sequence[Array], precision: Precision | None = None, *, traced: bool = False
+    ) -> list[Any]:
+        """NumPy arrays, one per input, as the framework's arrays, floats in `precision`. `traced`: in a function
+        that is traced.
+        """
+        make = self.framework.array if traced else self.framework.given
         floats = FORMATS[precision or self.precision].dtype
         likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
         return [
-            self.framework.array(np.asarray(v, floats if i.kind == "float" else i.value.dtype), likes.get(k))
+            make(np.asarray(v, floats if i.kind == "float" else i.value.dtype), likes.get(k))
             for k, (i, v) in enumerate(zip(self.inputs, values, strict=True))
         ]
 
@@ -215,7 +220,7 @@ class Subject:
                         arguments[k] = arguments[k] + t * self.framework.like(part, arrays[k])
                 return self.call(*arguments)
 
-            ts = [self.framework.array(np.zeros((), dtype), arrays[self.wrt[0]]) for _ in lines]
+            ts = [self.framework.given(np.zeros((), dtype), arrays[self.wrt[0]]) for _ in lines]
             along = [np.asarray(float(k >= len(probes))) for k in range(len(lines))]
             outputs, slopes = self.framework.derivative(f, ts, weights, along, modes)
             found = [self.framework.numpy(slope) for slope in slopes[: len(probes)]]

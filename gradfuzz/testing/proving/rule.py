@@ -157,7 +157,7 @@ class Setting:
         return names
 
     def _call(self, xs: Sequence[Any]) -> tuple[Any, ...]:
-        arrays = self.subject.arrays(self.values)
+        arrays = self.subject.arrays(self.values, traced=True)
         for k, x in zip(self.subject.wrt, xs, strict=True):
             arrays[k] = x
         return self.subject.call(*arrays)
