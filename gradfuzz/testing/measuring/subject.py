@@ -131,8 +131,8 @@ class Subject:
     def arrays(
         self, values: Sequence[Array], precision: Precision | None = None, *, traced: bool = False
     ) -> list[Any]:
-        """NumPy arrays, one per input, as the framework's arrays, floats in `precision`. `traced`: in a function
-        that is traced.
+        """NumPy arrays, one per input, as the framework's arrays, floats in `precision`. `traced`: they are
+        constants of a function that is traced.
         """
         make = self.framework.array if traced else self.framework.given
         floats = FORMATS[precision or self.precision].dtype

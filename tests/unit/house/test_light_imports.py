@@ -51,3 +51,13 @@ def test_checking_a_program_loads_neither_the_strategies_nor_a_library_that_is_n
     assert "gradfuzz.fuzzer.verdict.evaluator" in loaded
     heavy = {"autograd", "hypothesis", "jax", "scipy.optimize", "torch", "gradfuzz.strategies"}
     assert not heavy & loaded
+
+
+def test_a_right_gradient_loads_nothing_that_measures_or_proves() -> None:
+    code = (
+        "import sys\nimport numpy as np\nfrom gradfuzz import check_gradient\n"
+        "check_gradient(lambda x: np.sum(x * x), np.ones(5), grad=lambda x: 2 * x)\nprint(*sys.modules)"
+    )
+    loaded = set(printed(code).split())
+    assert "gradfuzz.testing.measuring.measure" in loaded
+    assert not {"scipy.differentiate", "gradfuzz.testing.proving", "jax", "torch"} & loaded
