@@ -152,8 +152,11 @@ class Setting:
                     self._constants[name] = _numbers(floats, number)
                 array = self._constants[name].copy()
             if line is not None:
+                times = line.multiple
                 for k, w in by_probe.items():
-                    array[k] = on_line(floats[k], by_direction.get(k, 0.0), line.multiple * w)
+                    array[k] = on_line(
+                        floats[k], by_direction.get(k, 0.0) if by_direction else 0.0, times * w
+                    )
                 for k in by_direction.keys() - by_probe.keys():
                     array[k] = on_line(floats[k], by_direction[k], 0.0)
             inputs[name] = array.reshape(shape) if shape else array[0]
