@@ -5,28 +5,21 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
 
-_FEW = 8
-"""One call of LAPACK per matrix is no loss for at most one of them per 8 rows."""
+from gradfuzz.programs.arithmetic.factors_numpy import Factors, factored
+from gradfuzz.programs.arithmetic.per_matrix import not_a_number
+from gradfuzz.programs.arithmetic.triangular_numpy import batch_first, batch_last
 
 GAP_UNITS = 4.0
 """Times the number of values and the machine epsilon: a smaller gap, in terms of the largest value, is
 rounding.
 """
 
-
-def real_dtype(x: Any) -> np.dtype[Any]:
-    """The dtype of the absolute values of `x`."""
-    return np.empty(0, x.dtype).real.dtype
-
-
-def not_a_number(dtype: Any) -> Any:
-    """NaN in both parts, where the dtype has two."""
-    return dtype.type(complex(math.nan, math.nan) if dtype.kind == "c" else math.nan)
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+"""Of each of three places the one that follows, and the one after that."""
 
 
 def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
@@ -57,13 +50,14 @@ def cofactor(a: Any, *directions: Any) -> Any:
     singular value. The cofactor matrix of a product is that of the cofactor matrices, and that of a unitary u
     is det(u) conj(u).
     """
+    factors, a = (a, a.matrices) if isinstance(a, Factors) else (None, a)
     n = a.shape[-1]
     order = len(directions)
     if order >= n or a.size == 0:
         return np.zeros_like(a) if n != 1 or order else np.ones_like(a)
     if n <= 3:
         return _small(a, *directions)
-    ready = _by_inverse(a) if order == 0 else None
+    ready = _by_inverse(a, factors or factored(a)) if order == 0 else None
     if ready is not None:
         return ready
     bad = ~np.isfinite(a).all((-2, -1))
@@ -97,41 +91,25 @@ def _small(a: Any, *directions: Any) -> Any:
 
 def _crossed(x: Any, y: Any) -> Any:
     """Rows x_1 x y_2, x_2 x y_0, x_0 x y_1."""
-    return np.cross(np.roll(x, -1, -2), np.roll(y, -2, -2))
+    batch = x.shape[:-2]
+    x, y = batch_last(x), batch_last(y)
+    x, y = x[_NEXT], y[_LAST]
+    return batch_first(x[:, _NEXT] * y[:, _LAST] - x[:, _LAST] * y[:, _NEXT], batch)
 
 
-def _by_inverse(a: Any) -> Any:
+def _by_inverse(a: Any, factors: Factors) -> Any:
     """det(a) a^-T where every matrix is far from singular, otherwise None."""
-    try:
-        inverse, determinant = _inverse_and_det(a)
-    except np.linalg.LinAlgError:
-        return None
-    condition = np.abs(a).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
-    if not (condition < np.finfo(a.dtype).eps ** -0.25).all():
+    inverse, determinant = factors.inv(), factors.det()
+    squared_condition = _squared_norm(a) * _squared_norm(inverse)
+    if not (squared_condition < np.finfo(a.dtype).eps ** -0.5).all():
         return None
     if not np.isfinite(determinant).all() or (determinant == 0).any():
         return None
     return determinant[..., np.newaxis, np.newaxis] * np.swapaxes(inverse, -1, -2)
 
 
-def _inverse_and_det(a: Any) -> tuple[Any, Any]:
-    """Of a few large matrices both come from one factorization."""
-    n = a.shape[-1]
-    if math.prod(a.shape[:-2]) > n // _FEW:
-        return np.linalg.inv(a), np.linalg.det(a)
-    from scipy.linalg import get_lapack_funcs
-
-    factor, invert = get_lapack_funcs(("getrf", "getri"), (a,))
-    inverse, determinant = np.empty_like(a), np.empty(a.shape[:-2], a.dtype)
-    for place in np.ndindex(*a.shape[:-2]):
-        lu, pivots, _ = factor(a[place].T)
-        swaps = np.count_nonzero(pivots != np.arange(n))
-        determinant[place] = (-1) ** swaps * np.prod(np.diagonal(lu))
-        found, status = invert(lu, pivots, lwork=32 * n, overwrite_lu=True)
-        if status:
-            raise np.linalg.LinAlgError("singular")
-        inverse[place] = found.T
-    return inverse, determinant
+def _squared_norm(x: Any) -> Any:
+    return np.einsum("...ij,...ij->...", x, x.conj()).real
 
 
 def _diagonal_case(s: Any, directions: list[Any]) -> Any:
