@@ -159,10 +159,7 @@ class _Eliminated(_Kept):
         """
         column = self.packed[k:, k]
         sizes = np.abs(column) if column.dtype.kind != "c" else np.abs(column.real) + np.abs(column.imag)
-        greatest, places = sizes[0], np.zeros(len(self._odd), int)
-        for row in range(1, len(sizes)):
-            np.copyto(places, row, where=sizes[row] > greatest)
-            greatest = np.maximum(greatest, sizes[row])
+        places = sizes.argmax(0)
         (moved,) = places.nonzero()
         if moved.size:
             self._moved = True

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.programs.arithmetic import triangular_numpy
+from gradfuzz.programs.arithmetic.decompositions_numpy import cholesky, hermitian, qr
 from gradfuzz.programs.arithmetic.factors_numpy import factored, lu
 from gradfuzz.programs.arithmetic.linalg_internal import cofactor, divide_by_gaps
 from gradfuzz.programs.arithmetic.per_matrix import each, real_dtype
@@ -30,13 +31,6 @@ _PADE = tuple(float(math.perm(26 - k, 13) // math.factorial(k)) for k in range(1
 
 def _order(order: Any) -> Any:
     return _INFINITIES.get(order, order)
-
-
-def hermitian(x: Any) -> Any:
-    """(x + x^H) / 2: what `cholesky` and `eigh` are functions of, so that they have a derivative along every
-    direction.
-    """
-    return (x + np.swapaxes(x, -1, -2).conj()) / real_dtype(x).type(2)
 
 
 def _complex(x: Any) -> Any:
@@ -57,16 +51,7 @@ class LinalgNumpy:
 
     # Decompositions
 
-    def qr(self, x: Any, *, mode: Any) -> tuple[Any, Any]:
-        if x.size == 0:  # NumPy has no batch of none
-            m, n = x.shape[-2:]
-            k = min(m, n) if mode == "reduced" else m
-            q = np.broadcast_to(np.eye(m, k, dtype=x.dtype), (*x.shape[:-2], m, k))
-            return q, np.zeros((*x.shape[:-2], k, n), x.dtype)
-        q, r = np.linalg.qr(x, mode)
-        return q, r
-
-    lu, factored = methods(lu, factored)
+    qr, lu, cholesky, factored = methods(qr, lu, cholesky, factored)
 
     def svd(self, x: Any, *, full_matrices: bool) -> tuple[Any, Any, Any]:
         return each(lambda a: tuple(np.linalg.svd(a, full_matrices)), x)  # type: ignore[no-any-return]
@@ -88,9 +73,6 @@ class LinalgNumpy:
 
     def eigvals(self, x: Any) -> Any:
         return each(lambda a: _complex(np.linalg.eigvals(a)), x)
-
-    def cholesky(self, x: Any, *, upper: bool) -> Any:
-        return each(lambda a: np.linalg.cholesky(a, upper=upper), hermitian(x))
 
     # Solving
 

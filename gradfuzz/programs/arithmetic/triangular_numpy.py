@@ -112,10 +112,11 @@ def triangular_solve(
 
 
 def _solved(triangle: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
-    batch = np.broadcast_shapes(triangle.shape[:-2], b.shape[:-2])
-    n = triangle.shape[-1]
-    triangle = np.broadcast_to(triangle, (*batch, n, n))
-    b = np.broadcast_to(b, (*batch, *b.shape[-2:]))
+    batch, n = b.shape[:-2], triangle.shape[-1]
+    if batch != triangle.shape[:-2]:
+        batch = np.broadcast_shapes(batch, triangle.shape[:-2])
+        triangle = np.broadcast_to(triangle, (*batch, n, n))
+        b = np.broadcast_to(b, (*batch, *b.shape[-2:]))
     if b.size and (n >= LARGE or math.prod(batch) <= n // _FEW) and _regular(triangle):
         x = np.array(b, order="C")
         for place in np.ndindex(*batch):

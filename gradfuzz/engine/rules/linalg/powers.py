@@ -11,8 +11,26 @@ from typing import Any
 
 from gradfuzz.engine.rules.functions import concat
 from gradfuzz.engine.rules.linalg.matrices import adjoint, columns, rows, zeros
-from gradfuzz.engine.rules.linalg.table import Rules
+from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
+
+
+def _matrix_power(x: Any, *, n: int) -> Any:
+    """By the products that the rules need, too."""
+    return None if n == 0 else _power(x if n > 0 else apply("inv", x), abs(n))
+
+
+def _power(x: Any, n: int) -> Any:
+    """X^n, n > 0, along the binary digits of n from the highest downwards."""
+    if n == 1:
+        return x
+    if n % 2:
+        return _power(x, n - 1) @ x
+    half = _power(x, n // 2)
+    return half @ half
+
+
+FORTH: dict[str, Rule] = {"matrix_power": _matrix_power}
 
 # vjp --------------------------------------------------------------------------------------------------------
 
@@ -32,9 +50,9 @@ def _positive_vjp(g: Any, x: Any, n: int) -> Any:
     if n == 1:
         return g
     if n % 2:
-        rest = adjoint(apply("matrix_power", x, n=n - 1))
+        rest = adjoint(_power(x, n - 1))
         return g @ rest + _positive_vjp(adjoint(x) @ g, x, n - 1)
-    half = adjoint(apply("matrix_power", x, n=n // 2) if n > 2 else x)
+    half = adjoint(_power(x, n // 2))
     return _positive_vjp(g @ half + half @ g, x, n // 2)
 
 
