@@ -132,13 +132,10 @@ ROWS = (
 )
 
 
-_NO_FACTORS = "NumPy keeps no factors: the gradient factors the matrix again"
-_PASSES = "taking triangles and transposes apart are passes of their own over the memory"
+_TRIANGULAR = "OpenBLAS, which NumPy and SciPy have, is slower than MKL at large triangular systems"
 WHY = {
-    **dict.fromkeys(("solve", "det", "slogdet"), _NO_FACTORS),
-    "inv": "NumPy inverts by solving for the identity, which is a third more work",
-    "lu": "SciPy factors a stack of matrices one by one",
-    **dict.fromkeys(("qr", "cholesky"), _PASSES),
+    **dict.fromkeys(("qr", "cholesky", "solve", "inv", "det", "slogdet"), _TRIANGULAR),
+    "lu": f"each column of a stack of small matrices is ten calls of NumPy; {_TRIANGULAR}",
     "expm": "the gradient is the exponential of a matrix of twice the size, half of it known",
 }
 """What is known to cost time where Torch is faster."""

@@ -23,7 +23,6 @@ import numpy as np
 
 from gradfuzz.programs.arithmetic.per_matrix import each, not_a_number, real_dtype
 from gradfuzz.programs.arithmetic.triangular_numpy import (
-    LARGE,
     batch_first,
     batch_last,
     invert_lower,
@@ -38,6 +37,9 @@ _MANY = 32
 
 _SMALL, _SMALL_FOR_LU = 4, 8
 """How large they are at most. All but `lu` could have NumPy's own loop over the matrices instead."""
+
+_LARGE = 24
+"""From this size on LAPACK costs no more than NumPy's loop, and the factors are kept."""
 
 _WIDE = 16
 """From so many right sides on, blocks are faster than LAPACK."""
@@ -104,7 +106,7 @@ def factored(a: Any) -> Factors:
     if abs(a.strides[-2]) < abs(a.strides[-1]):
         return factored(np.swapaxes(a, -1, -2)).T
     n = a.shape[-1]
-    if a.size and n >= LARGE:
+    if a.size and n >= _LARGE:
         return Factors(_ByLapack(a))
     return Factors(_Eliminated(a) if _all_at_once(a, _SMALL) else _ByNumpy(a))
 
@@ -173,7 +175,9 @@ class _Eliminated(_Kept):
     def _eliminate(self, k: int) -> None:
         multipliers = self.packed[k + 1 :, k]
         pivot = self.packed[k, k]
-        multipliers /= np.where(pivot == 0, pivot.dtype.type(1), pivot)
+        if not pivot.all():  # a pivot is 0 where the column is
+            pivot = np.where(pivot == 0, pivot.dtype.type(1), pivot)
+        multipliers /= pivot
         self.packed[k + 1 :, k + 1 :] -= multipliers[:, np.newaxis] * self.packed[k, k + 1 :]
 
     def solve(self, b: Any, transposed: bool) -> Any:

@@ -74,9 +74,7 @@ class LinalgNumpy:
     def eigvals(self, x: Any) -> Any:
         return each(lambda a: _complex(np.linalg.eigvals(a)), x)
 
-    # Solving
-
-    # A matrix of `solve`, `inv`, `det`, `slogdet` and `cofactor` may be `factored`.
+    # Solving. The matrix of `solve`, `inv`, `det`, `slogdet` and `cofactor` may be one that is `factored`.
 
     def solve(self, a: Any, b: Any) -> Any:
         column = b.ndim == 1
