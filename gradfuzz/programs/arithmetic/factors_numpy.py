@@ -103,6 +103,8 @@ def factored(a: Any) -> Factors:
     """Matrices (..., n, n), factored; what is factored already, as it is."""
     if isinstance(a, Factors):
         return a
+    if not isinstance(a, np.ndarray):  # what records is for NumPy to dispatch
+        return Factors(_ByNumpy(a))
     if abs(a.strides[-2]) < abs(a.strides[-1]):
         return factored(np.swapaxes(a, -1, -2)).T
     n = a.shape[-1]
