@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import Any
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
@@ -31,3 +32,37 @@ def made(*runs: tuple[str, SweepFinished] | tuple[str, SweepFinished, Review]) -
 def both() -> Board:
     jax = swept("0.10", wrong("0.10", "b", "jax:scan", culprits=("<b>&",)), name="jax:scan")
     return made(("2026-01-01T00:00:00+00:00", swept("1.0", wrong("1.0"))), ("2026-01-02T00:00:00+00:00", jax))
+
+
+SYSTEMS = (
+    *("autograd", "cppad", "drjit", "jax", "mlx", "nx"),
+    *("paddle", "pytensor", "taichi", "tensorflow", "tinygrad", "torch"),
+)
+
+
+def large(number: int) -> Board:
+    """Twelve systems in two releases, with so many findings about sixty ops, a third of them not seen again.
+
+    Each ten findings of a system have one id, as findings of different nights may.
+    """
+    ops = [f"op_{k}" for k in range(60)]
+    runs: list[tuple[str, SweepFinished]] = []
+    for place, name in enumerate(SYSTEMS):
+        target = f"{name}:eager"
+        found = []
+        for k in range(place, number, len(SYSTEMS)):
+            signature = hashlib.sha256(f"{name} {k}".encode()).hexdigest()
+            own = {"id": f"GF-{k // len(SYSTEMS) // 10:04x}", "signature": signature}
+            found.append(
+                finding(
+                    k, target=target, version="1.0", family="loops", culprits=(ops[k * 7 % len(ops)],), **own
+                )
+            )
+        both = found, found[: 2 * len(found) // 3]
+        for version, day, of in zip(("1.0", "2.0"), "12", both, strict=True):
+            own_ = [dataclasses.replace(one, version=version) for one in of]
+            sweep = dataclasses.replace(
+                swept(version, *own_, name=target), tested={"op": dict.fromkeys(ops, 1)}
+            )
+            runs.append((f"2026-01-0{day}T00:00:00+00:00", sweep))
+    return made(*runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,7 +57,9 @@ def _runs(path: Path) -> Iterator[Run]:
 
     if path.is_file() and is_stream(path):
         finished, review = read(path)
-        yield Run(finished.environment.get("started", ""), finished, review)
+        changed = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC)
+        began = finished.environment.get("started") or changed.isoformat(timespec="seconds")
+        yield Run(began, finished, review)  # a sweep that was killed does not say when it began
         return
     with Store(path) as store:
         for run in store.runs():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,9 @@ from gradfuzz.reports.common.systems import total
 OPEN, FIXED, GONE = "open", "fixed", "not seen again"
 
 WRONG, RIGHT, REFUSES, UNASKED = "wrong", "nothing wrong found", "refuses", "not asked"
+
+_DIGITS = 12
+"""Of a signature in an address: among a thousand findings two are alike once in 500 million times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,8 @@ class Known:
 
     @property
     def key(self) -> str:
-        """The name of its page, which stays the same."""
-        return in_address(f"{TargetName.of(self.finding.target).owner} {self.finding.id}")
+        """The name of its page, which stays the same. Ids are short, and two sweeps may give one twice."""
+        return f"{in_address(_owner(self.finding.target))}-gf-{signature_of(self.finding)[:_DIGITS]}"
 
 
 @dataclass(slots=True)
@@ -98,12 +102,19 @@ class System:
     def about(self, op: str) -> tuple[str, list[Known]]:
         """What the newest release is known to do with an op or a function, and its open findings about it."""
         found = [known for known in self.open if op in known.ops]
-        if found:
-            return WRONG, found
-        asked = self.releases[self.newest].values()
+        return (WRONG if found else self._asked(op, self.newest)), found
+
+    def history(self, op: str) -> list[tuple[str, str]]:
+        """What each release is known to do with an op or a function, the newest first."""
+        own = [known for known in self.findings if op in known.ops]
+        wrong = {version for known in own for version, state in known.releases.items() if state == WRONG}
+        return [(v, WRONG if v in wrong else self._asked(op, v)) for v in self.releases]
+
+    def _asked(self, op: str, version: str) -> str:
+        asked = self.releases[version].values()
         if any(op in one.refused for one in asked):
-            return REFUSES, []
-        return (RIGHT if any(op in one.ops for one in asked) else UNASKED), []
+            return REFUSES
+        return RIGHT if any(op in one.ops for one in asked) else UNASKED
 
 
 @dataclass(slots=True)
@@ -132,19 +143,31 @@ class Board:
     def findings(self) -> list[Known]:
         return [known for system in self.systems for known in system.findings]
 
+    def families(self) -> list[str]:
+        """Those of findings, by name."""
+        return sorted({known.finding.family for known in self.findings()})
+
 
 def board(runs: Iterable[Run]) -> Board:
     """The board of these runs. Planted bugs are on it only where nothing else was asked."""
     ordered = sorted(runs, key=lambda run: run.began)
-    names = list(dict.fromkeys(_owner(s.name) for run in ordered for s in run.finished.summaries))
+    asked = {_owner(s.name) for run in ordered for s in run.finished.summaries if s.checks}
+    found = {_owner(finding.target) for run in ordered for finding in run.finished.findings}
+    names = sorted(asked | found)
     real = [name for name in names if TargetName.of(name).library != "mutant"]
-    systems = [_system(name, ordered) for name in sorted(real or names)]
+    systems = [_system(name, ordered) for name in real or names]
     return Board(systems, ordered[-1].began if ordered else "")
 
 
 def in_address(text: str) -> str:
-    """The text as a part of an address: small letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "other"
+    """The text as a part of an address: small letters, digits, hyphens, dots and underscores.
+
+    Of two texts that differ the addresses differ: where something is left out, digits of a hash follow.
+    """
+    plain = re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-._")
+    if plain == text:
+        return plain
+    return f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}".lstrip("-")
 
 
 def _owner(name: str) -> str:
@@ -158,16 +181,17 @@ def _system(name: str, runs: Sequence[Run]) -> System:
             families = releases.setdefault(version, {})
             before = families.get(family)
             families[family] = asked if before is None else _both(before, asked)
-    ordered = dict(sorted(releases.items(), key=lambda item: _order(item[0]), reverse=True))
     known: dict[str, Known] = {}
     for run in runs:
         for finding in run.finished.findings:
             if _owner(finding.target) == name:
                 _enter(known, finding, run)
+                releases.setdefault(finding.version, {})
         for finding in run.review.fixed if run.review is not None else ():
             if (own := known.get(signature_of(finding))) is not None:
                 for version in {s.version for s in run.finished.summaries if _owner(s.name) == name}:
                     own.releases[version] = FIXED
+    ordered = dict(sorted(releases.items(), key=lambda item: _order(item[0]), reverse=True))
     for one in known.values():
         _settle(one, ordered)
     findings = sorted(known.values(), key=lambda one: (one.state != OPEN, rank(one.finding)))

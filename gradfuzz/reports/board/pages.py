@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -42,9 +41,8 @@ class Cell:
     state: str
     number: int
     href: str
-    modes: str
-    """The checks of its findings, by spaces: "vjp order-2"."""
-    dtypes: str
+    kinds: str
+    """The family, check and dtype of each finding, by spaces: "loops/vjp/float64 linalg/order-2/float32"."""
 
     @property
     def sign(self) -> str:
@@ -59,7 +57,7 @@ def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
     """Every file of the site: its place and its text. `url` is where the site will be, if anywhere."""
     templates = _templates()
     ops = board.ops()
-    places = _places(ops)
+    places = {op: f"ops/{in_address(op)}.html" for op in ops}
     shared = {"title": title, "board": board, "places": places, "url": url}
 
     def page(name: str, root: str, **values: object) -> str:
@@ -74,7 +72,8 @@ def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
         yield f"badges/{system.key}.svg", badges.svg(system)
         yield f"badges/{system.key}.json", badges.endpoint(system)
     for op in ops:
-        yield places[op], page("op.html.j2", "../", op=op, told=told[op])
+        releases = [(system, system.history(op)) for system in board.systems]
+        yield places[op], page("op.html.j2", "../", op=op, told=told[op], releases=releases)
     for system in board.systems:
         for known in system.findings:
             finding = plain.inert(known.finding)
@@ -89,22 +88,10 @@ def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
     yield "assets/index.js", f"const INDEX = {json.dumps(list(_index(board, places)), ensure_ascii=True)};\n"
 
 
-def _places(ops: Sequence[str]) -> dict[str, str]:
-    """The address of each op's page. Names that differ only in what an address leaves out get a number."""
-    seen: Counter[str] = Counter()
-    places = {}
-    for op in ops:
-        name = in_address(op)
-        seen[name] += 1
-        places[op] = f"ops/{name}{f'-{seen[name]}' if seen[name] > 1 else ''}.html"
-    return places
-
-
 def _cell(system: Column, state: str, found: list[Known]) -> Cell:
     href = f"findings/{found[0].key}.html" if len(found) == 1 else f"systems/{system.key}.html"
-    modes = {_mode(known) for known in found}
-    dtypes = {known.finding.precision for known in found}
-    return Cell(state, len(found), href, " ".join(sorted(modes)), " ".join(sorted(dtypes)))
+    kinds = {f"{in_address(k.finding.family)}/{_mode(k)}/{k.finding.precision}" for k in found}
+    return Cell(state, len(found), href, " ".join(sorted(kinds)))
 
 
 def _mode(known: Known) -> str:
@@ -131,7 +118,7 @@ def _templates() -> Environment:
     packages = ("gradfuzz.reports.board", "gradfuzz.reports.html")
     templates.loader = ChoiceLoader([PackageLoader(package) for package in packages])
     templates.globals |= {"words": words, "titles": titles, "anchor": anchor, "safe_link": safe_link}
-    templates.globals |= {"signs": SIGNS, "plain": plain}
+    templates.globals |= {"signs": SIGNS, "plain": plain, "in_address": in_address}
     return templates
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -11,8 +13,9 @@ from xml.etree import ElementTree
 from click.testing import CliRunner
 
 from gradfuzz.cli import main
+from gradfuzz.fuzzer.results.events import FindingFound, SweepStarted
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.board.collected import FIXED, GONE, OPEN, RIGHT, UNASKED, WRONG
+from gradfuzz.reports.board.collected import FIXED, GONE, OPEN, RIGHT, UNASKED, WRONG, in_address
 from gradfuzz.reports.board.pages import site
 from gradfuzz.reports.machine.ndjson import line
 from tests.board_data import both, made, swept, wrong
@@ -53,6 +56,51 @@ def test_planted_bugs_are_shown_only_alone() -> None:
     mutant = swept("1.0", name="mutant:nx-1747")
     assert [s.name for s in made(("1", mutant)).systems] == ["mutant:nx-1747"]
     assert [s.name for s in made(("1", mutant), ("2", swept("1.0"))).systems] == ["torch"]
+
+
+def test_what_each_release_is_known_to_do_with_an_op() -> None:
+    old, new = swept("1.0", wrong("1.0")), swept("2.0", never=("tan",))
+    (torch,) = made(("1", old), ("2", new)).systems
+    assert torch.history("sin") == [("2.0", RIGHT), ("1.0", WRONG)]
+    assert torch.history("tan") == [("2.0", UNASKED), ("1.0", RIGHT)]
+    page = dict(site(made(("1", old), ("2", new)), "A board"))["ops/sin.html"]
+    rows = re.findall(r"</th><td>([\d.]+)</td><td class=\"state [\w-]+\">.*?</span> ([\w ]+)</td>", page)
+    assert rows == [("2.0", RIGHT), ("1.0", WRONG)]
+
+
+def test_a_finding_of_what_has_no_figures_is_on_the_board() -> None:
+    """A sweep that was killed early knows its findings and no counts."""
+    killed = dataclasses.replace(swept("1.0", wrong("1.0")), summaries=())
+    (torch,) = made(("1", killed)).systems
+    assert (torch.newest, torch.checks, len(torch.open)) == ("1.0", 0, 1)
+    assert "systems/torch.html" in dict(site(made(("1", killed)), "A board"))
+    unasked = dataclasses.replace(swept("1.0").summaries[0], checks=0)
+    assert made(("1", dataclasses.replace(killed, findings=(), summaries=(unasked,)))).systems == []
+
+
+# Addresses --------------------------------------------------------------------------------------------------
+
+
+def test_an_address_is_that_of_one_text() -> None:
+    texts = ("torch", "Torch", "cmd:a b", "cmd:a-b", "linalg.det", "<b>&", "<i>&", "cumulative_sum")
+    made_ = [in_address(text) for text in texts]
+    assert len(set(made_)) == len(texts)
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*", address) for address in made_)
+    assert [a for a, text in zip(made_, texts, strict=True) if a == text] == [
+        "torch",
+        "linalg.det",
+        "cumulative_sum",
+    ]
+
+
+def test_findings_that_share_an_id_have_pages_of_their_own() -> None:
+    """An id is as short as it may be in one sweep; in another sweep another finding may have it."""
+    one, two = (wrong("1.0", signature=f"aaaa{letter * 60}") for letter in "bc")
+    files = dict(site(made(("1", swept("1.0", one)), ("2", swept("1.0", two))), "A board"))
+    pages = {place for place in files if place.startswith("findings/")}
+    assert pages == {f"findings/torch-gf-aaaa{letter * 8}.html" for letter in "bc"}
+    alone = dict(site(made(("2", swept("1.0", two))), "A board"))
+    assert {place for place in alone if place.startswith("findings/")} < pages, "an address stays"
 
 
 class Links(HTMLParser):
@@ -98,8 +146,20 @@ def test_badges_and_feed() -> None:
     assert ids == [f"urn:gradfuzz:{'b' * 64}", f"urn:gradfuzz:{'a' * 64}"], "the newest first"
     links = [entry.find("a:link", space) for entry in feed.iterfind("a:entry", space)]
     assert [link.get("href") for link in links if link is not None] == [
-        "https://example.org/board/findings/jax-gf-bbbb.html",
-        "https://example.org/board/findings/torch-gf-aaaa.html",
+        "https://example.org/board/findings/jax-gf-bbbbbbbbbbbb.html",
+        "https://example.org/board/findings/torch-gf-aaaaaaaaaaaa.html",
+    ]
+
+
+def test_a_cell_says_the_family_check_and_dtype_of_each_finding() -> None:
+    two = wrong("1.0", "b", modes=("rev", "fwd"), precision="float32", family="linalg")
+    page = dict(site(made(("1", swept("1.0", wrong("1.0"), two))), "A board"))["index.html"]
+    (kinds,) = re.findall(r'data-kinds="([^"]*)"', page)
+    assert kinds == "linalg/order-2/float32 loops/vjp/float64"
+    assert re.findall(r"<option[^>]*>(\w+)</option>", page.partition('id="family"')[2])[:3] == [
+        "any",
+        "linalg",
+        "loops",
     ]
 
 
@@ -110,7 +170,7 @@ def test_the_search_knows_systems_ops_and_findings() -> None:
     assert {entry["p"] for entry in found} >= {
         "systems/torch.html",
         "ops/sin.html",
-        "findings/torch-gf-aaaa.html",
+        "findings/torch-gf-aaaaaaaaaaaa.html",
     }
 
 
@@ -125,3 +185,17 @@ def test_the_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["board", str(stream), "--url", "nowhere"])
     assert done.exit_code == 2
     assert "is no address of the web" in done.output
+
+
+def test_a_sweep_that_was_killed_began_when_its_file_was_written(tmp_path: Path) -> None:
+    """RFC 4287 wants a time in each entry."""
+    stream, out = tmp_path / "killed.ndjson", tmp_path / "site"
+    events = SweepStarted(0, (("torch:eager", "1.0"),), ("loops",), 1, None, ""), FindingFound(wrong("1.0"))
+    stream.write_text("".join(map(line, events)), encoding="utf-8")
+    os.utime(stream, (1.0e9, 1.0e9))
+    done = CliRunner().invoke(main, ["board", str(stream), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "1 systems, 1 findings" in done.output
+    feed = ElementTree.parse(out / "feed.xml")
+    times = [node.text for node in feed.iter() if node.tag.endswith(("updated", "published"))]
+    assert times == ["2001-09-09T01:46:40+00:00"] * 3

@@ -29,19 +29,20 @@
   const filters = document.getElementById("filters");
   if (filters) {
     filters.hidden = false;
-    const mode = document.getElementById("mode"), dtype = document.getElementById("dtype"), only = document.getElementById("only");
+    const chosen = ["family", "mode", "dtype"].map(id => document.getElementById(id)), only = document.getElementById("only");
     const show = () => {
       for (const row of document.querySelectorAll(".board tbody tr")) {
         let any = false;
-        for (const cell of row.querySelectorAll("[data-modes]")) {
-          const fits = (!mode.value || cell.dataset.modes.split(" ").includes(mode.value)) && (!dtype.value || cell.dataset.dtypes.split(" ").includes(dtype.value));
+        for (const cell of row.querySelectorAll("[data-kinds]")) {
+          const kinds = cell.dataset.kinds.split(" ").map(kind => kind.split("/"));
+          const fits = kinds.some(kind => chosen.every((control, at) => !control.value || control.value === kind[at]));
           cell.classList.toggle("wrong", fits);
           any ||= fits;
         }
         row.hidden = only.checked && !any;
       }
     };
-    for (const control of [mode, dtype, only]) control.addEventListener("change", show);
+    for (const control of [...chosen, only]) control.addEventListener("change", show);
   }
   for (const pre of document.querySelectorAll("pre[data-copy]")) {
     const button = document.createElement("button");
