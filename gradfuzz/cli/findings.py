@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from pathlib import Path
 
+from gradfuzz.cli.options.arguments import names_option
 from gradfuzz.cli.options.storage import BASELINE, STORE
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 
 
 @click.command(short_help="List the recorded findings.")
-@click.option("--op", metavar="GLOB", help="Only those that need such an op or loop: 'conv*', 'while'.")
-@click.option("--target", metavar="GLOB", help="Only those of such targets: 'torch*'.")
-@click.option("--class", "kind", metavar="GLOB", help="Only those of such a class: 'sign_flip'.")
+@names_option("--op", metavar="GLOB,...", help="Only those that need such an op or loop: 'conv*', 'while'.")
+@names_option("--target", metavar="GLOB,...", help="Only those of such targets: 'torch*'.")
+@names_option("--class", "kind", metavar="GLOB,...", help="Only those of such a class: 'sign_flip'.")
 @STORE
 @BASELINE
 @FORMAT
 def findings(
-    op: str | None, target: str | None, kind: str | None, store: Path, accepted: Path, form: str
+    op: tuple[str, ...],
+    target: tuple[str, ...],
+    kind: tuple[str, ...],
+    store: Path,
+    accepted: Path,
+    form: str,
 ) -> None:
     """List the findings that the store has, those of the newest run first. Those that are fixed are left out.
+    Of several globs of a flag one must fit.
 
     `open` is a finding that nobody accepts, `known` one that the baseline accepts, `expired` one that it
     accepted once. `gradfuzz show ID` shows one.
@@ -32,9 +40,10 @@ def findings(
     from gradfuzz.reports.terminal import listing
 
     known = baseline.read(accepted)
-    wanted = Pattern(None, target, op, None, kind)
+    globs = itertools.product(target or (None,), op or (None,), kind or (None,))
+    wanted = [Pattern(None, one, of, None, like) for one, of, like in globs]
     with Store(store) as opened:
-        records = [record for record in opened.recorded() if baseline.fits(record.finding, wanted)]
+        records = [r for r in opened.recorded() if any(baseline.fits(r.finding, one) for one in wanted)]
     today = datetime.datetime.now(datetime.UTC).date()
     standing = baseline.standing(known, [record.finding for record in records], today)
     states = {

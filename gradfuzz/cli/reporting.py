@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 NAMES = ("terminal", "concise", "json", "html", "junit", "sarif", "github", "markdown", "ndjson")
 """The names of `reports.formats.FORMATS`, repeated here so that --help imports no report."""
+
+_NEXT = re.compile(rf",(?=(?:{'|'.join(NAMES)})(?:[=,]|$))")
+"""The comma before another format, where a path stands before it, which may have commas."""
 
 REPORTS = click.option(
     "--report",
@@ -56,7 +60,7 @@ def outputs(reports: Iterable[str]) -> list[Output]:
     from gradfuzz.reports.formats import FORMATS, of_file
 
     found = []
-    parts = (part for text in reports for part in ([text] if "=" in text else text.split(",")))
+    parts = (part for text in reports for part in (_NEXT.split(text) if "=" in text else text.split(",")))
     for text in parts:
         name, sign, path = text.partition("=")
         if not sign and (by_ending := of_file(text)):

@@ -326,6 +326,23 @@ def test_annotations_go_to_stdout_and_the_summary_to_the_step(monkeypatch: pytes
     assert "GF-aaaa" in Path("summary.md").read_text()
 
 
+def test_annotations_are_ten_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GitHub shows ten; the last one sums up the others."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    many = [replace_id(WRONG, f"{k:x}") for k in range(12)]
+    sweep(monkeypatch, *many)
+    said = run("sweep", "engine", "--format", "concise", "--report", "github", exit_code=FINDINGS).stdout
+    told = [line for line in said.splitlines() if line.startswith("::")]
+    assert len(told) == 10
+    assert "3 more findings have no annotation" in told[-1]
+    summary = Path("summary.md").read_text()
+    assert all(one.id in summary for one in many)
+
+
+def replace_id(finding: Finding, digit: str) -> Finding:
+    return dataclasses.replace(finding, id=f"GF-{digit * 4}", signature=digit * 64)
+
+
 @recorded
 def test_a_report_is_of_one_sweep() -> None:
     error = run("report", "1", "2.ndjson", exit_code=USAGE).stderr

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,31 @@ def test_reports_may_be_a_list() -> None:
         "gradfuzz-findings.txt",
         "x.json",
     }
+
+
+def test_reports_with_files_may_be_a_list() -> None:
+    reports = "--report=json=a,b.json,concise=two.txt,github", "--report", "three.sarif,html=four.html"
+    run("sweep", "engine", "--max-examples=1", "--no-store", *reports)
+    assert {path.name for path in Path.cwd().iterdir()} == {
+        *("a,b.json", "two.txt", "three.sarif"),
+        "four.html",
+    }
+
+
+def commands(group: Any, name: str = "gradfuzz") -> Iterator[tuple[str, Any]]:
+    for word in group.list_commands(None):
+        command = group.get_command(None, word)
+        yield f"{name} {word}", command
+        if hasattr(command, "list_commands"):
+            yield from commands(command, f"{name} {word}")
+
+
+def test_no_list_forgets_what_was_said_before() -> None:
+    """A flag whose value is a list by its name in the help may be repeated."""
+    flags = [(name, flag) for name, command in commands(main) for flag in command.params if flag.metavar]
+    lists = [(f"{name} {flag.opts[0]}", flag) for name, flag in flags if flag.metavar.endswith(",...")]
+    assert [name for name, flag in lists if not (flag.multiple or flag.nargs == -1)] == []
+    assert {"gradfuzz sweep --family", "gradfuzz findings --op", "gradfuzz probe --op"} <= dict(lists).keys()
 
 
 def test_the_ending_of_a_file_says_the_format_of_a_report() -> None:
@@ -297,6 +323,9 @@ def test_findings_are_chosen_by_globs() -> None:
     assert "GF-aaaa" not in run("findings", "--target", "eng*").stdout
     assert "GF-abbb" in run("findings", "--class", "sign*", "--target", "eng*").stdout
     assert "No recorded finding fits." in run("findings", "--op", "conv*").stderr
+    for both in (("--target", "eng*", "--target", "mutant*"), ("--target=eng*,mutant*",)):
+        assert {"GF-aaaa", "GF-abbb"} <= set(run("findings", *both, "--class=sign*").stdout.split())
+        assert "No recorded finding fits." in run("findings", *both, "--class", "spurious").stderr
 
 
 # Files that cannot be written -------------------------------------------------------------------------------

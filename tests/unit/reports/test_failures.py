@@ -25,7 +25,13 @@ from gradfuzz.reports.formats import FORMATS
 from gradfuzz.testing.frameworks.framework import first_line
 from tests.report_data import finding, finished
 
-FAULTY = Path(__file__).parents[2] / "targets" / "faulty.py"
+TARGETS = Path(__file__).parents[2] / "targets"
+
+
+def target(name: str) -> str:
+    """A target of tests/targets, as a command line has it."""
+    return f"cmd:{shlex.join([sys.executable, str(TARGETS / name)])}"
+
 
 MESSAGES = {
     "ValueError: operands could not be broadcast": Failure.EXCEPTION,
@@ -55,16 +61,52 @@ def test_which_failure_a_message_tells_of(message: str, failure: Failure) -> Non
 )
 def test_check_says_which_it_was(number: int, word: str) -> None:
     """The target fails at these numbers: a signal, an exit, a sleep, gigabytes; at 1 it answers."""
-    target = f"cmd:{shlex.join([sys.executable, str(FAULTY)])}"
     program = "def f(x):\n    return x * x\n"
     seconds = "0.9" if word == "hang" else "20"  # on a busy machine a gigabyte takes longer than a second
     limits = "--target-seconds", seconds, "--target-memory", "0.3", "--target-start", "20"
     shown = CliRunner().invoke(
-        main, ["check", program, "--only", target, "--at", f"x={number}", "--mode", "fwd", *limits]
+        main,
+        ["check", program, "--only", target("faulty.py"), "--at", f"x={number}", "--mode", "fwd", *limits],
     )
     rows = [line for line in shown.stdout.splitlines() if "jvp" in line]
     assert rows, shown.output
     assert all(row.endswith(word) for row in rows)
+
+
+RAISED = {
+    "sin": "RuntimeError: InvalidArgumentError: no sine today.",
+    "cos": "TypeError: state variable changed its type",
+}
+"""What tests/targets/raising.py raises, without the headings of Paddle and Dr.Jit."""
+
+
+@pytest.mark.parametrize(("op", "words_"), RAISED.items())
+def test_check_shows_the_line_that_says_what_happened(op: str, words_: str) -> None:
+    asked = "--at", "x=0.5", "--loop", "for", "--mode", "fwd"
+    shown = CliRunner().invoke(main, ["check", f"acc*{op}(x)", "--only", target("raising.py"), *asked])
+    assert [line.split()[-1] for line in shown.stdout.splitlines() if "jvp" in line] == ["exception"]
+    said = " ".join(shown.stdout.split())
+    assert words_ in said
+    assert not any(word in said for word in ("In user code", "see above", "Hint"))
+
+
+@pytest.mark.slow  # a sweep of a target in another process
+def test_every_report_of_a_sweep_shows_that_line_and_how_much_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = target("raising.py")
+    asked = "--max-examples=12", "--no-store", "--no-shrink", "--family=loops", "--format=concise"
+    reports = [f"--report={form}={form}" for form in FORMATS]
+    done = CliRunner().invoke(main, ["sweep", name, *asked, *reports])
+    assert done.exit_code == 1, done.output
+    for form in FORMATS:
+        text = Path(form).read_text(encoding="utf-8").replace("\\", "").replace("%3A", ":")
+        said = " ".join(text.split())
+        assert "exception" in said, form
+        assert all(words_.rstrip(".") in said for words_ in RAISED.values()), form
+        asked_about = '"programs": 12' if form in ("json", "ndjson") else ": 12 of 12 programs"
+        assert asked_about in said, form
 
 
 @pytest.mark.parametrize("form", [name for name in FORMATS if name not in ("ndjson", "json")])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -65,6 +68,34 @@ def test_the_default_deadline_holds_with_set_up(monkeypatch: pytest.MonkeyPatch)
 
     test()
     assert not slow
+
+
+FIRST = """\
+import {library}
+import {numbers} as np
+from hypothesis import given
+from gradfuzz import check_gradient
+from gradfuzz.strategies import matrices
+
+
+@given(matrices((3, 3), extremes=False))
+def test(A):
+    check_gradient(lambda A: np.sum(np.sin(A @ A)), A, framework="{library}")
+"""
+
+
+@pytest.mark.slow  # pytest in a process of its own, in which the library sets itself up
+@pytest.mark.parametrize(("library", "numbers"), [("jax", "jax.numpy"), ("torch", "torch")])
+def test_the_default_deadline_holds_where_a_library_sets_itself_up(
+    library: str, numbers: str, tmp_path: Path
+) -> None:
+    pytest.importorskip(library)
+    (tmp_path / "test_it.py").write_text(FIRST.format(library=library, numbers=numbers))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTEST_ADDOPTS")}
+    environment["PYTHONPATH"] = str(HOME.parent)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert "1 passed" in done.stdout, done.stdout
 
 
 def test_the_time_of_the_test_itself_counts() -> None:
