@@ -215,6 +215,13 @@ def test_twenty_findings_are_seen_in_a_few_lines(tmp_path: Path) -> None:
         finding = finding_at(candidate, case, target.version, "linalg", program)
         found.append(replace(finding, ports={"short": script}))
     assert check(found, tmp_path) == len(FOUND) >= 20
+    lengths = [lines_of_code(finding.ports["short"]) for finding in found]
+    assert 2 * sum(length <= 10 for length in lengths) >= len(lengths)
+    assert max(lengths) <= 15, "a loop and a derivative of second order need more than ten"
+
+
+def lines_of_code(script: str) -> int:
+    return sum(bool(line.strip()) and not line.startswith("#") for line in script.splitlines())
 
 
 @pytest.mark.slow  # a sweep of two minutes
