@@ -9,11 +9,13 @@ runs programs itself, whose methods read the table of ops, or that calls a funct
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradfuzz import adapters
 from gradfuzz.adapters.kit import SPELLED
 from gradfuzz.programs.language.functions import FUNCTIONS
 
@@ -23,6 +25,10 @@ _OWN = ("structured", "answer")
 
 _ABOUT = ("name", "ops", "functions", "dtypes", "modes", "orders", "loops", "features", "hints")
 """Members that describe an entry point in its hello."""
+
+
+_BESIDE = {path.stem for path in Path(adapters.__file__).parent.glob("*.py")}
+"""The modules that adapters import from beside them, as the kit."""
 
 
 class CutError(ValueError):
@@ -57,10 +63,10 @@ class _Adapter:
         for node in tree.body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 self.defined[node.name] = node
-            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                self.defined[node.targets[0].id] = node
+            elif isinstance(node, ast.Assign):
+                self.defined |= dict.fromkeys(_targets(node), node)
                 if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-                    self.strings[node.targets[0].id] = node.value.value
+                    self.strings |= dict.fromkeys(_targets(node), node.value.value)
             elif isinstance(node, ast.AugAssign) and (name := ast.unparse(node.target)) in self.strings:
                 self.strings[name] += ast.literal_eval(node.value)
 
@@ -89,19 +95,24 @@ class _Adapter:
                 made.append(_function(spelling[op], value))
         classes = self._trimmed(chain)
         wanted = self._reached([*made, *called, *classes.values()], classes)
-        named = [(_name(node), node) for node in self.tree.body]
-        source = [classes.get(name or "", node) for name, node in named if name in wanted or name in classes]
+        source: list[ast.stmt] = []
+        for node in self.tree.body:
+            names = [_name(node)] if not isinstance(node, ast.Assign) else _targets(node)
+            source += [classes.get(names[0] or "", node)] if {*wanted, *classes}.intersection(names) else []
         cleaned = _Cleaned({name: f"{name}_" for name in self.defined if name in taken})
         parts = [cleaned.of(node) for node in [*source, *made]]
         used = _names([*parts, *called])
-        if "kit" in used:
-            raise CutError("it uses the kit")
-        kept = [_kept(node, used) for node in self.tree.body]
+        kept = [line for node in self.tree.body if (line := _kept(node, used))]
+        text = "\n\n\n".join(map(ast.unparse, parts)) + "\n"
+        spelled = {op: cleaned.name(name) for op, name in spelling.items()}
+        lacking = _undefined(ast.parse("\n".join([*kept, text, *spelled.values()])))
+        if lacking or used & _BESIDE:
+            raise CutError(f"it uses {', '.join(sorted(lacking | used & _BESIDE))}")
         return Cut(
-            "".join(f"{line}\n" for line in kept if line and line != "import numpy as np"),
-            "\n\n\n".join(map(ast.unparse, parts)) + "\n",
+            "".join(f"{line}\n" for line in kept if line != "import numpy as np"),
+            text,
             cleaned.name(chain[0].name),
-            {op: cleaned.name(text) for op, text in spelling.items()},
+            spelled,
         )
 
     # The way
@@ -181,11 +192,21 @@ class _Adapter:
             case ast.Dict(keys, values):
                 names = [None if key is None else str(_constant(key)) for key in keys]
                 return self._last([*zip(names, values, strict=True)], op)
+            case ast.DictComp(ast.Name(id=key), value, [ast.comprehension(ast.Name(id=name), words)]):
+                if name == key and op in self._words(words):
+                    return _With({key: ast.Constant(op)}).of(value)
             case ast.DictComp(
-                value=ast.Call(func=ast.Name(id="getattr"), args=[module, _]), generators=[loop]
-            ):
-                if op in self._words(loop.iter):
-                    return ast.Attribute(module, op, ast.Load())
+                ast.Name(id=key),
+                value,
+                [
+                    ast.comprehension(
+                        ast.Tuple([ast.Name(id=name), ast.Name(id=other)]),
+                        ast.Call(ast.Attribute(whole, "items"), []),
+                    )
+                ],
+            ):  # another table; what an `if` leaves out of it is not asked
+                found = self._entry(whole, op) if name == key else None
+                return None if found is None else _With({key: ast.Constant(op), other: found}).of(value)
             case ast.Call(func=ast.Name(id="dict"), args=args, keywords=keywords):
                 found = self._last([(keyword.arg, keyword.value) for keyword in keywords], op)
                 return found or next((found for a in args if (found := self._entry(a, op)) is not None), None)
@@ -218,6 +239,52 @@ class _Adapter:
                     reached.add(name)
                     waiting.append(self.defined[name])
         return reached
+
+
+class _With(ast.NodeTransformer):
+    """Puts expressions in the place of names, and `module.word` in that of `getattr(module, "word")`."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def of(self, node: ast.expr) -> ast.expr:
+        """A copy of an expression."""
+        (copied,) = ast.parse(ast.unparse(node)).body
+        assert isinstance(copied, ast.Expr)
+        return self.visit(copied.value)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self._values.get(node.id, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(ast.Name(id="getattr"), [module, ast.Constant(value=str(name))]):
+                return ast.Attribute(module, name, ast.Load())
+        return node
+
+
+def _targets(node: ast.Assign) -> list[str]:
+    """The names that an assignment defines."""
+    (target, *_) = node.targets
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [part.id for part in parts if isinstance(part, ast.Name)]
+
+
+def _undefined(tree: ast.Module) -> set[str]:
+    """The names that a source reads and never defines."""
+    defined, read = set(dir(builtins)), set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                read.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                defined.add(name)
+            case ast.alias(name=name, asname=other):
+                defined.add((other or name).partition(".")[0])
+            case ast.ExceptHandler(name=str(name)):
+                defined.add(name)
+    return read - defined
 
 
 def _name(node: ast.stmt) -> str | None:
