@@ -17,6 +17,7 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import adapter_script
+from gradfuzz.oracles.dialects.adapter_short import FORMS
 from gradfuzz.oracles.dialects.adapter_source import CutError
 from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
@@ -97,6 +98,7 @@ SHORT: Mapping[str, str] = {
     "jax": "gradfuzz.oracles.jax.short",
     "torch": "gradfuzz.oracles.torch.short",
     "autograd": "gradfuzz.oracles.dialects.autograd_short",
+    **dict.fromkeys(FORMS, "gradfuzz.oracles.dialects.adapter_short"),
 }
 """Library -> the module of its short reproducers."""
 
@@ -113,10 +115,13 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     shown = reproducer_input(candidate, case, target)
     if library in DIALECTS and dialect(library).unsupported(shown) is not None:
         return ""
+    question = shown.question
+    if library in FORMS and isinstance(target, ForeignOracle):
+        question = replace(question, program=target.sent(question.program))
     point, measure = finding_point(case), _MEASURES.get(case.kind, "number")
     entry = point.entry if measure == "number" else (_malformed(case, point.got), point.entry[1])
     found = ShortInput(
-        shown.question,
+        question,
         shown.inputs,
         entry,
         point.entry_expected,

@@ -10,7 +10,8 @@
     braces                            what Swift and JavaScript share
     limits                            what a system cannot be asked, with reasons
     numbers                           the truth as numbers, for languages without mpmath
-    adapter_script, adapter_source    the script of a target with an adapter in Python
+    adapter_script, adapter_short, adapter_source
+                                      the scripts of a target with an adapter in Python
 
 - The script of such a target is cut out of the adapter's own source: the functions of the ops that the
   program uses, and the methods of the way. A way whose loops the kit makes is asked by gradfuzz itself.

@@ -80,8 +80,8 @@ def script(
     """
     question = shown.question
     program = program or question.program
-    asked = _Asked()
-    _Emitter(question.precision, asked).function(program, "f")
+    asked = Asked()
+    AdapterEmitter(question.precision, asked).function(program, "f")
     truth = truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
     rest = [_gradient(question), truth]
     taken = _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"}
@@ -92,7 +92,7 @@ def script(
         heading(question, title, needs, found.imports) + inputs_source(question, shown.place),
         found.source,
         _TENSORS.format(way=found.way),
-        _Emitter(question.precision, found.spelling).function(program, "f"),
+        AdapterEmitter(question.precision, found.spelling).function(program, "f"),
         *rest,
     ]
     return "\n\n".join(parts)
@@ -123,7 +123,7 @@ def _gradient(question: Question) -> str:
     )
 
 
-class _Asked(dict[str, str]):
+class Asked(dict[str, str]):
     """Collects the ops that an emitter asks for."""
 
     def __missing__(self, op: str) -> str:
@@ -131,10 +131,13 @@ class _Asked(dict[str, str]):
         return op
 
 
-class _Emitter(HostEmitter):
-    """Programs as the adapters' kit runs them: all but plain ints and bools are tensors, ops have names."""
+class AdapterEmitter(HostEmitter):
+    """Programs as the adapters' kit runs them: all but plain ints and bools are tensors, ops have names, and
+    return the one result that is asked for.
+    """
 
     reserved = RESERVED | {"array", "f", "tensor", "way"}
+    joint = False
 
     def __init__(self, precision: Precision, spelling: Mapping[str, str]) -> None:
         super().__init__(precision, bare=False)

@@ -27,7 +27,7 @@ _ABOUT = ("name", "ops", "functions", "dtypes", "modes", "orders", "loops", "fea
 """Members that describe an entry point in its hello."""
 
 
-_BESIDE = {path.stem for path in Path(adapters.__file__).parent.glob("*.py")}
+_BESIDE = {file.stem for file in adapters.path("kit.py").parent.glob("*.py")}
 """The modules that adapters import from beside them, as the kit."""
 
 
@@ -47,12 +47,14 @@ class Cut:
     """Op -> its function: "tf.sin", or the name of a function in `source`."""
 
 
-def cut(script: Path, way: str, ops: Iterable[str], taken: Collection[str] = ()) -> Cut:
+def cut(
+    script: Path, way: str, ops: Iterable[str], taken: Collection[str] = (), *, bare: bool = False
+) -> Cut:
     """The parts of the adapter `script` that entry point `way` needs for these ops; raises `CutError`.
 
-    Definitions whose name is `taken` are renamed.
+    Definitions whose name is `taken` are renamed. `bare`: the ops alone, without the class of the way.
     """
-    return _Adapter.of(script).cut(way, sorted(set(ops)), frozenset(taken))
+    return _Adapter.of(script).cut(way, sorted(set(ops)), frozenset(taken), bare=bare)
 
 
 class _Adapter:
@@ -75,7 +77,7 @@ class _Adapter:
     def of(cls, script: Path) -> _Adapter:
         return cls(ast.parse(script.read_text(encoding="utf-8")))
 
-    def cut(self, way: str, ops: list[str], taken: frozenset[str]) -> Cut:
+    def cut(self, way: str, ops: list[str], taken: frozenset[str], *, bare: bool) -> Cut:
         chain = self._chain(way)
         table = self._attribute(chain, "ops")
         if table is None:
@@ -93,7 +95,7 @@ class _Adapter:
             else:
                 spelling[op] = f"op_{op}"
                 made.append(_function(spelling[op], value))
-        classes = self._trimmed(chain)
+        classes = {} if bare else self._trimmed(chain)
         wanted = self._reached([*made, *called, *classes.values()], classes)
         source: list[ast.stmt] = []
         for node in self.tree.body:

@@ -130,12 +130,13 @@ class Emitter(abc.ABC):
 
     `reserved` are names that the emitted code uses itself: a variable with such a name gets an underscore.
     `infix` are the ops that are operators, `functions` the elementwise functions with their names in the
-    dialect.
+    dialect. `joint`: an op with several results returns them together.
     """
 
     reserved: frozenset[str] = frozenset()
     functions: Mapping[str, str] = {}
     infix: Mapping[str, tuple[str, int, int, int]] = INFIX
+    joint = True
 
     def __init__(self, precision: Precision, *, bare: bool = True) -> None:
         self.precision = precision
@@ -248,7 +249,7 @@ class Emitter(abc.ABC):
                 return Piece(self.name(name), variable, host=self.is_host(variable))
             case Call(op, args):
                 params, pieces, together = dict(expr.params), [self.expression(a) for a in args], None
-                if self._several:
+                if self._several and self.joint:
                     together = self._several.name(expr, lambda: self.several(op, pieces, params))
                 return self.apply(op, pieces, params, together)
 

@@ -57,6 +57,10 @@ PROGRAMS = {
         " 0)\n    return sum(u * v), logsumexp(u)\n"
     ),
     "matrices": 'def f(a: "float[2, 2]"):\n    return sum(eigvalsh(a)), trace(inv(a)), slogdet(a)[1]\n',
+    "parts": (
+        'def f(a: "float[2, 2]"):\n    b = a @ transpose(a)\n    return sum(eigh(b)[0] * eigh(b)[1] *'
+        " eigh(b)[1])\n"
+    ),
     "names": "def f(gradient, slope):\n    tensor = gradient * slope\n    return tensor * tensor\n",
 }
 

@@ -1,0 +1,234 @@
+"""Short reproducers for libraries with adapters: the program on the adapter's own calls, and the library's
+own derivatives.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradfuzz import adapters
+from gradfuzz.adapters.shipped import ADAPTERS
+from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.dialects.adapter_script import AdapterEmitter, Asked
+from gradfuzz.oracles.dialects.adapter_source import CutError, cut
+from gradfuzz.oracles.emit.short import (
+    RESERVED,
+    ShortInput,
+    assembled,
+    calling,
+    direction_names,
+    input_lines,
+    literal,
+    objective,
+    stages,
+    tuple_of,
+    used,
+    value_line,
+)
+from gradfuzz.oracles.emit.statements import nested_list
+from gradfuzz.oracles.target_name import TargetName
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import ArrayConst
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a library is asked in a few lines."""
+
+    ways: tuple[str, ...]
+    """The ways that ask as these lines do."""
+    imports: tuple[str, ...]
+    settings: tuple[str, ...]
+    array: str
+    """An array of `{entries}` of the dtype `{dtype}`."""
+    empty: str
+    """One without entries, of the shape `{shape}`."""
+    total: str
+    """The sum of the entries of `{}`."""
+    one: str
+    """The derivative of the scalar function `{g}` by its only argument `{xs}`."""
+    several: str
+    """Its derivatives by several arguments, whose numbers are `{places}`."""
+    forward: str
+    """The derivative of `{g}` at the tuple `{xs}` along the tuple `{v}`; empty where there is none."""
+    helpers: Mapping[str, str]
+    """Name -> the function of that name, where the library has none."""
+    again: str = ""
+    """What `{again}` stands for in a derivative that is differentiated once more."""
+    boolean: str = "bool"
+    """Its name of the dtype."""
+
+    def of(self, value: Array, dtype: str) -> str:
+        """The array in the library's language."""
+        value = np.asarray(value)
+        return self.spelled(literal(value) if value.size else "", value.shape, dtype)
+
+    def spelled(self, entries: str, shape: tuple[int, ...], dtype: str) -> str:
+        """The array of these entries, nested lists or nothing."""
+        dtype = self.boolean if dtype == "bool" else dtype
+        form = self.array if entries else self.empty
+        return form.format(entries=entries, shape=shape, dtype=dtype)
+
+
+_GRADIENT, _ALONG = "gradient_of", "derivative_along"
+
+_TENSORFLOW = {
+    _GRADIENT: """\
+def gradient_of(g, *xs):
+    with tf.GradientTape() as tape:
+        tape.watch(xs)
+        y = g(*xs)
+    return [tf.convert_to_tensor(s) for s in tape.gradient(y, xs, unconnected_gradients="zero")]
+""",
+    _ALONG: """\
+def derivative_along(g, xs, vs):
+    with tf.autodiff.ForwardAccumulator(xs, vs) as accumulator:
+        y = g(*xs)
+    return tf.convert_to_tensor(accumulator.jvp(y, unconnected_gradients="zero"))
+""",
+}
+_PADDLE = {
+    _GRADIENT: """\
+def gradient_of(g, *xs, again=False):
+    for x in xs:
+        x.stop_gradient = False
+    y = g(*xs)
+    found = [None for _ in xs]
+    if not y.stop_gradient:
+        found = paddle.grad(y, xs, create_graph=again, allow_unused=True)
+    return [paddle.zeros_like(x) if s is None else s for x, s in zip(xs, found)]
+""",
+}
+
+FORMS: Mapping[str, Form] = {
+    "tensorflow": Form(
+        ways=("eager",),
+        imports=("import tensorflow as tf",),
+        settings=(),
+        array="tf.constant({entries}, tf.{dtype})",
+        empty="tf.zeros({shape}, tf.{dtype})",
+        total="tf.reduce_sum({})",
+        one=f"{_GRADIENT}({{g}}, {{xs}})[0]",
+        several=f"{_GRADIENT}({{g}}, {{xs}})",
+        forward=f"{_ALONG}({{g}}, {{xs}}, {{v}})",
+        helpers=_TENSORFLOW,
+    ),
+    "mlx": Form(
+        ways=("eager", "float64"),
+        imports=("import mlx.core as mx",),
+        settings=("mx.set_default_device(mx.cpu)",),
+        array="mx.array({entries}, mx.{dtype})",
+        empty="mx.zeros({shape}, mx.{dtype})",
+        total="mx.sum({})",
+        one="mx.grad({g})({xs})",
+        several="mx.grad({g}, {places})({xs})",
+        forward="mx.jvp({g}, {xs}, {v})[1][0]",
+        helpers={},
+        boolean="bool_",
+    ),
+    "paddle": Form(
+        ways=("dygraph",),
+        imports=("import paddle",),
+        settings=('paddle.set_device("cpu")',),
+        array='paddle.to_tensor({entries}, dtype="{dtype}")',
+        empty='paddle.zeros({shape}, "{dtype}")',
+        total="paddle.sum({})",
+        one=f"{_GRADIENT}({{g}}, {{xs}}{{again}})[0]",
+        several=f"{_GRADIENT}({{g}}, {{xs}}{{again}})",
+        again=", again=True",
+        forward="",
+        helpers=_PADDLE,
+    ),
+}
+"""The libraries that have a short form."""
+
+
+def short(shown: ShortInput, oracle_name: str) -> str:
+    """The lines that ask the library the same; empty for a way or a question that has no short form."""
+    name, question = TargetName.of(oracle_name), shown.question
+    form = FORMS[name.library]
+    if name.way not in form.ways or shown.measure != "number":
+        return ""
+    if "fwd" in question.modes and not form.forward:
+        return ""
+    asked = Asked()
+    _Emitter(form, question.precision, asked).function(question.program, "f")
+    script = adapters.path(ADAPTERS[name.library].script)
+    try:
+        found = cut(script, name.way, asked, RESERVED | {"f", *form.helpers}, bare=True)
+    except CutError:
+        return ""
+    emitter = _Emitter(form, question.precision, found.spelling)
+    lines = _lines(shown, form)
+    body = "\n".join(lines)
+    helpers = [text for helper, text in form.helpers.items() if used(body, helper)]
+    functions = [_plain(found.source), emitter.function(question.program, "f"), *helpers]
+    function = "\n\n".join(text.strip("\n") for text in functions if text)
+    imports = [*found.imports.splitlines(), "import numpy as np"]
+    imports = [line for line in imports if "import" in line and used(function, line.split()[-1])]
+    imports = sorted({*form.imports, *imports}, key=lambda line: (not line.startswith("import"), line))
+    settings = ["", *form.settings] if form.settings else []
+    scalar = question.modes[-1:] == ("fwd",)
+
+    def other(value: Array) -> str:
+        return form.of(value, value.dtype.name) if value.shape else literal(value)
+
+    inputs = input_lines(shown, lambda value: form.of(value, question.precision), other)
+    return assembled(shown, [*imports, *settings], function, inputs, lines, scalar=scalar)
+
+
+def _plain(source: str) -> str:
+    """The source without what its functions say of themselves."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
+            del node.body[0]
+    texts = [ast.unparse(node) for node in tree.body]
+    return "".join(f"{text}\n\n" if "\n" in text else f"{text}\n" for text in texts)
+
+
+def _lines(shown: ShortInput, form: Form) -> list[str]:
+    """The lines that differentiate."""
+    question, wrt = shown.question, shown.wrt()
+    if not question.modes:
+        return value_line(shown)
+    single = len(wrt) == 1
+    reverse = form.one if single else form.several.replace("{places}", str([*range(len(wrt))]))
+    f, lines = calling(shown)
+    first, more = objective(shown, f, form.total)
+    last, steps = stages(shown, first, reverse.replace("{again}", form.again), form.forward, form.total)
+    lines += [*more, *steps]
+    if question.modes[-1] == "rev":
+        at = "" if single else f"[{shown.place}]"
+        return [*lines, f"got = {reverse.format(g=last, xs=', '.join(wrt), again='')}{at}"]
+    name, index = shown.entry
+    vs = [text.replace("direction", "unit") for text in direction_names(shown)]
+    for of, v in zip(question.wrt, vs, strict=True):
+        unit = np.zeros(np.shape(shown.inputs[of]))
+        if of == name:
+            unit[index] = 1.0
+        lines += [f"{v} = {form.of(unit, question.precision)}"]
+    pushed = form.forward.format(g=last, xs=tuple_of(wrt), v=tuple_of(vs), x=wrt[0], d=vs[0])
+    return [*lines, f"got = {pushed}"]
+
+
+class _Emitter(AdapterEmitter):
+    """Programs on the adapter's calls, with the library's own arrays."""
+
+    reserved = RESERVED | {"f", _GRADIENT, _ALONG}
+
+    def __init__(self, form: Form, precision: Precision, spelling: Mapping[str, str]) -> None:
+        super().__init__(precision, spelling)
+        self._form = form
+
+    def scalar(self, text: str) -> str:
+        return self._form.spelled(text, (), self.precision)
+
+    def array(self, array: ArrayConst) -> str:
+        entries = [self.literal(value).text for value in array.values]
+        nested = nested_list(entries, array.shape) if entries else ""
+        return self._form.spelled(nested, array.shape, self.dtype(array.dtype))
