@@ -17,7 +17,17 @@ from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.emit.short import ShortInput, around, assembled, objective, picked, stages, tuple_of
+from gradfuzz.oracles.dialects.adapter_short import FORMS
+from gradfuzz.oracles.emit.short import (
+    ShortInput,
+    around,
+    assembled,
+    objective,
+    picked,
+    stages,
+    tuple_of,
+    used,
+)
 
 _REVERSE: Mapping[str, str] = {
     "torch": "torch.func.grad({g}{which})({xs})",
@@ -34,6 +44,7 @@ _TOTAL: Mapping[str, str] = {
     "jax": "jax.numpy.sum({})",
     "autograd": "autograd.numpy.sum({})",
 }
+"""What the libraries have functions for; `FORMS` has the others."""
 
 
 _NEAR = 1e-3
@@ -42,10 +53,10 @@ _NEAR = 1e-3
 
 def short(call: Call, case: CheckResult) -> str:
     """The script, by the worst entry of `case`. Empty where the call has no short form: something stands
-    around it, it is complex, the library is none of `_TOTAL`, or the script does not show the finding.
+    around it, it is complex, the library has none, or the script does not show the finding.
     """
     library, question = library_named(call.library), case.question
-    if call.library not in _TOTAL or call.form != "alone" or call.results:
+    if call.library not in {*_TOTAL, *FORMS} or call.form != "alone" or call.results:
         return ""
     wrt = [p.name for p in question.program.params]
     entry = case.worst or (wrt[0], (0,) * np.ndim(case.point.inputs[wrt[0]]))
@@ -55,7 +66,7 @@ def short(call: Call, case: CheckResult) -> str:
         return ""
     if not question.modes or not _is_plain(call, library, len(question.weights)):
         return ""
-    if call.library == "autograd" and "fwd" in question.modes and len(wrt) > 1:
+    if "fwd" in question.modes and not _pushes(call.library, len(wrt)):
         return ""
     what = f"{call.library} {library.version}"
     shown = ShortInput(question, case.point.inputs, entry, expected, raises=raises, target=what)
@@ -65,15 +76,27 @@ def short(call: Call, case: CheckResult) -> str:
     inputs += _around(shown, library)
     only_reverse = call.library == "torch" and "fwd" not in question.modes
     lines = _by_grad(shown) if only_reverse else _nested(shown, call.library)
+    if call.library in FORMS:
+        helpers = FORMS[call.library].helpers
+        used_here = [text for name, text in helpers.items() if used("\n".join(lines), name)]
+        function = "\n\n".join([function, *used_here])
     imports = _imports(call, library, "\n".join([function, *inputs, *lines]))
+    if call.library in FORMS and (settings := FORMS[call.library].settings):
+        imports += ["", *settings]
     text = assembled(shown, imports, function, inputs, lines, scalar=question.modes[-1] == "fwd")
     return text if _holds(text, case) else ""
+
+
+def _pushes(library: str, arguments: int) -> bool:
+    """Whether the library has forward mode by so many arguments."""
+    return bool(FORMS[library].forward) if library in FORMS else library != "autograd" or arguments == 1
 
 
 def _imports(call: Call, library: Library, body: str) -> list[str]:
     """Those of the library's imports that the lines use, and that of the function's module."""
     home = call.function.rpartition(".")[0]
     lines = [*library.header.splitlines(), *([f"import {home}"] if home in sys.modules else [])]
+    lines += FORMS[call.library].imports if call.library in FORMS else ()
     lines.sort(key=lambda line: " as " in line)
     return [line for line in dict.fromkeys(lines) if f"{line.split()[-1]}." in body]
 
@@ -122,21 +145,27 @@ def _around(shown: ShortInput, library: Library) -> list[str]:
 
 def _nested(shown: ShortInput, library: str) -> list[str]:
     """Functions, each the derivative of the one before."""
-    wrt, total = [p.name for p in shown.question.program.params], _TOTAL[library]
+    wrt = [p.name for p in shown.question.program.params]
     which, at = picked(shown)
+    if library in FORMS:
+        form = FORMS[library]
+        reverse, again = form.reverse(len(wrt)), form.again
+        forward, total = form.forward, form.total
+    else:
+        reverse, again = _REVERSE[library].replace("{which}", which), ""
+        forward, total = _FORWARD[library], _TOTAL[library]
     first, lines = objective(shown, "f", total)
-    reverse = _REVERSE[library].replace("{which}", which)
-    last, more = stages(shown, first, reverse, _FORWARD[library], total)
+    last, more = stages(shown, first, reverse.replace("{again}", again), forward, total)
     lines += more
     if shown.question.modes[-1] == "rev":
-        return [*lines, f"got = {reverse.format(g=last, xs=', '.join(wrt))}{at}"]
+        return [*lines, f"got = {reverse.format(g=last, xs=', '.join(wrt), again='')}{at}"]
     units, vs = [], [f"unit{k}" if len(wrt) > 1 else "unit" for k in range(len(wrt))]
     for name, v in zip(wrt, vs, strict=True):
         unit = np.zeros(np.shape(shown.inputs[name]), shown.inputs[name].dtype)
         if name == shown.entry[0]:
             unit[shown.entry[1]] = 1.0
         units.append(f"{v} = {library_named(library).array_code(unit)}")
-    pushed = _FORWARD[library].format(g=last, xs=tuple_of(wrt), v=tuple_of(vs), x=wrt[0], d=vs[0])
+    pushed = forward.format(g=last, xs=tuple_of(wrt), v=tuple_of(vs), x=wrt[0], d=vs[0])
     lines += [*units, f"got = {pushed}"]
     return lines
 

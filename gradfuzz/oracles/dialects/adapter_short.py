@@ -62,6 +62,10 @@ class Form:
     boolean: str = "bool"
     """Its name of the dtype."""
 
+    def reverse(self, arguments: int) -> str:
+        """The derivatives of `{g}` at `{xs}` by so many arguments: one, or a list."""
+        return self.one if arguments == 1 else self.several.replace("{places}", str([*range(arguments)]))
+
     def of(self, value: Array, dtype: str) -> str:
         """The array in the library's language."""
         value = np.asarray(value)
@@ -197,7 +201,7 @@ def _lines(shown: ShortInput, form: Form) -> list[str]:
     if not question.modes:
         return value_line(shown)
     single = len(wrt) == 1
-    reverse = form.one if single else form.several.replace("{places}", str([*range(len(wrt))]))
+    reverse = form.reverse(len(wrt))
     f, lines = calling(shown)
     first, more = objective(shown, f, form.total)
     last, steps = stages(shown, first, reverse.replace("{again}", form.again), form.forward, form.total)

@@ -9,17 +9,20 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gradfuzz.calls.sweep.run import sweep
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.findings.reproducer import short as short_of
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.events import FindingFound
+from gradfuzz.fuzzer.sweep import SweepConfig
 from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.dialects.adapter_short import FORMS, short
 from gradfuzz.oracles.emit.short import ShortInput
@@ -157,6 +160,15 @@ print(json.dumps(said))
 """
 
 
+def said_by(library: str, scripts: Sequence[Path]) -> list[str]:
+    """What each script prints, all in one process of the library that cannot import gradfuzz."""
+    command = [python_of(library), "-I", "-c", RUNNER, *map(str, scripts)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    said: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
 @pytest.mark.slow  # an adapter and a library
 @pytest.mark.parametrize("way", WAYS)
 def test_the_library_says_in_the_script_what_the_adapter_was_told(way: str, tmp_path: Path) -> None:
@@ -176,15 +188,30 @@ def test_the_library_says_in_the_script_what_the_adapter_was_told(way: str, tmp_
                 scripts[-1].write_text(script, encoding="utf-8")
                 numbers.append((case.got, case.expected))
     assert len(scripts) >= 6
-    command = [python_of(library), "-I", "-c", RUNNER, *map(str, scripts)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
     allowed = 1e-5 if way == "mlx:eager" else 1e-12
-    for script, printed, (got, expected) in zip(
-        scripts, json.loads(done.stdout.splitlines()[-1]), numbers, strict=True
-    ):
+    for script, printed, (got, expected) in zip(scripts, said_by(library, scripts), numbers, strict=True):
         said = dict(line.split() for line in printed.splitlines())
         assert list(said) == ["got", "expected"], script.read_text(encoding="utf-8")
         near = math.isclose(float(said["got"]), got, rel_tol=allowed, abs_tol=allowed)
         assert near, f"{script.read_text(encoding='utf-8')}\n{said}, {got}"
         assert float(said["expected"]) == expected
+
+
+@pytest.mark.slow  # a sweep of a minute and a half
+@pytest.mark.parametrize("library", ["mlx", "paddle"])
+def test_findings_about_functions_are_seen_in_a_few_lines(library: str, seed: int, tmp_path: Path) -> None:
+    target(library)
+    config = SweepConfig((library,), families=("functions",), seed=seed, max_time=90.0, jobs=1)
+    found = [event.finding for event in sweep(config) if isinstance(event, FindingFound)]
+    told = [f for f in found if f.ports.get("short") and f.kind.of_numbers]
+    assert told
+    scripts = [tmp_path / f"script_{k}.py" for k, _ in enumerate(told)]
+    for script, finding in zip(scripts, told, strict=True):
+        script.write_text(finding.ports["short"], encoding="utf-8")
+    for script, printed, finding in zip(scripts, said_by(library, scripts), told, strict=True):
+        said = {word: float(number) for word, number in map(str.split, printed.splitlines())}
+        points = (finding.smallest, finding.clearest, finding.worst)
+        near = [math.isclose(said["got"], p.entry_got, rel_tol=1e-3, abs_tol=0.0) for p in points]
+        assert any(near) or math.isnan(said["got"]), script.read_text(encoding="utf-8")
+        assert any(said["expected"] == p.entry_expected for p in points)
+        assert said["got"] != said["expected"]
