@@ -21,6 +21,9 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 _BELOW: dict[int, st.SearchStrategy[int]] = {}
 """`integers(0, n - 1)` by n, cached: making a strategy costs more than drawing from it."""
 
+SIZES: dict[int, int] = {}
+"""The n of each of these strategies, by its id: a stream of draws need not ask Hypothesis what it is."""
+
 
 class Odds(Generic[T]):
     """A table of options with integer weights, the simplest first. A draw shrinks towards the first."""
@@ -73,6 +76,7 @@ class Dice:
         strategy = _BELOW.get(n)
         if strategy is None:
             strategy = _BELOW[n] = st.integers(0, n - 1)
+            SIZES[id(strategy)] = n
         result: int = self._draw(strategy)
         return result
 

@@ -14,7 +14,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hypothesis import strategies as st
 from hypothesis.control import BuildContext
@@ -22,6 +22,8 @@ from hypothesis.errors import InvalidArgument, StopTest, UnsatisfiedAssumption
 from hypothesis.internal.conjecture.choice import ChoiceTemplate
 from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.internal.conjecture.providers import PrimitiveProvider
+
+from gradfuzz.strategies.drawing.dice import SIZES
 
 if TYPE_CHECKING:
     from hypothesis.internal.intervalsets import IntervalSet
@@ -89,6 +91,9 @@ class _Stream(ConjectureData):
     def draw(
         self, strategy: st.SearchStrategy[T], label: int | None = None, observe_as: str | None = None
     ) -> T:
+        size = SIZES.get(id(strategy))
+        if size is not None:
+            return cast("T", self.draw_integer(0, size - 1))
         strategy.validate()
         if strategy.is_empty:
             self.mark_invalid()
@@ -105,6 +110,34 @@ class _Stream(ConjectureData):
         return self.provider.draw_integer(min_value, max_value) if forced is None else forced
 
 
+class _Simplest(_Stream):
+    """The simplest choices: of an integer the one nearest to what it shrinks towards. It ends where
+    Hypothesis's own data would, at the same number of bytes.
+    """
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        shrink_towards: int = 0,
+        forced: int | None = None,
+        **options: Any,
+    ) -> int:
+        if getattr(self, "unique_element_depth", 0) or any(options.values()):
+            bounds = {"shrink_towards": shrink_towards, "forced": forced, **options}
+            return ConjectureData.draw_integer(self, min_value, max_value, **bounds)
+        value = shrink_towards if forced is None else forced
+        if forced is None and min_value is not None:
+            value = max(value, min_value)
+        if forced is None and max_value is not None:
+            value = min(value, max_value)
+        self.length += 2 + value.bit_length() // 8
+        if self.length > self.max_length:
+            self.mark_overrun()
+        return value
+
+
 def draws(strategy: st.SearchStrategy[T], seed: int | str) -> Iterator[T]:
     """Draws from `strategy` without end: the simplest first, then at random.
 
@@ -117,7 +150,7 @@ def draws(strategy: st.SearchStrategy[T], seed: int | str) -> Iterator[T]:
         data = (
             _Stream(random=None, provider=provider)
             if number
-            else ConjectureData(random=None, provider=provider, prefix=_SIMPLEST)
+            else _Simplest(random=None, provider=provider, prefix=_SIMPLEST)
         )
         drawn: list[T] = []
         with BuildContext(data, wrapped_test=draws), contextlib.suppress(StopTest, UnsatisfiedAssumption):

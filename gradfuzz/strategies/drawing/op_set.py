@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gradfuzz.programs import Expr, Name
+from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.syntax import called
 from gradfuzz.strategies.drawing.algebra import Pattern
 from gradfuzz.strategies.drawing.dice import Dice, Odds
@@ -32,6 +33,10 @@ LOOP_OPS = (
 
 def ops_of(option: Pattern | Callable[..., Expr] | Expr | None) -> frozenset[str]:
     """The ops of a table's option: an expression, a pattern, a builder of expressions, or None."""
+    return _found.get(option)
+
+
+def _ops_of(option: Pattern | Callable[..., Expr] | Expr | None) -> frozenset[str]:
     if option is None:
         return frozenset()
     if isinstance(option, Pattern):
@@ -39,6 +44,9 @@ def ops_of(option: Pattern | Callable[..., Expr] | Expr | None) -> frozenset[str
     elif callable(option):
         option = option(*map(Name, inspect.signature(option).parameters))
     return frozenset(called(option))
+
+
+_found = Recent(_ops_of, 4096)
 
 
 @functools.lru_cache(maxsize=1024)
