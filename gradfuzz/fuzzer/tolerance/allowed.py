@@ -116,7 +116,13 @@ def tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance
     return _by_modes(question, _only("rev", question.order), trip_limit)
 
 
-def wide_tolerances(question: Question, *, trip_limit: int = TRIPS, forward: bool = True) -> list[Tolerance]:
+def wide_tolerances(
+    question: Question,
+    *,
+    trip_limit: int = TRIPS,
+    forward: bool = True,
+    reverse: Sequence[Tolerance] | None = None,
+) -> list[Tolerance]:
     """One tolerance per point, the widest of those of all modes: reverse, forward, and the question's.
 
     The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y
@@ -124,18 +130,21 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS, forward: boo
     disagreement must exceed what each of them loses, and what the forms of `alternatives` lose where they can
     be computed. In float64 it must also exceed what random rounding of every result loses (Monte Carlo
     arithmetic): a sine of a huge number loses all, which is out of proportion to any perturbation. Forward
-    modes, which build a gradient entry by entry, count unless `forward` is False.
+    modes, which build a gradient entry by entry, count unless `forward` is False. `reverse` is what
+    `tolerances` says of these points, where that is known.
     """
     order = question.order
-    reverse = _only("rev", order)
-    modes = dict.fromkeys([reverse, *([_only("fwd", order), question.modes] if forward else [])])
-    by_modes = [_by_modes(question, m, trip_limit) for m in modes]
+    in_reverse = _only("rev", order)
+    modes = dict.fromkeys([_only("fwd", order), question.modes] if forward else [])
+    modes.pop(in_reverse, None)
+    first = _by_modes(question, in_reverse, trip_limit) if reverse is None else reverse
+    by_modes = [first, *(_by_modes(question, m, trip_limit) for m in modes)]
     found = [_widest(same_point) for same_point in zip(*by_modes, strict=True)]
-    further = [_by_modes(question, reverse, trip_limit, how=_How(regrouped=True))]
+    further = [_by_modes(question, in_reverse, trip_limit, how=_How(regrouped=True))]
     if EPS[question.precision] > unit_roundoff(question.precision):
-        further.append(_by_modes(question, reverse, trip_limit, how=_AT_RANDOM))
+        further.append(_by_modes(question, in_reverse, trip_limit, how=_AT_RANDOM))
     if written_otherwise(question.program):
-        further.append(_by_modes(question, reverse, trip_limit, OTHERWISE))
+        further.append(_by_modes(question, in_reverse, trip_limit, OTHERWISE))
     for others in further:
         pairs = zip(found, others, strict=True)
         found = [_also_granted(t, other) for t, other in pairs]

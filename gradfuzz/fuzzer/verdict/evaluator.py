@@ -27,15 +27,23 @@ class Evaluator:
         key = question_key(question, probes=False)
         return self._tolerances.get(key, lambda: tolerances(question, trip_limit=self._trip_limit))
 
-    def _wide_tolerances(self, question: Question, *, lines: bool = False) -> list[Tolerance]:
+    def _wide_tolerance(self, question: Question, place: int, *, lines: bool = False) -> Tolerance:
+        """The widest tolerance at one point, which takes many runs and is seldom needed at the others."""
+        alone = replace(question, points=(question.points[place],))
         many = isinstance(question, ProbedQuestion) and (lines or entries_of(question) > MANY)
-        key = (question.modes, *question_key(question, probes=many))
-        wide = wide_along if many else wide_tolerances
-        return self._tolerances.get(key, lambda: wide(question, trip_limit=self._trip_limit))
+
+        def wide() -> list[Tolerance]:
+            if many:
+                return wide_along(alone, trip_limit=self._trip_limit)
+            narrow = self.tolerances(question)[place]
+            return wide_tolerances(alone, trip_limit=self._trip_limit, reverse=[narrow])
+
+        (found,) = self._tolerances.get((question.modes, *question_key(alone, probes=many)), wide)
+        return found
 
     def is_partial(self, question: Question, place: int) -> bool:
         """Whether some form of the derivative loses an unknown amount at point `place` of the question."""
-        return self._wide_tolerances(question)[place].partial
+        return self._wide_tolerance(question, place).partial
 
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""
@@ -75,7 +83,7 @@ class Evaluator:
                 case = judge(oracle, question, k, answer, truth, self.tolerances(question)[k])
                 near_miss = case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
                 if widen and (near_miss or case.verdict is Verdict.DISAGREE):
-                    wide = self._wide_tolerances(question, lines=lines)[k]
+                    wide = self._wide_tolerance(question, k, lines=lines)
                     case = judge(oracle, question, k, answer, truth, wide)
             case = replace(case, references=reference_values[k].references)
             found.append(_supported(case) if confirm else case)
