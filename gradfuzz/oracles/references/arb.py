@@ -313,7 +313,7 @@ def _enclosures(
         if offset is _HERE and not v:
             return arb_series([x, s])
         slope = arb(v) + s
-        return arb_series([arb(x) + offset * slope, slope])
+        return arb_series([arb(x) if offset is _HERE else arb(x) + offset * slope, slope])
 
     if not setting.probes:
         run(None, trace)

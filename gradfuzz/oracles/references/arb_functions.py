@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
 import flint
@@ -25,16 +25,19 @@ from gradfuzz.programs.language.functions import FUNCTIONS, Function
 
 def call(row: Function, args: tuple[Number, ...], params: dict[str, int]) -> Number:
     """A function of real balls or series, all of them inside its domain."""
-    own = {"__builtins__": {}, "pi": arb.pi()}
-    names = {**_NAMES, **dict(zip(row.arguments, args, strict=True)), **params, **own}
-    result: Number = eval(_code(row.name), names)  # noqa: S307 - a text of the table
-    return result
+    function, wants_pi = _compiled(row.name)
+    return function(*args, **params, pi=arb.pi()) if wants_pi else function(*args, **params)
 
 
 @functools.cache
-def _code(name: str) -> CodeType:
+def _compiled(name: str) -> tuple[Callable[..., Number], bool]:
+    """The text of a row as a function of its arguments and parameters, and whether it takes `pi`, too."""
     row = FUNCTIONS[name]
-    return compile(row.arb or f"{name}({', '.join(row.arguments)})", f"<arb {name}>", "eval")
+    text = row.arb or f"{name}({', '.join(row.arguments)})"
+    wants_pi = re.search(r"\bpi\b", text) is not None
+    names = (*row.arguments, *row.params, *(["pi"] if wants_pi else []))
+    code = compile(f"lambda {', '.join(names)}: {text}", f"<arb {name}>", "eval")
+    return eval(code, {**_NAMES, "__builtins__": {}}), wants_pi  # noqa: S307 - a text of the table
 
 
 def exact(name: str, x: Number, series: Number) -> Number:

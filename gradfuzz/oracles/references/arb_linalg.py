@@ -243,11 +243,15 @@ class LinalgArb(LinalgObjects):
         """
         coefficients = self._coefficients(a)
         n, count, matrix = len(a), len(coefficients), type(coefficients[0])
-        zero = matrix(n, n)
-        blocks = [[coefficients[q - p] if q >= p else zero for q in range(count)] for p in range(count)]
-        entries = [blocks[i // n][j // n][i % n, j % n] for i in range(n * count) for j in range(n * count)]
-        result = matrix(n * count, n * count, entries).exp()
-        first = [[result[i, k * n + j] for i in range(n) for j in range(n)] for k in range(count)]
+        rows, zeros = [x.tolist() for x in coefficients], [0] * n
+        entries = [
+            y
+            for p in range(count)
+            for i in range(n)
+            for y in (*(zeros * p), *(y for q in range(count - p) for y in rows[q][i]))
+        ]
+        result = matrix(n * count, n * count, entries).exp().tolist()
+        first = [[y for row in result[:n] for y in row[k * n : (k + 1) * n]] for k in range(count)]
         return _lifted([matrix(n, n, entries) for entries in first])
 
     def eigh_of(self, a: Array) -> tuple[Array, Array]:
@@ -416,10 +420,9 @@ def _number(coefficients: list[Any]) -> Number:
 
 def _lifted(a: Coefficients) -> Array:
     """A matrix of numbers from its coefficients."""
-    result = np.empty((a[0].nrows(), a[0].ncols()), object)
-    for place in np.ndindex(result.shape):
-        result[place] = _number([x[place] for x in a])
-    return result
+    shape = a[0].nrows(), a[0].ncols()
+    columns = zip(*(x.entries() for x in a), strict=True)
+    return _vector(_number(list(column)) for column in columns).reshape(shape)
 
 
 def _columns(pairs: Iterable[tuple[Number, Coefficients]]) -> tuple[Array, Array]:

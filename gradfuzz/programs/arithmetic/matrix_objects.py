@@ -67,7 +67,7 @@ class MatrixObjects(ProductObjects):
         return self._numbers(np.eye(m, n))
 
     def has_complex(self, *arrays: Array) -> bool:
-        return any(self.is_complex(x) for a in arrays for x in a.ravel().tolist())
+        return any(any(map(self.is_complex, a.ravel().tolist())) for a in arrays)
 
     def adjoint(self, a: Array) -> Array:
         """The conjugate transpose; the transpose of a real matrix."""

@@ -10,6 +10,7 @@ The two references stay independent: a row says what each of them calls, not how
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -18,6 +19,12 @@ from dataclasses import dataclass, field
 from gradfuzz.errors import UsageError
 
 INF = math.inf
+
+
+@functools.cache
+def _arguments(slopes: tuple[str, ...], composition: str) -> tuple[str, ...]:
+    texts = (*slopes, composition)
+    return ("x", "y") if len(slopes) == 2 or any(re.search(r"\by\b", t) for t in texts) else ("x",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,7 @@ class Function:
     @property
     def arguments(self) -> tuple[str, ...]:
         """("x",) or ("x", "y")."""
-        texts = (*self.slopes, self.composition)
-        return ("x", "y") if len(self.slopes) == 2 or any(re.search(r"\by\b", t) for t in texts) else ("x",)
+        return _arguments(self.slopes, self.composition)
 
     @property
     def inside(self) -> str:
