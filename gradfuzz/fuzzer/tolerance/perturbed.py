@@ -169,7 +169,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return pool[k : k + size].reshape(shape)
 
     def _result(self, exact: Array, pool: Array) -> Array:
-        return self._keep(self._perturbed(exact, pool))
+        if is_complex(exact):
+            return self._keep(self._perturbed(exact, pool))
+        result: Array = exact * self._factors(pool, exact.shape)
+        self.seen.append(result)
+        return result
 
     def _perturbed(self, exact: Array, pool: Array) -> Array:
         """`exact`, perturbed; of a complex number, each part."""

@@ -29,7 +29,15 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import DomainError
-from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, of_exact, per_point
+from gradfuzz.fuzzer.tolerance.lanes import (
+    Array,
+    has_lanes,
+    is_complex,
+    lanes_first,
+    lanes_last,
+    of_exact,
+    per_point,
+)
 from gradfuzz.programs.arithmetic.linalg_internal import GAP_UNITS
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
@@ -70,15 +78,13 @@ class LinalgLanes:
     def _lapack(self: Any, op: str, *arrays: Array, **params: Any) -> Any:
         """NumPy's result for every lane, lanes last again. A lane without a result is a domain error."""
         rank = max(x.ndim for x in arrays)
-        fronted = [
-            np.moveaxis(x, -1, 0).reshape(x.shape[-1], *[1] * (rank - x.ndim), *x.shape[:-1]) for x in arrays
-        ]
+        fronted = [lanes_first(x).reshape(x.shape[-1], *[1] * (rank - x.ndim), *x.shape[:-1]) for x in arrays]
         with np.errstate(all="ignore"):
             found = getattr(_NUMPY, op)(*fronted, **params)
         results = found if isinstance(found, tuple) else (found,)
         if not all(np.isfinite(y).all() for y in results):
             raise DomainError(f"{op} has no result for this matrix, or for one that rounding may make of it")
-        back = tuple(np.moveaxis(y, 0, -1) for y in results)
+        back = tuple(map(lanes_last, results))
         return back if isinstance(found, tuple) else back[0]
 
     def _rounded(self: Any, x: Array) -> Array:

@@ -106,7 +106,7 @@ class GraphBuilder:
         atoms = tuple([self.use(a) for a in inputs])
         if self.simplify and op == "multiply":
             for one, other in (atoms, atoms[::-1]):
-                if one in _ONES and other.type == result:
+                if isinstance(one, Constant) and one in _ONES and other.type == result:
                     return other
         key = (op, items, atoms)
         if self.simplify and key in self._known:
