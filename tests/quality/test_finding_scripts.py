@@ -129,6 +129,7 @@ def candidate_of(text: str, modes: tuple[Mode, ...], inputs: Inputs, *, together
     return Candidate.of(plain_question(program, points, "float64", None, modes), together=together)
 
 
+@pytest.mark.slow
 def test_every_script_of_a_wrong_answer(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("jax")

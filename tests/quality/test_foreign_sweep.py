@@ -75,6 +75,7 @@ def test_an_error_in_some_programs_or_in_all_of_a_few_is_a_finding(target: str, 
     assert [s.fault for s in end.summaries] == [None]
 
 
+@pytest.mark.slow
 def test_a_narrow_target_gets_programs_that_it_can_answer(seed: int) -> None:
     """Of nine ops one is wrong, and found although hardly a program for everybody has these ops alone."""
     *_, end = sweep(SweepConfig((NARROW, "engine"), max_examples=30, jobs=1, seed=seed))
@@ -140,6 +141,7 @@ def test_a_wide_target_shares_the_programs_of_the_others() -> None:
     assert both.programs == 2 * one.programs
 
 
+@pytest.mark.slow
 def test_a_report_names_the_ops_that_were_never_asked() -> None:
     *_, few = sweep(SweepConfig(("engine",), ("linalg",), max_examples=8, jobs=1))
     *_, many = sweep(SweepConfig(("engine",), ("linalg",), max_examples=72, orders=(1,), jobs=1))

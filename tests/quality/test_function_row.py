@@ -144,6 +144,7 @@ def test_it_is_printed_in_a_reproducer() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_a_planted_mistake_in_it_is_found() -> None:
     run("""
     if __name__ == "__main__":

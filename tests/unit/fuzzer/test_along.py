@@ -49,7 +49,7 @@ def mistaken(c: Array, place: int, factor: float) -> Callable[[Array], Array]:
 
 
 @pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-10), ("float32", 1e-2)])
-@pytest.mark.parametrize("entries", [25, 300, 1000])
+@pytest.mark.parametrize("entries", [25, pytest.param(300, marks=pytest.mark.slow), 1000])
 def test_no_entry_hides_behind_another(entries: int, dtype: str, error: float) -> None:
     c = sizes(entries) if dtype == "float64" else 10.0 ** (np.log10(sizes(entries)) / 3)
     c = c.astype(dtype)

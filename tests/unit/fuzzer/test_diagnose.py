@@ -116,7 +116,7 @@ def test_a_mutant_that_is_wrong_where_the_target_is_right_is_only_possible() -> 
         ("nx-1747", "loops"),
         ("stale-primal", "loops"),
         ("swift-78264", "loops"),
-        ("qr-batch", "linalg"),
+        pytest.param("qr-batch", "linalg", marks=pytest.mark.slow),
         ("conjugate-forgotten", "complex"),
     ],
 )

@@ -51,6 +51,7 @@ def named(shards: list[Shard]) -> list[Part]:
     return [Part(f"part{k}.ndjson", shard) for k, shard in enumerate(shards)]
 
 
+@pytest.mark.slow
 def test_the_parts_make_the_sweep_that_nobody_divided(two: list[Shard], tmp_path: Path) -> None:
     *_, whole = sweep(CONFIG)
     assert isinstance(whole, SweepFinished)
@@ -62,6 +63,7 @@ def test_the_parts_make_the_sweep_that_nobody_divided(two: list[Shard], tmp_path
     assert document(merged) == document(whole)
 
 
+@pytest.mark.slow
 def test_parts_are_read_from_stores_streams_and_reports(two: list[Shard], tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     with Store(store, write=True) as opened:

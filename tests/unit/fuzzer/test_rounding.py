@@ -81,6 +81,7 @@ NEARLY_SINGULAR = [
 """Its condition number is 5e7: in float32 its inverse has no right digit."""
 
 
+@pytest.mark.slow
 def test_a_determinant_by_the_inverse_of_a_nearly_singular_matrix_is_no_mistake() -> None:
     pytest.importorskip("jax")
     program = parse('def f(x: "float[4, 4]"):\n    return det(x)\n')
@@ -153,6 +154,7 @@ def test_digits_that_are_lost_by_far_are_lost() -> None:
     assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.PRECISION)
 
 
+@pytest.mark.slow
 def test_functions_are_judged_in_the_same_way() -> None:
     jax = pytest.importorskip("jax")
 

