@@ -47,15 +47,22 @@ class Traced:
         self._structure = jax.tree_util.tree_structure(shapes)
 
     def __call__(self, *arguments: Any) -> Any:
-        results = core.jaxpr_as_fun(self._closed)(*jax.tree_util.tree_leaves(arguments))
+        results = self.flat(*jax.tree_util.tree_leaves(arguments))
         return jax.tree_util.tree_unflatten(self._structure, results)
 
+    @functools.cached_property
     def step_by_step(self) -> Callable[..., Any]:
         """The same function, run without compilation."""
         run = StepByStep(self._closed)
         return lambda *each: jax.tree_util.tree_unflatten(
             self._structure, run(*jax.tree_util.tree_leaves(each))
         )
+
+    @property
+    def flat(self) -> Function:
+        """The function of the arguments' leaves; what it returns is flat, too."""
+        flat: Function = core.jaxpr_as_fun(self._closed)
+        return flat
 
 
 class _Stack:

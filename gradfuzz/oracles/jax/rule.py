@@ -5,12 +5,12 @@ would run, in exact numbers. Nothing is compiled but single operations, so compi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.loops import Style
-from gradfuzz.oracles.jax.structured import Structured, lowered_program, traced_function
+from gradfuzz.oracles.jax.structured import Structured
+from gradfuzz.oracles.jax.traces import question_key, traced_function, traced_question, trips_of
 from gradfuzz.oracles.rule import Rule
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.recent import Latest
@@ -31,30 +31,16 @@ class JaxRule(Rule):
 
     def traced(self, question: Question, index: int) -> tuple[Graph, Sequence[Array]]:
         inputs, weights, directions = jax_answers.arguments(question, index)
-        active = [w for w in weights if w is not None]
-        given: list[Array] = [*inputs, *active, *directions]
-        bound = self._bound(question, index)
-        f = traced_function(question.program, question.precision, self._style, bound)
-        ask = jax_answers.asking(f, question)
+        given: list[Array] = [*inputs, *(w for w in weights if w is not None), *directions]
+        bound = trips_of(question).bound if self._style == "scan" else 0
 
-        def derivative(*xs: Any) -> tuple[Any, ...]:
-            rest = iter(xs)
-            points = tuple(next(rest) for _ in inputs)
-            cotangents = tuple(None if w is None else next(rest) for w in weights)
-            outputs, gradient = ask(points, cotangents, tuple(rest))
-            return (*outputs, *gradient)
+        def graph() -> Graph:
+            derivative = traced_question(question, self._style, bound).flat
+            return traced_graph(derivative, given, derivative=True)
 
-        q = question
-        key = q.program, q.precision, q.wrt, q.modes, bound
-        return self._recent.get(key, lambda: traced_graph(derivative, given, derivative=True)), given
+        return self._recent.get(question_key(question, self._style, bound), graph), given
 
     def steps(self, question: Question, index: int) -> Iterable[Unit]:
-        bound = self._bound(question, index)
+        bound = trips_of(question).bound if self._style == "scan" else 0
         f = traced_function(question.program, question.precision, self._style, bound)
         return units(f, jax_answers.inputs(question, index), question.modes[-1])
-
-    def _bound(self, question: Question, index: int) -> int:
-        """The trips of a loop that runs to a bound, at a point that the way has answered about."""
-        if self._style != "scan" or not lowered_program(question.program).open_ended:
-            return 0
-        return max(1, *jax_answers.trip_counts(question, index))

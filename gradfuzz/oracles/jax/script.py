@@ -64,7 +64,7 @@ def script(
 def structured_source(question: Question, point_index: int, kind: str) -> str:
     """The function with JAX's loops."""
     from gradfuzz.oracles.jax.answers import trip_counts
-    from gradfuzz.oracles.jax.structured import program_source
+    from gradfuzz.oracles.jax.lowered import program_source
     from gradfuzz.oracles.jax.vmap import style_of
 
     batched = kind in BATCHED

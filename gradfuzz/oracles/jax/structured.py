@@ -10,33 +10,26 @@ outside it, where JAX compiles the loops itself.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles.base import Answer, Oracle, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.derivatives import Derivative
-from gradfuzz.oracles.jax.evaluate import Traced, core
-from gradfuzz.oracles.jax.loops import Style, loop_source
-from gradfuzz.oracles.jax.trips import known_trips
+from gradfuzz.oracles.jax.evaluate import Traced
+from gradfuzz.oracles.jax.loops import Style
+from gradfuzz.oracles.jax.lowered import function_of, lowered_program
+from gradfuzz.oracles.jax.traces import question_key, traced_question, trips_of
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
-from gradfuzz.programs.graphs.graph import Branch, Graph, Loop
-from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.recent import Latest
-from gradfuzz.programs.language.syntax import Program
 
 _PER_COMPILE = 8
 """This many questions share a compilation: beyond it the time per question hardly falls."""
@@ -50,90 +43,29 @@ _RECENT = 64
 """This many compiled questions are kept, to be asked again at other points."""
 
 
-@dataclass(frozen=True, eq=False)
-class LoweredProgram:
-    """A program as a graph, and what is known of its loops before it runs."""
-
-    graph: Graph
-    trips: dict[Loop, int]
-    loops: tuple[Loop, ...]
-    error: str = ""
-
-    @property
-    def counted(self) -> bool:
-        """Whether some loop suits `lax.fori_loop`."""
-        return any(loop in self.trips or loop.form == "for" for loop in self.loops)
-
-    @property
-    def open_ended(self) -> bool:
-        """Whether some loop's trip count is known only at run time."""
-        return any(loop not in self.trips for loop in self.loops)
-
-    @property
-    def selects(self) -> bool:
-        """Whether a batched run also computes what is not taken."""
-        return self.open_ended or any(isinstance(node, Branch) for node in self.graph.walk())
-
-
-@functools.lru_cache(maxsize=256)
-def lowered_program(program: Program) -> LoweredProgram:
-    graph = lower(program)
-    loops = tuple(node for node in graph.walk() if isinstance(node, Loop) and node.carries)
-    try:
-        return LoweredProgram(graph, known_trips(graph), loops)
-    except TripLimitError as error:
-        return LoweredProgram(graph, {}, loops, str(error))
-
-
-def program_source(program: Program, precision: Precision, style: Style, bound: int) -> str:
-    """The program as JAX source, a function `f`. `bound`: as for `loop_source`."""
-    known = lowered_program(program)
-    return loop_source(known.graph, precision, style, known.trips, bound)
-
-
-@functools.lru_cache(maxsize=256)
-def function_of(
-    program: Program, precision: Precision, style: Style, bound: int
-) -> Callable[..., Sequence[Any]]:
-    """The program as a function of all parameters that returns a tuple."""
-    dtypes = {"F": np.dtype(precision).type, "C": FORMATS[precision].complex_dtype}
-    names: dict[str, Any] = {**dtypes, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
-    exec(program_source(program, precision, style, bound), names)  # noqa: S102 - our own text, made from a typed program
-    f = names["f"]
-    return f if len(program.result.values) > 1 else lambda *arguments: (f(*arguments),)
-
-
 @dataclass(eq=False)
 class _Job:
     """A question in progress: the remaining points, how to ask about them, and the answers."""
 
     question: Question
     answers: list[Answer | None]
-    live: list[int] = field(default_factory=list)
+    live: Sequence[int] = ()
     bound: int = 0
     by: Derivative | None = None
 
     def key(self, style: Style) -> tuple[Any, ...]:
-        q = self.question
-        return q.program, q.precision, q.wrt, q.modes, style, self.bound, self.by
+        return question_key(self.question, style, self.bound, self.by)
 
     def ask(self, style: Style) -> Ask:
         q = self.question
         return asking(function_of(q.program, q.precision, style, self.bound), q, self.by)
 
     def traced(self, style: Style) -> Traced:
-        """The question about the traced program, traced."""
-        q = self.question
-        f = traced_function(q.program, q.precision, style, self.bound)
-        return Traced(asking(f, q, self.by), jax_answers.arguments(q, self.live[0]))
+        return traced_question(self.question, style, self.bound, self.by)
 
     def arguments(self) -> list[Arguments]:
         """The question's numbers at its live points."""
         return [jax_answers.arguments(self.question, k) for k in self.live]
-
-
-_traced: Latest[Traced] = Latest(256)
-"""A sweep asks the ways with and without jit the same questions, one after the other."""
 
 
 class Structured(Oracle):
@@ -198,17 +130,10 @@ class Structured(Oracle):
         known = lowered_program(question.program)
         if known.error:
             return _Job(question, [Answer("error", message=f"TripLimitError: {known.error}")] * n)
-        job = _Job(question, [None] * n, by=self.by)
-        for k in range(n):
-            try:
-                if known.open_ended:
-                    job.bound = max(job.bound, 1, *jax_answers.trip_counts(question, k))
-                job.live.append(k)
-            except EvaluationError as error:
-                job.answers[k] = jax_answers.failure(error)
-        if self.style != "scan":
-            job.bound = 0
-        return job
+        trips = trips_of(question)
+        answers = [trips.failures.get(k) for k in range(n)]
+        live = [k for k in range(n) if answers[k] is None]
+        return _Job(question, answers, live, trips.bound if self.style == "scan" else 0, self.by)
 
     # Compiled -----------------------------------------------------------------------------------------------
 
@@ -226,7 +151,7 @@ class Structured(Oracle):
     ) -> Future[Callable[..., Any]] | None:
         """Traces here and compiles in the pool, so that the next group is traced meanwhile."""
         try:
-            traced = [self._trace(job) for job in group]
+            traced = [job.traced(self.style) for job in group]
             together = quick_jit(lambda *each: [f(*a) for f, a in zip(traced, each, strict=True)])
             lowered = together.lower(*(column[0] for column in columns))
         except Exception:  # noqa: BLE001 - whatever JAX raises is the answer of one of the questions
@@ -256,20 +181,25 @@ class Structured(Oracle):
             for turn, k in enumerate(job.live):
                 job.answers[k] = jax_answers.answer(job.question, *found[turn][own])
 
-    def _trace(self, job: _Job) -> Traced:
-        return _traced.get(job.key(self.style), lambda: job.traced(self.style))
-
     # Point by point -----------------------------------------------------------------------------------------
 
     def _run_points(self, job: _Job, *, plain: bool) -> None:
         """Asks about each point without an answer, alone."""
-        for k in job.live:
-            if job.answers[k] is None:
-                try:
-                    results = self._alone(job, plain)(*jax_answers.arguments(job.question, k))
-                    job.answers[k] = jax_answers.answer(job.question, *results)
-                except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
-                    job.answers[k] = jax_answers.failure(error)
+        rest = [k for k in job.live if job.answers[k] is None]
+        if not rest:
+            return
+        try:
+            run = self._alone(job, plain)
+        except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
+            for k in rest:
+                job.answers[k] = jax_answers.failure(error)
+            return
+        for k in rest:
+            try:
+                results = run(*jax_answers.arguments(job.question, k))
+                job.answers[k] = jax_answers.answer(job.question, *results)
+            except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
+                job.answers[k] = jax_answers.failure(error)
 
     def _alone(self, job: _Job, plain: bool) -> Callable[..., Any]:
         if self.jit:
@@ -277,18 +207,4 @@ class Structured(Oracle):
             return self._recent.get((plain, *job.key(self.style)), lambda: compiled(job.ask(self.style)))
         if plain:
             return job.ask(self.style)
-        return self._recent.get(job.key(self.style), lambda: self._trace(job).step_by_step())
-
-
-@functools.lru_cache(maxsize=64)
-def traced_function(
-    program: Program, precision: Precision, style: Style, bound: int
-) -> Callable[..., Sequence[Any]]:
-    """`function_of`, traced, so that repeated differentiation does not trace the loop bodies again."""
-    f = function_of(program, precision, style, bound)
-    dtypes = {"float": np.dtype(precision), "int": np.dtype("int64"), "bool": np.dtype("bool")}
-    inputs = [jax.ShapeDtypeStruct(p.type.shape, dtypes[p.type.dtype]) for p in program.params]
-    traced: Callable[..., Sequence[Any]] = core.jaxpr_as_fun(
-        jax.make_jaxpr(lambda *arguments: tuple(f(*arguments)))(*inputs)
-    )
-    return traced
+        return job.traced(self.style).step_by_step

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.engine.summed import of_a_sum
@@ -25,11 +24,16 @@ from gradfuzz.oracles.jax.answers import Arguments, Arrays, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.evaluate import Traced
 from gradfuzz.oracles.jax.loops import Style
-from gradfuzz.oracles.jax.structured import lowered_program, traced_function
+from gradfuzz.oracles.jax.lowered import lowered_program
+from gradfuzz.oracles.jax.traces import question_key, traced_function, traced_question, trips_of
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
+from gradfuzz.programs.language.recent import Latest
 
 Kind = Literal["vmap", "grad_of_vmap"]
 Compiling = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_RECENT = 64
+"""This many mapped questions are kept, to be asked again at other points."""
 
 _SELECTED = (
     "vmap computes both sides of a branch and selects, and the gradient of the side that is not taken is"
@@ -60,6 +64,7 @@ class Vmap(Oracle):
         )
         self.kind = kind
         self.jit = jit
+        self._recent: Latest[Callable[..., Any]] = Latest(_RECENT)
 
     def supports(self, question: Question) -> str | None:
         if question.modes and not question.wrt:
@@ -79,17 +84,13 @@ class Vmap(Oracle):
         known = lowered_program(question.program)
         if known.error:
             return [Answer("error", message=f"TripLimitError: {known.error}") for _ in question.points]
-        bound, live, answers = 1, [], [Answer("ok")] * len(question.points)
-        for k in range(len(question.points)):
-            try:
-                bound = max([bound, *jax_answers.trip_counts(question, k)]) if known.open_ended else 0
-                live.append(k)
-            except EvaluationError as error:
-                answers[k] = jax_answers.failure(error)
+        trips = trips_of(question)
+        live = [k for k in range(len(question.points)) if k not in trips.failures]
         running = replace(question, points=tuple(question.points[k] for k in live))
-        for k, answer in zip(live, self._together(running, bound, compiling) if live else (), strict=True):
-            answers[k] = _checked(answer) if known.selects else answer
-        return answers
+        together = self._together(running, trips.bound, compiling) if live else []
+        answers = {**trips.failures, **dict(zip(live, together, strict=True))}
+        found = [answers[k] for k in range(len(question.points))]
+        return [_checked(answer) for answer in found] if known.selects else found
 
     def _together(self, question: Question, bound: int, compiling: Compiling) -> list[Answer]:
         """The answers at points where the program runs; uncounted loops have at most `bound` iterations."""
@@ -108,14 +109,23 @@ class Vmap(Oracle):
     def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[Arrays, Arrays]:
         """The outputs and the gradient with all batch axes in front."""
         style = style_of(question)
-        f = traced_function(question.program, question.precision, style, bound if style == "scan" else 0)
+        bound = bound if style == "scan" else 0
         layout = _layout(question)
-        ask, arguments = (_mapped if self.kind == "vmap" else _of_mapped)(f, question, layout)
-        if self.jit:
-            results = jax.device_get(compiling(ask)(*arguments))
-        else:
-            results = Traced(ask, arguments).step_by_step()(*arguments)
-        outputs, gradient = results
+        arguments = (_shared if self.kind == "vmap" else _spread)(question, layout)
+
+        def function() -> Callable[..., Any]:
+            f = traced_function(question.program, question.precision, style, bound)
+            if self.kind == "grad_of_vmap":
+                ask = _of_mapped(f, question, layout)
+            elif compiling is jax.jit:
+                ask = _mapped(asking(f, question), question, layout)
+            else:
+                ask = _mapped(traced_question(question, style, bound), question, layout)
+            return compiling(ask) if self.jit else Traced(ask, arguments).step_by_step
+
+        key = *question_key(question, style, bound), *layout.sizes.items(), *layout.axes.items(), compiling
+        results = self._recent.get(key, function)(*arguments)
+        outputs, gradient = jax.device_get(results) if self.jit else results
         return tuple(np.asarray(y) for y in outputs), tuple(np.asarray(g) for g in gradient)
 
 
@@ -130,28 +140,40 @@ def _columns(question: Question, layout: Layout) -> tuple[Array, ...]:
     return tuple(layout.column(points, name) for name in names)
 
 
-def _mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, Arguments]:
-    """The derivative of one instance, mapped, and its arguments."""
-    ask = asking(f, question)
-    for axis in reversed(layout.sizes):
-        ask = jax.vmap(ask, in_axes=(_in_axes(question, layout, axis), None, None))
-    return ask, (_columns(question, layout), jax_answers.weights(question), jax_answers.directions(question))
+def _shared(question: Question, layout: Layout) -> Arguments:
+    """What the mapped derivative takes: one array of weights and directions for all instances."""
+    return _columns(question, layout), jax_answers.weights(question), jax_answers.directions(question)
 
 
-def _of_mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, Arguments]:
-    """The derivative of the mapped function, and its arguments; differentiated ones have all axes."""
-    whole = {**layout.axes, **dict.fromkeys(question.wrt, tuple(layout.sizes))}
-    aligned = Layout(layout.sizes, whole)
-    mapped: Callable[..., Any] = f
-    for axis in reversed(layout.sizes):
-        mapped = jax.vmap(mapped, in_axes=_in_axes(question, aligned, axis))
+def _spread(question: Question, layout: Layout) -> Arguments:
+    """What the derivative of the mapped function takes: weights and directions for each instance."""
 
     def spread(array: Array | None) -> Array | None:
         return None if array is None else np.broadcast_to(array, (*layout.shape, *array.shape))
 
     weights = tuple(spread(w) for w in jax_answers.weights(question))
     directions = tuple(spread(v) for v in jax_answers.directions(question))
-    return asking(mapped, question), (_columns(question, aligned), weights, directions)
+    return _columns(question, _aligned(question, layout)), weights, directions
+
+
+def _aligned(question: Question, layout: Layout) -> Layout:
+    """The layout in which differentiated inputs have all axes."""
+    return Layout(layout.sizes, {**layout.axes, **dict.fromkeys(question.wrt, tuple(layout.sizes))})
+
+
+def _mapped(ask: Ask, question: Question, layout: Layout) -> Ask:
+    """The derivative of one instance, mapped."""
+    for axis in reversed(layout.sizes):
+        ask = jax.vmap(ask, in_axes=(_in_axes(question, layout, axis), None, None))
+    return ask
+
+
+def _of_mapped(f: Callable[..., Any], question: Question, layout: Layout) -> Ask:
+    """The derivative of the mapped function."""
+    aligned = _aligned(question, layout)
+    for axis in reversed(layout.sizes):
+        f = jax.vmap(f, in_axes=_in_axes(question, aligned, axis))
+    return asking(f, question)
 
 
 def _in_axes(question: Question, layout: Layout, axis: str) -> tuple[int | None, ...]:

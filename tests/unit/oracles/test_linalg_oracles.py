@@ -24,7 +24,7 @@ from gradfuzz.oracles.emit.linalg_source import is_linalg  # noqa: E402
 from gradfuzz.oracles.emit.plain_source import called  # noqa: E402
 from gradfuzz.oracles.emit.script import MpmathEmitter, inputs_source, reference_source  # noqa: E402
 from gradfuzz.oracles.jax import ways as jax_ways  # noqa: E402 - after both are known to be there
-from gradfuzz.oracles.jax.structured import program_source  # noqa: E402
+from gradfuzz.oracles.jax.lowered import program_source  # noqa: E402
 from gradfuzz.oracles.torch import ways as torch_ways  # noqa: E402
 from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter  # noqa: E402
 from gradfuzz.oracles.torch.loops import loop_source  # noqa: E402

@@ -20,7 +20,7 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.oracles.base import Point, Question, Truth
 from gradfuzz.oracles.jax.compile import quick_jit
-from gradfuzz.oracles.jax.structured import function_of
+from gradfuzz.oracles.jax.lowered import function_of
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
