@@ -98,25 +98,42 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
     for var, value in zip(jaxpr.constvars, closed.consts, strict=True):
         template[place(var)] = np.asarray(value)
     inputs = [place(v) for v in jaxpr.invars]
-    steps = [
-        (*_function(eqn), [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars])
-        for eqn in _needed(jaxpr)
-    ]
+    stacks = set(inputs)  # the places where a stack may be
+    steps: list[tuple[Callable[..., Any], list[int], int, list[int]]] = []
+    for eqn in _needed(jaxpr):
+        function, takes_stacks = _function(eqn)
+        reads, writes = [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars]
+        if not reads and not eqn.effects:
+            results = function()
+            for k, result in zip(writes, results if eqn.primitive.multiple_results else [results], strict=True):
+                template[k] = result
+            continue
+        if eqn.primitive.name == "scan":
+            stacks.update(writes)
+        if not takes_stacks and not stacks.isdisjoint(reads):
+            function = _of_arrays(function)
+        steps.append((function, reads, -1 if eqn.primitive.multiple_results else writes[0], writes))
     outputs = [place(v) for v in jaxpr.outvars]
 
     def run(args: Sequence[Any]) -> list[Any]:
         values = template.copy()
         for k, arg in zip(inputs, args, strict=True):
             values[k] = arg
-        for function, takes_stacks, reads, writes in steps:
-            operands = [values[k] for k in reads]
-            if not takes_stacks:
-                operands = _arrays(operands)
-            for k, result in zip(writes, function(*operands), strict=True):
-                values[k] = result
+        for function, reads, write, writes in steps:
+            result = function(*[values[k] for k in reads])
+            if write >= 0:
+                values[write] = result
+            else:
+                for k, each in zip(writes, result, strict=True):
+                    values[k] = each
         return _arrays([values[k] for k in outputs])
 
     return run
+
+
+def _of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of arrays as one of stacks."""
+    return lambda *operands: function(*_arrays(operands))
 
 
 def _arrays(values: Sequence[Any]) -> list[Any]:
@@ -137,8 +154,8 @@ def _needed(jaxpr: Any) -> list[Any]:
 # Equations --------------------------------------------------------------------------------------------------
 
 
-def _function(eqn: Any) -> tuple[Function, bool]:
-    """The function of an equation, and whether it can read stacks."""
+def _function(eqn: Any) -> tuple[Callable[..., Any], bool]:
+    """The function of an equation, which returns what `bind` does, and whether it can read stacks."""
     params = eqn.params
     match eqn.primitive.name:
         case "scan":
@@ -153,10 +170,12 @@ def _function(eqn: Any) -> tuple[Function, bool]:
     return _primitive(eqn), False
 
 
-def _primitive(eqn: Any) -> Function:
-    in_numpy = exact(eqn)
-    if in_numpy is not None:
-        return lambda *args: (in_numpy(*args),)
+def _primitive(eqn: Any) -> Callable[..., Any]:
+    """The equation as a function of arrays, with one result or a list."""
+    return exact(eqn, lambda *args: _in_jax(eqn)(*args)) or _in_jax(eqn)
+
+
+def _in_jax(eqn: Any) -> Callable[..., Any]:
     primitive, params = eqn.primitive, eqn.params
     try:
         function = _compiled(primitive, tuple(sorted(params.items())))
@@ -164,7 +183,7 @@ def _primitive(eqn: Any) -> Function:
         function = functools.partial(primitive.bind, **params)
     if primitive.multiple_results:
         return lambda *args: [np.asarray(r) for r in function(*args)]
-    return lambda *args: (np.asarray(function(*args)),)
+    return lambda *args: np.asarray(function(*args))
 
 
 @functools.lru_cache(maxsize=4096)

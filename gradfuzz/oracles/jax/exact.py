@@ -1,4 +1,4 @@
-"""JAX primitives whose result is the same in NumPy.
+"""JAX primitives whose results are the same in NumPy.
 
 IEEE arithmetic defines +, -, *, / to the last bit, and moving, comparing and selecting entries rounds
 nothing, so NumPy's results equal those of JAX's kernels (which, on a CPU, also turn subnormal numbers into
@@ -22,6 +22,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "square": np.square,
     "copy": np.asarray,
     "copy_p": np.asarray,
+    "stop_gradient": np.asarray,
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -34,8 +35,10 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
 }
 
 
-def exact(eqn: Any) -> Callable[..., Any] | None:
-    """The equation as a function of its operands, with one result; None for an inexact or rare case."""
+def exact(eqn: Any, in_jax: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The equation as a function of its operands, which returns what `bind` does; None for an inexact or rare
+    case. `in_jax` is the equation in JAX, for operands that are rare.
+    """
     name, params = eqn.primitive.name, eqn.params
     operands, result = [v.aval for v in eqn.invars], eqn.outvars[0].aval
     match name:
@@ -49,7 +52,7 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
             return _joined
         case "div" if result.dtype.kind == "f":
             return np.divide
-        case "select_n" if operands[0].dtype == bool and len(operands) == 3:
+        case "select_n" if len(operands) == 3:
             return lambda which, no, yes: np.where(which, yes, no)
         case "convert_element_type" if result.dtype.kind == "c" or operands[0].dtype.kind != "c":
             return lambda x: np.asarray(x, result.dtype)
@@ -57,7 +60,7 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
             axes = params["broadcast_dimensions"]
             sizes = dict(zip(axes, operands[0].shape, strict=True))
             aligned = tuple(sizes.get(k, 1) for k in range(len(result.shape)))
-            return lambda x: np.broadcast_to(np.reshape(x, aligned), result.shape)
+            return _broadcast(aligned, result)
         case "reshape" if params["dimensions"] is not None:  # the axes are permuted first
             return lambda x: np.reshape(np.transpose(x, params["dimensions"]), result.shape)
         case "reshape" | "squeeze":
@@ -68,6 +71,31 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
             return lambda x: np.flip(x, params["dimensions"])
         case "concatenate":
             return lambda *xs: np.concatenate(xs, params["dimension"])
+        case "stack":
+            return lambda *xs: np.stack(xs, params["axis"])
+        case "unstack":
+            return lambda x: list(np.moveaxis(x, params["axis"], 0))
+        case "split":
+            ends = np.cumsum(params["sizes"])[:-1]
+            return lambda x: np.split(x, ends, params["axis"])
+        case "pad" if all(low >= 0 and high >= 0 for low, high, _ in params["padding_config"]):
+            return _padding(params["padding_config"], result)
+        case "iota":
+            numbers = np.expand_dims(
+                np.arange(result.shape[params["dimension"]], dtype=result.dtype),
+                [k for k in range(len(result.shape)) if k != params["dimension"]],
+            )
+            return lambda: np.broadcast_to(numbers, result.shape)
+        case "dot_general" if params["dimension_numbers"] == (((), ()), ((), ())):
+            if all(x.dtype == result.dtype and result.dtype.kind == "f" for x in operands):
+                return np.multiply.outer
+        case "reduce_sum" if operands[0].size == result.size:
+            return lambda x: np.reshape(x, result.shape)
+        case "reduce_sum" if result.dtype.kind == "f" and operands[0].size == 2 * result.size:
+            axes = tuple(params["axes"])
+            return lambda x: np.add.reduce(x, axes, initial=0)
+        case "gather" | "scatter" | "scatter-add" if len(operands[1].shape) == 1:
+            return _at_one_place(name, params, operands, result, in_jax)
         case "slice":
             steps = params["strides"] or (None,) * len(result.shape)
             key = tuple(map(slice, params["start_indices"], params["limit_indices"], steps))
@@ -77,6 +105,65 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
         case "dynamic_update_slice":
             return _updated
     return None
+
+
+def _broadcast(aligned: tuple[int, ...], result: Any) -> Callable[..., Any]:
+    def broadcast(x: Any) -> Any:
+        whole = np.empty(result.shape, result.dtype)
+        whole[...] = np.reshape(x, aligned)
+        return whole
+
+    return (lambda x: np.reshape(x, aligned)) if aligned == result.shape else broadcast
+
+
+def _padding(config: Any, result: Any) -> Callable[..., Any]:
+    """`config` has the numbers of entries before, after and between those of each axis."""
+    steps = [(int(low), int(between) + 1) for low, _, between in config]
+
+    def padded(x: Any, value: Any) -> Any:
+        whole = np.full(result.shape, value, result.dtype)
+        ends = [low + (n - 1) * step + 1 for n, (low, step) in zip(x.shape, steps, strict=True)]
+        if x.size:
+            whole[tuple(slice(low, end, step) for end, (low, step) in zip(ends, steps, strict=True))] = x
+        return whole
+
+    return padded
+
+
+def _at_one_place(
+    name: str, params: Any, operands: Any, result: Any, in_jax: Callable[..., Any]
+) -> Callable[..., Any] | None:
+    """A gather, or a scatter, of one window. Where the window is not inside the array, JAX is asked."""
+    numbers, shape = params["dimension_numbers"], operands[0].shape
+    if name == "gather":
+        axes, sizes = numbers.start_index_map, params["slice_sizes"]
+    else:
+        axes = numbers.scatter_dims_to_operand_dims
+        kept = iter(operands[2].shape)
+        sizes = tuple(1 if k in numbers.inserted_window_dims else next(kept) for k in range(len(shape)))
+
+    def window(at: Any) -> tuple[slice, ...] | None:
+        key = [slice(0, size) for size in sizes]
+        for axis, start in zip(axes, at.tolist(), strict=True):
+            if not 0 <= start <= shape[axis] - sizes[axis]:
+                return None
+            key[axis] = slice(start, start + sizes[axis])
+        return tuple(key)
+
+    def gathered(x: Any, at: Any) -> Any:
+        key = window(at)
+        return in_jax(x, at) if key is None else np.reshape(x[key], result.shape)
+
+    def scattered(x: Any, at: Any, update: Any) -> Any:
+        key = window(at)
+        if key is None:
+            return in_jax(x, at, update)
+        whole = np.array(x)
+        update = np.reshape(update, sizes)
+        whole[key] = update if name == "scatter" else whole[key] + update
+        return whole
+
+    return gathered if name == "gather" else scattered
 
 
 def _joined(re: Any, im: Any) -> Any:
