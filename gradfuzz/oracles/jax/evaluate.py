@@ -80,7 +80,7 @@ class _Stack:
         return self._array
 
 
-def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
+def _block(closed: core.ClosedJaxpr, *, takes_stacks: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
     """A function from the jaxpr's inputs to its outputs. All variables have places in one list of values."""
     jaxpr = closed.jaxpr
     places: dict[Any, int] = {}
@@ -98,10 +98,10 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
     for var, value in zip(jaxpr.constvars, closed.consts, strict=True):
         template[place(var)] = np.asarray(value)
     inputs = [place(v) for v in jaxpr.invars]
-    stacks = set(inputs)  # the places where a stack may be
+    stacks = set(inputs) if takes_stacks else set()  # the places where a stack may be
     steps: list[tuple[Callable[..., Any], list[int], int, list[int]]] = []
     for eqn in _needed(jaxpr):
-        function, takes_stacks = _function(eqn)
+        function, reads_stacks = _function(eqn)
         reads, writes = [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars]
         if not reads and not eqn.effects:
             results = function()
@@ -110,7 +110,7 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
             continue
         if eqn.primitive.name == "scan":
             stacks.update(writes)
-        if not takes_stacks and not stacks.isdisjoint(reads):
+        if not reads_stacks and not stacks.isdisjoint(reads):
             function = _of_arrays(function)
         steps.append((function, reads, -1 if eqn.primitive.multiple_results else writes[0], writes))
     outputs = [place(v) for v in jaxpr.outvars]
@@ -165,7 +165,8 @@ def _function(eqn: Any) -> tuple[Callable[..., Any], bool]:
         case "cond":
             return _cond(params), False
         case "jit" | "pjit" | "closed_call" | "custom_jvp_call" | "custom_vjp_call":
-            block = _block(params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"])
+            called = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+            block = _block(called, takes_stacks=True)
             return lambda *args: block(args), True
     return _primitive(eqn), False
 
@@ -206,13 +207,16 @@ def _scan(eqn: Any) -> tuple[Function, bool]:
     params = eqn.params
     length, consts, carries = params["length"], params["num_consts"], params["num_carry"]
     closed = params["jaxpr"]
-    if length * _steps(closed) > _MOST_STEPS or length == 0:
+    if length * _steps(closed) > _MOST_STEPS:
         return lambda *args: [np.asarray(r) for r in eqn.primitive.bind(*args, **params)], False
+    if length == 0:
+        stacked = [np.empty(v.aval.shape, v.aval.dtype) for v in eqn.outvars[carries:]]
+        return lambda *args: [*args[consts : consts + carries], *stacked], False
     body = _block(closed)
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
 
     def scan(*args: Any) -> list[Any]:
-        shared, state = list(args[:consts]), list(args[consts : consts + carries])
+        shared, state = _arrays(args[:consts]), _arrays(args[consts : consts + carries])
         read = [xs.entries if type(xs) is _Stack else np.asarray(xs) for xs in args[consts + carries :]]
         trips = []
         for k in order:

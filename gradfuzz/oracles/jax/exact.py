@@ -78,8 +78,8 @@ def exact(eqn: Any, in_jax: Callable[..., Any]) -> Callable[..., Any] | None:
         case "split":
             ends = np.cumsum(params["sizes"])[:-1]
             return lambda x: np.split(x, ends, params["axis"])
-        case "pad" if all(low >= 0 and high >= 0 for low, high, _ in params["padding_config"]):
-            return _padding(params["padding_config"], result)
+        case "pad":
+            return _padding(params["padding_config"], operands[0].shape, result.dtype)
         case "iota":
             numbers = np.expand_dims(
                 np.arange(result.shape[params["dimension"]], dtype=result.dtype),
@@ -116,16 +116,23 @@ def _broadcast(aligned: tuple[int, ...], result: Any) -> Callable[..., Any]:
     return (lambda x: np.reshape(x, aligned)) if aligned == result.shape else broadcast
 
 
-def _padding(config: Any, result: Any) -> Callable[..., Any]:
-    """`config` has the numbers of entries before, after and between those of each axis."""
-    steps = [(int(low), int(between) + 1) for low, _, between in config]
+def _padding(config: Any, shape: tuple[int, ...], dtype: Any) -> Callable[..., Any]:
+    """`config` has the numbers of entries before, after and between those of each axis; where the first two
+    are negative, so many are cut off.
+    """
+    sizes, entries, kept = [], [], []
+    for n, (low, high, between) in zip(shape, config, strict=True):
+        step = int(between) + 1
+        spread = (n - 1) * step + 1 if n else 0
+        begin = max(int(low), 0)
+        sizes.append(begin + spread + max(int(high), 0))
+        entries.append(slice(begin, begin + spread, step))
+        kept.append(slice(max(-int(low), 0), sizes[-1] + min(int(high), 0)))
 
     def padded(x: Any, value: Any) -> Any:
-        whole = np.full(result.shape, value, result.dtype)
-        ends = [low + (n - 1) * step + 1 for n, (low, step) in zip(x.shape, steps, strict=True)]
-        if x.size:
-            whole[tuple(slice(low, end, step) for end, (low, step) in zip(ends, steps, strict=True))] = x
-        return whole
+        whole = np.full(sizes, value, dtype)
+        whole[tuple(entries)] = x
+        return whole[tuple(kept)]
 
     return padded
 
