@@ -13,8 +13,14 @@ from typing import Any
 
 import jax
 
-_OPTIONS: dict[str, bool | int] = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
-"""Debug options of XLA, with their names in jaxlib 0.10."""
+_OPTIONS: dict[str, bool | int] = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+"""Debug options of XLA, with their names in jaxlib 0.10. The last says in how many pieces LLVM is given a
+module, which have to be linked again.
+"""
 
 
 def quick_jit(f: Callable[..., Any]) -> Any:
