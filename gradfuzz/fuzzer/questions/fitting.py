@@ -67,7 +67,8 @@ def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
 
 
 def _answers(target: Oracle, question: Question) -> bool:
-    (answer,) = target.answer(replace(question, points=question.points[:1]))
+    """Whether it answers at the first point, asked as a sweep asks it, so that what it keeps is of use again."""
+    ((answer,),) = target.answer_all([replace(question, points=question.points[:1])])
     return answer.status != "unsupported"
 
 
