@@ -67,7 +67,7 @@ def is_answered(asked: Sequence[Question], targets: Sequence[Oracle]) -> bool:
 
 
 def _answers(target: Oracle, question: Question) -> bool:
-    """Whether it answers at the first point, asked as a sweep asks it, so that what it keeps is of use again."""
+    """Whether it answers at the first point. It is asked as a sweep asks: JAX keeps what it has traced."""
     ((answer,),) = target.answer_all([replace(question, points=question.points[:1])])
     return answer.status != "unsupported"
 

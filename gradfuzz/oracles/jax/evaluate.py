@@ -103,16 +103,15 @@ def _block(closed: core.ClosedJaxpr, *, takes_stacks: bool = False) -> Callable[
     for eqn in _needed(jaxpr):
         function, reads_stacks = _function(eqn)
         reads, writes = [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars]
-        if not reads and not eqn.effects:
-            results = function()
-            for k, result in zip(writes, results if eqn.primitive.multiple_results else [results], strict=True):
-                template[k] = result
+        several = eqn.primitive.multiple_results
+        if not reads and not several and not eqn.effects:  # a constant
+            template[writes[0]] = function()
             continue
         if eqn.primitive.name == "scan":
             stacks.update(writes)
         if not reads_stacks and not stacks.isdisjoint(reads):
             function = _of_arrays(function)
-        steps.append((function, reads, -1 if eqn.primitive.multiple_results else writes[0], writes))
+        steps.append((function, reads, -1 if several else writes[0], writes))
     outputs = [place(v) for v in jaxpr.outvars]
 
     def run(args: Sequence[Any]) -> list[Any]:

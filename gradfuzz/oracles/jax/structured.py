@@ -34,10 +34,12 @@ from gradfuzz.programs.language.recent import Latest
 _PER_COMPILE = 8
 """This many questions share a compilation: beyond it the time per question hardly falls."""
 
-_STRIDES: dict[Style, int] = {"scan": 2, "fori_loop": 4, "while_loop": 4}
-"""A sweep's stride by style, without jit."""
-_COMPILED = 4
-"""Compiled questions, which take twice as long, are asked this many times less."""
+_STRIDES: dict[Style, tuple[int, int]] = {"scan": (2, 8), "fori_loop": (4, 12), "while_loop": (4, 12)}
+"""A sweep's strides by style, without jit and with it. Compiled questions take twice as long; they are at
+least a quarter of the others, also where a way refuses many programs.
+"""
+_WHOLE = (4, 12)
+"""The strides of whole Jacobians."""
 
 _RECENT = 64
 """This many compiled questions are kept, to be asked again at other points."""
@@ -80,7 +82,7 @@ class Structured(Oracle):
             supports_many=True,
             recompiles_per_shape=True,
             secondary=not jit,
-            sampling_stride=_STRIDES[style] * (_COMPILED if jit else 1) * (1 if by is None else 2),
+            sampling_stride=(_STRIDES[style] if by is None else _WHOLE)[jit],
         )
         self.style = style
         self.jit = jit

@@ -60,7 +60,7 @@ class Vmap(Oracle):
             supports_many=True,
             recompiles_per_shape=True,
             secondary=self.name.endswith(":nojit"),
-            sampling_stride=16 if jit else 4,
+            sampling_stride=12 if jit else 4,
         )
         self.kind = kind
         self.jit = jit

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("jax")
+jax = pytest.importorskip("jax", reason="the jax extra is not installed")
 
-import gradfuzz.oracles.jax.answers  # noqa: F401, E402 - which sets JAX to 64 bits
+import jax.numpy as jnp  # noqa: E402 - after JAX is known to be there
+from jax import lax  # noqa: E402
 
-import jax  # noqa: E402 isort: skip
-import jax.numpy as jnp  # noqa: E402 isort: skip
-from jax import lax  # noqa: E402 isort: skip
-
-from gradfuzz.oracles.jax import evaluate  # noqa: E402
+from gradfuzz.oracles.jax import answers, evaluate  # noqa: E402
 from gradfuzz.oracles.jax.evaluate import StepByStep  # noqa: E402
+
+assert answers, "it sets JAX to 64 bits"
 
 X = np.array([1.5, -0.0, 0.0, -2.25])
 M = np.array([[0.5, -0.0, 3.0], [-0.0, -0.0, -7.5]])

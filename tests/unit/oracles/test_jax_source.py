@@ -25,8 +25,8 @@ from jax import lax  # noqa: E402
 
 from gradfuzz.oracles.jax.emit import JaxEmitter  # noqa: E402
 from gradfuzz.oracles.jax.evaluate import StepByStep  # noqa: E402
-from gradfuzz.oracles.jax.namespace import JaxNamespace  # noqa: E402
 from gradfuzz.oracles.jax.lowered import program_source  # noqa: E402
+from gradfuzz.oracles.jax.namespace import JaxNamespace  # noqa: E402
 from gradfuzz.oracles.jax.trips import known_trips  # noqa: E402
 
 
