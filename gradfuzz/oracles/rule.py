@@ -14,7 +14,7 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError, UntraceableError
 from gradfuzz.oracles.base import UNTRACED, Answer, Array, Oracle, Question, Traits, by_output
-from gradfuzz.oracles.references.balls import Enclosed, enclosures, roundings
+from gradfuzz.oracles.references.balls import KERNELS, SAME, Enclosed, enclosures, roundings
 from gradfuzz.oracles.said import telling
 from gradfuzz.oracles.target_name import RULE
 from gradfuzz.programs.graphs.graph import Graph
@@ -22,12 +22,6 @@ from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.recent import Latest
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Program, walk
 from gradfuzz.tracing.common.units import Unit
-
-_SAME = 64 * FORMATS["float64"].roundoff
-"""A rule may be that of an approximation as good as float64."""
-
-_SAFETY = 1024.0
-"""An answer may be off by so many times what rounding does to the rule: kernels go other ways."""
 
 
 class Rule(Oracle):
@@ -94,7 +88,7 @@ class Rule(Oracle):
             "ok",
             tuple(one.middle for one in outputs),
             {name: one.middle for name, one in gradient.items()},
-            bounds={name: one.radius + _SAME * np.abs(one.middle) for name, one in bounds.items()},
+            bounds={name: one.radius + SAME * np.abs(one.middle) for name, one in bounds.items()},
             rules=self._places(question, index),
         )
 
@@ -150,7 +144,7 @@ def _is_run(
         return True  # nobody knows how far rounding goes
     rows = zip(gradient.items(), rooms, strict=True)
     return all(
-        _within(one.middle, theirs.gradient[name], share * np.abs(one.middle) + _SAFETY * room)
+        _within(one.middle, theirs.gradient[name], share * np.abs(one.middle) + KERNELS * room)
         for (name, one), room in rows
     )
 

@@ -29,6 +29,14 @@ from gradfuzz.programs.language.precision import FORMATS, Format, Precision, is_
 DIGITS = 30
 """An enclosure counts where it has so many digits."""
 
+SAME = 64 * FORMATS["float64"].roundoff
+"""A rule that differs by a smaller share is the derivative of an approximation that is as good as float64."""
+
+KERNELS = 1024.0
+"""An answer may be off by so many times what rounding does to the traced rule, which is three digits: the
+library's own kernels and iterations go other ways.
+"""
+
 _LARGEST_EXPONENT = 2**31
 
 _FOLDED = 32

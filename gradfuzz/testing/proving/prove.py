@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError, GradfuzzError
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.oracles.references.balls import DIGITS, Enclosure, derivative, rounding, value
+from gradfuzz.oracles.references.balls import DIGITS, KERNELS, SAME, Enclosure, derivative, rounding, value
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.testing.frameworks.framework import first_line
@@ -18,14 +18,6 @@ from gradfuzz.testing.proving.causes import cause_of, cause_of_answer
 from gradfuzz.testing.proving.proof import Blame, Proof
 from gradfuzz.testing.proving.rule import Setting
 from gradfuzz.tracing.common.units import Unit
-
-_SAFETY = 1024.0
-"""An answer may be off by so many times what rounding does to the traced rule, which is three digits: the
-library's own kernels and iterations go other ways.
-"""
-
-_SAME = 64 * FORMATS["float64"].roundoff
-"""A rule that differs by a smaller share is the derivative of an approximation that is as good as float64."""
 
 _UNSEEN = "the trace does not see all"
 _NOT_ITS_OWN = f"the traced rule is not what the library computes: {_UNSEEN}"
@@ -116,7 +108,7 @@ def _computes(graph: Graph, setting: Setting, mine: float, theirs: float) -> boo
         room = rounding(graph, setting.given, precision)
     except EvaluationError:
         return True
-    allowed = FORMATS[precision].half_of_the_digits * abs(mine) + _SAFETY * room
+    allowed = FORMATS[precision].half_of_the_digits * abs(mine) + KERNELS * room
     return abs(mine - theirs) <= allowed
 
 
@@ -201,7 +193,7 @@ def judged(
         if _is_narrow(own, rule, inputs) and _is_narrow(truth, rule, inputs):
             return replace(proof, outcome="right")
         return replace(proof, reason="the bounds are too wide to tell")
-    if own.apart(truth) <= _SAME:
+    if own.apart(truth) <= SAME:
         return replace(proof, outcome="right", reason="it differs by no more than rounding in float64")
     loose, _ = _known(lambda: derivative(function, inputs, lines, rounded=precision))
     own_loose, _ = _known(lambda: value(rule, inputs, rounded=precision))
@@ -251,7 +243,7 @@ def _answered(
     middle = proof.rule.middle
     try:
         unit = FORMATS[precision].roundoff
-        allowed = _SAFETY * (rounding(rule, inputs, precision) + unit * abs(middle))
+        allowed = KERNELS * (rounding(rule, inputs, precision) + unit * abs(middle))
     except EvaluationError:
         return proof
     if not math.isfinite(allowed):

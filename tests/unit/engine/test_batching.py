@@ -355,6 +355,7 @@ def assert_same_but_for_rounding(
             return  # chaotic: nobody knows what is right
         rows = [[*t.value_noise, *(t.noise[name] for name in case.wrt)][: len(got)] for t in known]
         for a, b, *noises in zip(got, expected, *rows, strict=True):
+            assert a.shape == b.shape
             assert np.all(np.abs(a - b) <= SAFETY * np.stack(noises)), (to_text(case.program), a, b)
 
 
