@@ -77,12 +77,25 @@ def remainder(a, b):
 
 
 def reducing(function):
+    """`function` over axes. In older releases it has no parameter `keepdims`."""
+    keeps = "keepdims" in (function.__doc__ or "")
+
     def call(x, axis, keepdims):
         if not dr.is_tensor_v(x):
             return x
-        return function(x, axis=axis, keepdims=keepdims)
+        if keeps:
+            return function(x, axis=axis, keepdims=keepdims)
+        result = function(x, axis=axis)
+        return reshape(result, kept(x.shape, axis)) if keepdims else result
 
     return of(call)
+
+
+def kept(shape, axis):
+    """The shape of a reduction whose axes are kept."""
+    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    gone = {a % len(shape) for a in axes}
+    return tuple(1 if k in gone else n for k, n in enumerate(shape))
 
 
 def broadcast_to(x, shape):
@@ -91,7 +104,7 @@ def broadcast_to(x, shape):
 
 
 def reshape(x, shape):
-    return tensor(x).array if shape == () else dr.reshape(tensor(x), shape)
+    return tensor(x).array if shape == () else dr.reshape(type(tensor(x)), x, shape)
 
 
 def index_key(pattern, indices, shape):
@@ -132,14 +145,17 @@ def llvm_version():
     return tuple(map(int, found.split("."))) if isinstance(found, str) else found
 
 
-def multiplies_tensors():
-    """Whether tensors have a product: in older releases they have the operator, and refuse each other."""
-    one = ad.TensorXf64(ad.Float64([1.0]), (1, 1))
+def takes(function):
+    """Whether this release has `function` of a tensor: some had the name, and refused tensors or axes."""
     try:
-        one @ one
-    except TypeError:
+        function(ad.TensorXf64(ad.Float64([1.0]), (1, 1)))
+    except (AttributeError, TypeError):
         return False
     return True
+
+
+def permute_dims(x, axes):
+    return dr.transpose(x, axes) if axes else x
 
 
 def extreme(function, of_complex=False):
@@ -211,7 +227,6 @@ OPS = {
     "index": of(index),
     "index_update": index_update,
     "mean": reducing(dr.mean),
-    "permute_dims": lambda x, axes: dr.transpose(x, axes) if axes else x,
     "prod": reducing(dr.prod),
     "reshape": reshape,
     "sort": sort,
@@ -219,8 +234,10 @@ OPS = {
     "sum": reducing(dr.sum),
     "take": of(take),
 }
-if multiplies_tensors():
+if takes(lambda x: x @ x):
     OPS["matmul"] = of(lambda a, b: a @ b)
+if takes(lambda x: dr.transpose(x, (1, 0))):
+    OPS["permute_dims"] = permute_dims
 
 
 class Eager(kit.Way):

@@ -842,8 +842,8 @@ def _origin(error):
             return wrapped
         wrapped = wrapped.__cause__ or wrapped.__context__
     words = next((words for words in Unsupported.said if words and words in str(error)), None)
-    if words is None and (_is_missing(error) or _lacks_parameter(error)):
-        words = f"not in this release: {error}"
+    if words is None and (_is_missing(error) or _lacks_form(error)):
+        words = f"not in this release: {str(error).partition('. The following')[0]}"
     return error if words is None else Unsupported(words)
 
 
@@ -860,15 +860,20 @@ def _is_missing(error):
     return bool(frames) and _is_own(frames[-1]) and library not in ("__main__", "builtins", "kit")
 
 
-def _lacks_parameter(error):
-    """Whether an adapter named a parameter that a function of the library has not. The adapter's last line
-    calls the function: one that the library calls by itself is the library's own affair.
+def _lacks_form(error):
+    """Whether an adapter called a function of the library with arguments that it does not take.
+
+    The adapter's last line calls the function: one that the library calls by itself is the library's own
+    affair. What pybind11 and nanobind say of a compiled function has no frame below its call.
     """
-    said = re.match(r"(?:.*\.)?(\w+)\(\) got an unexpected keyword argument", str(error))
-    if said is None or not isinstance(error, TypeError):
+    if not isinstance(error, TypeError):
         return False
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame)]
-    return bool(own) and re.search(rf"(?<!\bself)\.{said[1]}\(", own[-1].line or "") is not None
+    frames = traceback.extract_tb(error.__traceback__)
+    if re.match(r"\w+\(\): incompatible function arguments", str(error)):
+        return _is_own(frames[-1])
+    of_python = r"(?:.*\.)?(\w+)\(\) (?:got an unexpected keyword argument|takes .* positional argument)"
+    said, own = re.match(of_python, str(error)), [frame for frame in frames if _is_own(frame)]
+    return bool(said and own) and re.search(rf"(?<!\bself)\.{said[1]}\(", own[-1].line or "") is not None
 
 
 def _is_own(frame):

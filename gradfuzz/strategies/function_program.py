@@ -22,7 +22,7 @@ from gradfuzz.strategies.inputs.point import PRECISIONS
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 
 _SHAPES: Odds[Shape] = Odds((60, ()), (30, (3,)), (10, (2, 2)))
-_ORDINARY = (0.5, -0.75, 1.25, 2.5, -3.0, 0.1)
+_ORDINARY = (0.37, -0.71, 1.23, 2.57, -3.1, 0.11)  # none a multiple of another, where fmod jumps
 _NEAR_ZERO = (0.0, 1e-3, -1e-3, 1e-7, -1e-7)
 _WHOLE = (1.0, 2.0, -1.0, 0.5, 1.5, -2.5, 3.0)
 _LARGE = (20.0, -20.0, 100.0, -100.0, 1e4, -1e4)

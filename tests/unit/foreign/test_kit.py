@@ -297,7 +297,7 @@ def test_what_a_release_has_not_is_a_refusal() -> None:
         assert list(kit.arm_of(error)) == ["error"]
 
 
-def test_a_parameter_that_a_release_lacks_is_a_refusal(
+def test_arguments_that_a_release_does_not_take_are_a_refusal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The library is what is called by its module, also where a decorator of its own stands between."""
@@ -308,6 +308,7 @@ def test_a_parameter_that_a_release_lacks_is_a_refusal(
         "def jitted(*args, **more): return cholesky(*args, **more)\n"
         "class jit: cholesky = jitted\n"
         "def solve(x): return cholesky(x, upper=True)\n"
+        "def inv(x): return cholesky(x, 1)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     adapter = tmp_path / "old_adapter.py"
@@ -325,12 +326,28 @@ def test_a_parameter_that_a_release_lacks_is_a_refusal(
     assert arm("oldlib.jit.cholesky(1, upper=True)") == {"unsupported": f"not in this release: {words}"}
     assert list(arm("oldlib.solve(1)")) == ["error"]
     assert list(arm("self.own(upper=True)")) == ["error"]
+    words = "cholesky() takes 1 positional argument but 2 were given"
+    assert arm("oldlib.cholesky(1, 2)") == {"unsupported": f"not in this release: {words}"}
+    assert list(arm("oldlib.inv(1)")) == ["error"]
+    assert list(arm("self.own(1)")) == ["error"]
+
+
+def test_arguments_that_a_compiled_function_does_not_take_are_a_refusal() -> None:
+    """Where nanobind's function is called, and by whom, is the last frame: it is compiled, and has none."""
+    said = (
+        "sum(): incompatible function arguments. The following argument types are supported:\\n"
+        "    1. sum(value: object) -> object\\n\\nInvoked with types: A, kwargs = { keepdims: bool }"
+    )
+    raised = f'raise TypeError("{said}")'
+    refusal = "not in this release: sum(): incompatible function arguments"
+    assert kit.arm_of(looked_up_in(str(kit.__file__), raised)) == {"unsupported": refusal}
+    assert list(kit.arm_of(looked_up_in(np.__file__, raised))) == ["error"]
 
 
 def looked_up_in(file: str, source: str) -> Exception:
     """The exception of some lines of a file."""
     try:
         exec(compile(source, file, "exec"), {})
-    except (AttributeError, LookupError) as error:
+    except (AttributeError, LookupError, TypeError) as error:
         return error
     raise AssertionError("it raises")

@@ -173,6 +173,28 @@ def test_matmul_of_drjit_is_listed_where_tensors_have_a_product(started: Any, te
     assert ("matmul" in defined["OPS"]) == (tensor is np.zeros)
 
 
+def test_reductions_of_drjit_before_they_kept_axes(started: Any) -> None:
+    class Tensor:
+        def __init__(self, entries: Any) -> None:
+            self.entries = np.asarray(entries)
+            self.array, self.shape, self.ndim = self.entries, self.entries.shape, self.entries.ndim
+
+    made = started("drjit", DRJIT, "")
+    made["dr"].is_tensor_v = lambda x: isinstance(x, Tensor)
+    made["dr"].reshape = lambda kind, x, shape: kind(x.entries.reshape(shape))
+    x = Tensor([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+
+    def total(value: Tensor, axis: Any) -> Tensor:
+        return Tensor(value.entries.sum(axis))
+
+    for axis in (0, -1, (0,), None):
+        for keepdims in (False, True):
+            found = made["reducing"](total)(x, axis=axis, keepdims=keepdims)
+            expected = x.entries.sum(axis, keepdims=keepdims)
+            assert np.array_equal(found.array if expected.ndim else found, expected)
+            assert found.shape == expected.shape
+
+
 def test_the_graph_of_tinygrad_by_either_name(started: Any) -> None:
     defined = started("tinygrad", "tinygrad tinygrad.Device", "", _devices=["PYTHON"])
     new = types.SimpleNamespace(uop=types.SimpleNamespace(toposort=lambda: ["a", "b"]))
