@@ -827,6 +827,8 @@ def _entries(way, value):
     if isinstance(value, int):
         return "int64", (), [value]
     dtype, shape, entries = way.entries(value)
+    if len(entries) != math.prod(shape):
+        raise ValueError(f"the library's tensor has the shape {list(shape)} and holds {len(entries)} numbers")
     return dtype, tuple(shape), entries
 
 

@@ -69,6 +69,10 @@ def conv(x, kernel, strides, padding):
     return x.conv2d(kernel, stride=tuple(strides or (1,) * (x.ndim - 2)), padding=tuple(pads))
 
 
+def where(condition, a, b):
+    return (Tensor(condition) if isinstance(condition, bool) else condition).where(a, b)
+
+
 def scatter_add(x, indices, updates, axis):
     """tinygrad scatters along an axis by an index for each entry."""
     if indices.ndim != 1 or axis % x.ndim:
@@ -145,7 +149,7 @@ OPS = {
     "trace": lambda x, offset: x.diagonal(offset, -2, -1).sum(-1),
     "tril": lambda x, k: x.tril(k),
     "triu": lambda x, k: x.triu(k),
-    "where": lambda condition, a, b: condition.where(a, b),
+    "where": where,
 }
 """No erf, asin, acos and atan: those of tinygrad are approximations to seven digits. Its gelu is
 gelu_tanh, so functions are not looked up by name.

@@ -61,6 +61,8 @@ class Rule(Oracle):
 
     def _at(self, question: Question, index: int, theirs: Answer) -> Answer:
         """The answer at a point where the library says `theirs`."""
+        if theirs.status == "error":  # that is told of the way itself
+            return Answer("unsupported", message=f"{UNTRACED}the library does not compute it")
         if theirs.status != "ok":
             return theirs
         try:

@@ -508,7 +508,11 @@ function point(way, program, request, inputs, k) {
 function entriesOf(way, value) {
   if (typeof value === "boolean") return ["bool", [], [value]];
   if (typeof value === "bigint") return ["int64", [], [value]];
-  return way.entries(value);
+  const [dtype, shape, entries] = way.entries(value);
+  if (entries.length !== sizeOf(shape) * (dtype.startsWith("complex") ? 2 : 1)) {
+    throw new Error(`the library's tensor has the shape [${shape}] and holds ${entries.length} numbers`);
+  }
+  return [dtype, shape, entries];
 }
 
 // What the library threw, as an arm of a reply.

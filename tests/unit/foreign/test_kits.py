@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -119,6 +120,24 @@ def test_what_is_written_works_as_it_is(lang: str, tmp_path: Path) -> None:
     assert {check.name: check.words for check in conformance(command, calls=20) if not check.passed} == {}
     if lang != "swift":
         says_what_the_engine_says(command)
+
+
+@pytest.mark.parametrize("lang", ["python", "js"])
+def test_a_tensor_that_does_not_hold_what_its_shape_says_is_an_answer(lang: str, tmp_path: Path) -> None:
+    """It is the library's, as an exception is: the adapter keeps to the protocol."""
+    command = begun(lang, tmp_path / "mine")
+    script = Path(shlex.split(command)[-1])
+    text = script.read_text(encoding="utf-8")
+    changed = re.sub(r"\[value\.value\]", "[value.value, value.value]", text)
+    assert changed != text
+    script.write_text(changed, encoding="utf-8")
+    (way,) = resolve(f"cmd:{command}")
+    points = [Point({"x": np.float64(0.5)})]
+    (answer,) = way.answer(
+        plain_question(parse("def f(x):\n    return sin(x)"), points, "float64", ("x",), ())
+    )
+    assert answer.status == "error"
+    assert answer.message.endswith("the library's tensor has the shape [] and holds 2 numbers")
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

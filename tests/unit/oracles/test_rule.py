@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,7 +23,7 @@ from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import sustained
-from gradfuzz.oracles.base import UNTRACED, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import UNTRACED, Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.jax.rule import JaxRule
 from gradfuzz.oracles.references.arb import ArbReference
@@ -199,6 +200,21 @@ def test_a_rule_that_is_as_good_as_its_dtype_is_right() -> None:
     assert "approximation for float32" in case.message
 
 
+def test_a_value_that_is_as_good_as_its_dtype_is_no_matter_of_the_rule() -> None:
+    """JAX's expm is a quotient of polynomials: in float32 one of a lower degree, 1e-8 from the truth."""
+    program = parse("def f(x: 'float[1, 1]'):\n    return expm(x)\n")
+    point = Point({"x": np.array([[1.5]], "float32")})
+    question = weighted_question(program, (point,), "float32", ("rev",))
+    rule, evaluator = JaxRule("scan"), Evaluator()
+    (answer,) = rule.answer(question)
+    assert answer.bounds is not None
+    error = abs(float(answer.values[0][0, 0]) - math.exp(1.5)) / math.exp(1.5)
+    assert 1e-9 < error < np.finfo("float32").eps
+    (case,) = evaluator.cases(rule.name, question, [answer])
+    case = sustained(case, question, 0, rule, evaluator)
+    assert case.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), case.message
+
+
 def test_a_finding_says_where_a_wrong_rule_is_written_and_names_no_planted_bug(term_in_jax: None) -> None:
     program = parse("def f(x):\n    return tan(x)\n")
     points = tuple(Point({"x": np.array(x, "float32")}) for x in (0.75, -0.5, 1.25))
@@ -254,6 +270,19 @@ def test_a_trace_that_is_not_what_the_library_computes_does_not_count() -> None:
     counts.count(case)
     assert (counts.checks, counts.proofs) == (0, 0)
     assert counts.untraced == {"it is not what the library computes, and does not see all": 1}
+
+
+class _Raises(_Misread):
+    def __init__(self) -> None:
+        super().__init__()
+        self.way.answer_all = lambda _: [[Answer("error", message="ValueError: no")]]  # type: ignore[method-assign]
+
+
+def test_what_the_library_raises_is_told_of_the_way_alone() -> None:
+    program = parse("def f(x):\n    return x * x\n")
+    question = weighted_question(program, (Point({"x": np.array(0.75)}),), "float64", ("rev",))
+    (answer,) = _Raises().answer(question)
+    assert (answer.status, answer.message) == ("unsupported", f"{UNTRACED}the library does not compute it")
 
 
 def test_proofs_are_counted() -> None:
