@@ -23,6 +23,8 @@ from gradfuzz.errors import (
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.verdict.rounding import sustained
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.fuzzer.workers.local import Here, Pool
 from gradfuzz.fuzzer.workers.worker import Workers
 from gradfuzz.oracles.base import Array, Oracle
@@ -123,7 +125,8 @@ def _cases(finding: Finding, target: Oracle) -> Iterator[CheckResult]:
         if refusal is not None:
             raise RecordError(f"{target.name} cannot be asked this: {refusal}")
         for _ in range(times):
-            yield asked(candidate, target, confirm=point is finding.smallest)
+            case = asked(candidate, target, confirm=point is finding.smallest)
+            yield sustained(case, candidate.question(), candidate.place, target, evaluator())
 
 
 def _candidate(finding: Finding, point: FindingPoint) -> Candidate:

@@ -9,8 +9,8 @@ four kinds of wrong numbers need more evidence.
     libraries use cannot be measured
     of a rule in exact numbers, below   the same: a rule for float32 may be an approximation that is as good
     float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
-    with half of its digits right       it is wrong by the same amount at points that differ in their last
-                                        bits: rounding changes from point to point, and a mistake does not
+    off by less than a hundred times    it is wrong by the same amount at points that differ in their last
+    what is allowed                     bits: rounding changes from point to point, and a mistake does not
 
 The determinant of a matrix that is nearly singular is of the second kind: its derivatives by the inverse lose
 all digits, and those of the minors none. A program of a few ops without a loop is short enough for its
@@ -25,7 +25,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.results.trigger import loops_in
 from gradfuzz.fuzzer.verdict.along import products
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
@@ -81,8 +81,8 @@ def sustained(
 
 
 def loses_by_rounding(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool:
-    """Whether an answer has lost digits, no more than rounding may take, and others at points next to it."""
-    if case.kind is not Class.PRECISION or (case.error_over_allowed or 0.0) >= _BY_FAR:
+    """Whether an answer is off by no more than rounding may do, and by other amounts at points next to it."""
+    if case.kind not in (*FINITE, Class.PRECISION) or (case.error_over_allowed or 0.0) >= _BY_FAR:
         return False
     if case.worst is None or case.truth is None or case.worst[0] not in case.truth.gradient:
         return False

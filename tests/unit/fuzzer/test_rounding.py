@@ -111,13 +111,13 @@ def test_a_rule_that_is_wrong_by_a_hundredth_is_wrong(precision: Any, order: int
 
 
 class Blurred(EngineOracle):
-    """Right to all but a few digits. The error is a part of the derivative: the same everywhere, or one that
-    the last bits of the input decide.
+    """Right to all but a few digits. The error is a part of the derivative, or `of` another number: the same
+    everywhere, or one that the last bits of the input decide.
     """
 
-    def __init__(self, part: float, *, by_chance: bool) -> None:
+    def __init__(self, part: float, *, by_chance: bool, of: float | None = None) -> None:
         super().__init__("engine:blurred")
-        self.part, self.by_chance = part, by_chance
+        self.part, self.by_chance, self.of = part, by_chance, of
 
     def answer(self, question: Question) -> list[Answer]:
         right = super().answer(question)
@@ -127,12 +127,28 @@ class Blurred(EngineOracle):
         dtype = point.inputs["x"].dtype
         bits = int(point.inputs["x"].reshape(1).view(f"i{dtype.itemsize}")[0])
         part = self.part * ((bits % 8) - 3.5 if self.by_chance else 1.0)
-        return replace(answer, gradient={"x": (answer.gradient["x"] * (1.0 + part)).astype(dtype)})
+        right = answer.gradient["x"]
+        return replace(answer, gradient={"x": (right + (self.of or right) * part).astype(dtype)})
 
 
 PRODUCTS = parse("def f(x):\n    return x * sin(x) * sin(x * x)\n")
 ROUGHLY = {"float64": 2e-13, "float32": 8e-5}
 """Errors between ten and a hundred times what is allowed."""
+
+
+@pytest.mark.parametrize("by_chance", [True, False])
+@pytest.mark.parametrize("precision", ROUGHLY)
+def test_what_is_left_of_terms_that_cancel_is_wrong_only_if_it_is_steady(
+    precision: Any, by_chance: bool
+) -> None:
+    program = parse("def f(x):\n    return x * sin(x) - sin(x) * x\n")
+    target = Blurred(0.2 * ROUGHLY[precision], by_chance=by_chance, of=1.0)
+    case = asked(program, 1.3, precision, ("rev",), target)
+    if by_chance:
+        assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+        assert "the last bits" in case.message
+    else:
+        assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.SPURIOUS)
 
 
 @pytest.mark.parametrize("precision", ROUGHLY)
