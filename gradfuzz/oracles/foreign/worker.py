@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import shlex
 import threading
 import time
@@ -329,13 +330,19 @@ class Worker:
         return fault
 
 
+_TELLING = re.compile(r"error|fault|fatal|abort|assert|panic|terminat|fail", re.IGNORECASE)
+
+
 def last_words(stderr: str) -> str:
-    """The last line of a process's stderr, to end a message with."""
+    """The last line of a process's stderr that names a fault, or else the last, to end a message with."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return f"; its stderr ends with: {lines[-1][:300]}" if lines else ""
+    if not lines:
+        return ""
+    telling = next((line for line in reversed(lines) if _TELLING.search(line)), None)
+    return f"; its stderr {'says' if telling else 'ends with'}: {(telling or lines[-1])[:300]}"
 
 
 def in_words(fault: TargetProcessError) -> str:
     """The fault as a message."""
     text = str(fault)
-    return text if "its stderr ends with" in text else f"{text}{last_words(fault.stderr)}"
+    return text if "; its stderr " in text else f"{text}{last_words(fault.stderr)}"

@@ -160,8 +160,9 @@ def test_a_loop_of_drjit_without_reverse_mode_is_a_refusal(started: Any) -> None
 def test_drjit_says_its_llvm_as_text_or_as_a_tuple(started: Any, version: Any) -> None:
     defined = started("drjit", DRJIT, "")
     defined["dr"].detail.llvm_version = lambda: version
-    with pytest.raises(defined["kit"].Unsupported, match=r"and this is 15\.0\.6"):
-        defined["OPS"]["minimum"](0.5, 0.5)
+    for op in ("minimum", "hypot"):
+        with pytest.raises(defined["kit"].Unsupported, match=r"and this is 15\.0\.6"):
+            defined["OPS"][op](0.5, 0.5)
 
 
 @pytest.mark.parametrize("tensor", [complex, np.zeros])

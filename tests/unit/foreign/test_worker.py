@@ -14,7 +14,7 @@ from gradfuzz.errors import TargetProcessError, UnknownTargetError, UsageError
 from gradfuzz.oracles.base import Answer, Point, Question
 from gradfuzz.oracles.foreign.oracle import ForeignOracle, named_ways
 from gradfuzz.oracles.foreign.process import ResourceLimits
-from gradfuzz.oracles.foreign.worker import Defined, Worker
+from gradfuzz.oracles.foreign.worker import Defined, Worker, last_words
 from gradfuzz.programs import parse
 
 KIT = Path(__file__).parents[3] / "gradfuzz" / "adapters"
@@ -175,7 +175,23 @@ def test_stderr_is_kept_bounded_and_its_end_shown(adapter) -> None:
     assert len(caught.value.stderr) <= LIMITS.stderr
     assert caught.value.stderr.endswith("fatal: no device\n")
     assert pickle.loads(pickle.dumps(caught.value)).stderr == caught.value.stderr
-    assert asked(worker)[0].message.endswith("its stderr ends with: fatal: no device")
+    assert asked(worker)[0].message.endswith("its stderr says: fatal: no device")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "words"),
+    [
+        ("", ""),
+        ("loading\nno library here\n\n", "; its stderr ends with: no library here"),
+        (
+            "LLVM ERROR: no f32\n  v4f32 = bitcast\nIn function: f_12\n",
+            "; its stderr says: LLVM ERROR: no f32",
+        ),
+        ("3:9: error: expected value\n  %a = b\n  ^\n", "; its stderr says: 3:9: error: expected value"),
+    ],
+)
+def test_the_words_of_a_process_that_ended_are_those_that_name_a_fault(stderr: str, words: str) -> None:
+    assert last_words(stderr) == words
 
 
 def test_an_ended_process_is_started_again_and_told_the_program(adapter, tmp_path: Path) -> None:
