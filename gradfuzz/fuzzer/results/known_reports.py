@@ -82,7 +82,7 @@ class KnownReport:
     call.
     """
     says: str = ""
-    """What an error's message contains."""
+    """What an error's message contains. Of a row without ops and loops it is all that tells."""
     rules: tuple[str, ...] = ()
     """How the names begin of the library's own rules that are wrong: one of them differentiates a call."""
     functions: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class KnownReport:
         if finding.call is not None:
             return self._fits_call(finding.call, finding)
         if not (self.ops or self.loops):
-            return False
+            return bool(self.says) and not (self.functions or self.rules)
         ops, loops = ops_in(finding.program), loops_in(finding.program)
         low, high = self.sizes
         return (
@@ -386,6 +386,10 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
     KnownReport(
         *("pytensor#1911", "pytensor", ">=3.0.7", "NaN where an entry is 0", (Class.NON_FINITE,)),
         ops=("cumulative_prod",),
+    ),
+    KnownReport(
+        *("pytensor#1050", "pytensor", ">=3.0.7", "32 operands without a compiler", (Class.ERROR,)),
+        says="no attribute 'ufunc'",
     ),
     KnownReport(
         *("HIPS/autograd#93", "autograd", ">=1.9.1", "NaN where an entry is 0", (Class.NON_FINITE,)),
