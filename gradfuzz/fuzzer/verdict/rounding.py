@@ -2,15 +2,18 @@
 
 What is allowed comes from the engine's derivative. A library may write the same derivative with other
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
-four kinds of wrong numbers need more evidence.
+five kinds of wrong answers need more evidence.
 
-    of a long program, below float64    the same rule is wrong in float64, too
+    about a long program, below         the same rule is wrong in float64, too; also of NaN and infinity
+    float64
     below float64, where a form that    the same
     libraries use cannot be measured
     of a rule in exact numbers, below   the same: a rule for float32 may be an approximation that is as good
     float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
     off by less than a hundred times    it is wrong by the same amount at points that differ in their last
     what is allowed                     bits: rounding changes from point to point, and a mistake does not
+    NaN or infinity, where all points   no other point leaves the range of the dtype: what overflows there may
+    are answered together               meet this one in a sum
 
 The determinant of a matrix that is nearly singular is of the second kind: its derivatives by the inverse lose
 all digits, and those of the minors none. A program of a few ops without a loop is short enough for its
@@ -64,6 +67,8 @@ def needs_float64(case: CheckResult, question: Question, place: int, evaluator: 
     """Whether a case about point `place` of a question counts only if the same is wrong in float64."""
     if case.kind is Class.WRONG_RULE:
         return case.question.precision != "float64"
+    if case.kind is Class.NON_FINITE:
+        return case.question.precision != "float64" and is_long(question.program)
     return may_be_rounding(case) and (is_long(question.program) or evaluator.is_partial(question, place))
 
 
@@ -77,7 +82,16 @@ def sustained(
             (there,) = evaluator.cases(target.name, wide, [target.answer(wide)[place]], at=[place])
             if there.verdict is Verdict.AGREE:
                 return doubted(case)
+    if case.kind is Class.NON_FINITE and target.traits.batched and _leaves_range(question, place, evaluator):
+        message = "a point that is answered with it leaves the range of the dtype"
+        return case.unsettled(Reason.RANGE, message)
     return unsettled_digits(case) if loses_by_rounding(case, target, evaluator) else case
+
+
+def _leaves_range(question: Question, place: int, evaluator: Evaluator) -> bool:
+    """Whether the derivative at another point than that at `place` leaves the range of the dtype."""
+    reasons = [tolerance.reason for tolerance in evaluator.tolerances(question)]
+    return Reason.RANGE in reasons[:place] + reasons[place + 1 :]
 
 
 def loses_by_rounding(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool:

@@ -72,6 +72,45 @@ def test_a_sine_without_digits_is_no_mistake_of_the_engine(modes: Any) -> None:
     assert asked(HUGE_SINE, 100.0, "float64", modes, EngineOracle()).verdict is Verdict.AGREE
 
 
+POWERS = parse(
+    """def f(x):
+    acc = 1.0
+    for i in range(5):
+        t = acc * (x - 2.0)
+        acc = t * t
+    return acc
+"""
+)
+"""The power of x - 2 to 62."""
+
+
+QUOTIENT = parse("def f(x):\n    y = x * x\n    return 1.0 / (y * y)\n")
+
+
+@pytest.mark.parametrize(
+    ("program", "precision", "xs", "reason"),
+    [
+        (POWERS, "float32", (-1e-18, -2.0), Reason.NOISE),
+        (QUOTIENT, "float64", (0.5, 1e-60), Reason.RANGE),
+    ],
+)
+def test_a_point_beside_whose_derivative_overflows_is_no_mistake(
+    program: Any, precision: Any, xs: tuple[float, float], reason: Reason
+) -> None:
+    """The gradient of a sum over all points: infinity less infinity at one is NaN at all."""
+    pytest.importorskip("jax")
+    target = next(o for o in resolve("jax", together=True) if o.name == "jax:grad_of_vmap")
+    modes = ("fwd", "rev", "fwd")
+    points = [Point({"x": np.asarray(x, precision)}) for x in xs]
+    question = plain_question(program, points, precision, None, modes)
+    assert np.isnan(target.answer(question)[0].gradient["x"])
+    case, overflows = check_question(question, [target]).cases
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, reason)
+    assert (overflows.verdict, overflows.reason) == (Verdict.INCONCLUSIVE, Reason.RANGE)
+    (case,) = check_question(plain_question(program, points[:1], precision, None, modes), [target]).cases
+    assert case.verdict is Verdict.AGREE
+
+
 NEARLY_SINGULAR = [
     [0.0064276885, -0.0038515467, -0.007894603, -0.0029400901],
     [0.26106495, -0.15647241, -0.3203907, -0.119591795],
