@@ -550,7 +550,9 @@ class StructuredProgram(Program):
     def _trip_of(self, s):
         """The body of a loop: a function from carries, captures and more to the next carries."""
         block, breaks = self._block(_body(s)), _BROKEN in _flags({"then": _body(s)})
-        carries = [*s["carries"], *s["results"], *([_BROKEN] if breaks else [])]
+        read = _names(s.get("while", [])) & _assigned(_body(s))
+        tested = sorted(read.difference(s["carries"], s["results"]))  # by a test at the end of an iteration
+        carries = [*s["carries"], *s["results"], *tested, *([_BROKEN] if breaks else [])]
 
         def trip(values, captures, **more):
             env = dict(zip(s["captures"], captures), **dict(zip(carries, values)), **more)

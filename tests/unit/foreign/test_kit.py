@@ -97,6 +97,30 @@ def test_loops_that_a_library_makes_say_the_same(way: type) -> None:
     assert made >= {"while", "branch"}
 
 
+TESTED = """
+def f(x):
+    y = x
+    while True:
+        y = y * 2.0
+        s = y + 1.0
+        if not s < 8.0:
+            break
+    return y
+"""
+
+
+@pytest.mark.parametrize("way", [Structured, Counting])
+def test_a_loop_tests_what_its_body_assigned(way: type) -> None:
+    """No other iteration reads it, so that it is no carry by itself."""
+    form = to_wire(parse(TESTED))
+    for x in (0.5, 3.0, 100.0):
+        y = 2.0 * x
+        while y + 1.0 < 8.0:
+            y = 2.0 * y
+        (got,) = outputs(way(), form, {"x": np.float64(x)}, kit.StructuredProgram)
+        assert got == np.float64(y).tobytes()
+
+
 EXITS = """
 def f(x, n: "int"):
     y = x
