@@ -838,7 +838,7 @@ def _origin(error):
     """The exception of an adapter behind one of the library, or the exception itself.
 
     A library may wrap what its callback raises, or keep only the text. What an adapter looks up in a library
-    and does not find is missing in that release.
+    and does not find is missing in that release; what it looks up in its own tables is its own affair.
     """
     wrapped = error
     while wrapped is not None:
@@ -848,6 +848,8 @@ def _origin(error):
     words = next((words for words in Unsupported.said if words and words in str(error)), None)
     if words is None and (_is_missing(error) or _lacks_form(error)):
         words = f"not in this release: {str(error).partition('. The following')[0]}"
+    if words is None and isinstance(error, (KeyError, NameError)) and _is_raised_here(error):
+        words = f"an error of the adapter: {type(error).__name__}: {error}"
     return error if words is None else Unsupported(words)
 
 
@@ -874,10 +876,15 @@ def _lacks_form(error):
         return False
     frames = traceback.extract_tb(error.__traceback__)
     if re.match(r"\w+\(\): incompatible function arguments", str(error)):
-        return _is_own(frames[-1])
+        return _is_raised_here(error)
     of_python = r"(?:.*\.)?(\w+)\(\) (?:got an unexpected keyword argument|takes .* positional argument)"
     said, own = re.match(of_python, str(error)), [frame for frame in frames if _is_own(frame)]
     return bool(said and own) and re.search(rf"(?<!\bself)\.{said[1]}\(", own[-1].line or "") is not None
+
+
+def _is_raised_here(error):
+    """Whether the kit or the adapter raises an exception, or compiled code that it calls."""
+    return any(_is_own(frame) for frame in traceback.extract_tb(error.__traceback__)[-1:])
 
 
 def _is_own(frame):

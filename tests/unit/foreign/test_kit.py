@@ -368,10 +368,20 @@ def test_arguments_that_a_compiled_function_does_not_take_are_a_refusal() -> Non
     assert list(kit.arm_of(looked_up_in(np.__file__, raised))) == ["error"]
 
 
+def test_what_an_adapter_does_not_find_in_its_own_tables_is_its_own_error() -> None:
+    for source, said in (
+        ("{}['s']", "KeyError: 's'"),
+        ("nowhere", "NameError: name 'nowhere' is not defined"),
+    ):
+        refusal = f"an error of the adapter: {said}"
+        assert kit.arm_of(looked_up_in(str(kit.__file__), source)) == {"unsupported": refusal}
+        assert list(kit.arm_of(looked_up_in(np.__file__, source))) == ["error"]
+
+
 def looked_up_in(file: str, source: str) -> Exception:
     """The exception of some lines of a file."""
     try:
         exec(compile(source, file, "exec"), {})
-    except (AttributeError, LookupError, TypeError) as error:
+    except (AttributeError, LookupError, NameError, TypeError) as error:
         return error
     raise AssertionError("it raises")
