@@ -63,7 +63,7 @@ def outputs(reports: Iterable[str]) -> list[Output]:
     parts = (part for text in reports for part in (_NEXT.split(text) if "=" in text else text.split(",")))
     for text in parts:
         name, sign, path = text.partition("=")
-        if not sign and (by_ending := of_file(text)):
+        if (not sign or path.startswith("=")) and (by_ending := of_file(text)):  # also of jax==0.10.2.html
             name, sign, path = by_ending, "=", text
         if name not in FORMATS:
             raise UsageError(

@@ -125,13 +125,16 @@ class _Measured:
 
     def slope_of(self, f: Callable[[float], float], size: float) -> Slope | None:
         """The slope of `f` at 0, a function of the values; with the roundoff that the framework admits where
-        they have steps, or do not move.
+        they have steps, or do not move. Elsewhere the slope itself is known to no more: a polynomial for
+        float32 is smooth near 0, and its coefficients are rounded.
         """
         coarse = self.subject.framework.roundoff
         found = slope(f, size, self.roundoff)
-        if found is None or coarse <= self.roundoff or not (found.flat or _has_steps(f, size)):
+        if found is None or coarse <= self.roundoff:
             return found
-        return slope(f, size, coarse)
+        if found.flat or _has_steps(f, size):
+            return slope(f, size, coarse)
+        return replace(found, bound=max(found.bound, SAFETY * coarse * abs(found.value)))
 
     def complex_slope(self, direction: Direction, size: float) -> tuple[float, float] | None:
         """The slope by the complex step and its bound, from two steps; None where the function takes no
@@ -149,7 +152,8 @@ class _Measured:
             found.append(math.fsum(terms) / step)
         if not all(map(math.isfinite, found)):
             return None
-        return found[0], SAFETY * (abs(found[0] - found[1]) + 4.0 * self.roundoff * abs(found[0]))
+        roundoff = max(4.0 * self.roundoff, self.subject.framework.roundoff)
+        return found[0], SAFETY * (abs(found[0] - found[1]) + roundoff * abs(found[0]))
 
     def scale(self, size: float) -> float:
         """The slope that would be natural: the size of the values over that of the entry."""

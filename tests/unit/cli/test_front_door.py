@@ -169,11 +169,12 @@ def test_no_list_forgets_what_was_said_before() -> None:
 
 
 def test_the_ending_of_a_file_says_the_format_of_a_report() -> None:
-    reports = "--report=one.html", "--report=two.sarif,three.ndjson"
+    reports = "--report=one.html", "--report=two.sarif,three.ndjson", "--report=jax==0.10.2.md"
     run("sweep", "engine", "--max-examples=1", "--no-store", *reports)
     assert Path("one.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert json.loads(Path("two.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
     assert Path("three.ndjson").exists()
+    assert Path("jax==0.10.2.md").exists()
     error = run("sweep", "engine", "--report", "report.txt", exit_code=USAGE).stderr
     assert "'report.txt' is not a format" in error
 

@@ -11,6 +11,7 @@ import pytest
 
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.testing import measure_gradient
+from gradfuzz.testing.frameworks.numpy import NumpyFunctions
 from gradfuzz.testing.measuring.differences import slope, speaks_for
 
 ROUNDOFF = 2.0**-53
@@ -123,6 +124,23 @@ def test_a_function_that_cannot_be_traced(x: float) -> None:
     assert measure_gradient(decided, x, grad=lambda x: 1.0 / x if x > 1.0 else math.cos(3.0 * x)).wrong is (
         x < 1.0
     )
+
+
+@pytest.mark.parametrize(("error", "wrong"), [(3e-8, False), (1e-5, True)])
+def test_a_slope_is_known_to_no_more_digits_than_the_framework_computes(
+    monkeypatch: pytest.MonkeyPatch, error: float, wrong: bool
+) -> None:
+    """MLX computes erfinv near 0 by one coefficient for float32: its values have no steps that tell."""
+
+    def line(x):
+        return np.sum((1.0 + error) * x if x[0].real > -1.0 else x)  # it cannot be traced
+
+    def measured():
+        return measure_gradient(line, np.array([0.5, 1.25]), grad=lambda x: np.ones(2))
+
+    assert measured().wrong
+    monkeypatch.setattr(NumpyFunctions, "roundoff", 2.0**-24)
+    assert measured().wrong is wrong
 
 
 X = np.array([0.5, 1.25, 2.0])
