@@ -154,7 +154,7 @@ def _nested(shown: ShortInput, library: str) -> list[str]:
     else:
         reverse, again = _REVERSE[library].replace("{which}", which), ""
         forward, total = _FORWARD[library], _TOTAL[library]
-    first, lines = objective(shown, "f", total)
+    first, lines = objective(shown, total)
     last, more = stages(shown, first, reverse.replace("{again}", again), forward, total)
     lines += more
     if shown.question.modes[-1] == "rev":
@@ -173,7 +173,7 @@ def _nested(shown: ShortInput, library: str) -> list[str]:
 def _by_grad(shown: ShortInput) -> list[str]:
     """torch.autograd.grad takes any function; torch.func does not."""
     wrt = [p.name for p in shown.question.program.params]
-    first, lines = objective(shown, "f", _TOTAL["torch"])
+    first, lines = objective(shown, _TOTAL["torch"])
     xs = tuple_of(wrt)
     lines += [*(f"{x}.requires_grad_()" for x in wrt), f"got = {first}({', '.join(wrt)})"]
     for step, _ in enumerate(shown.question.modes):

@@ -19,7 +19,6 @@ from gradfuzz.oracles.emit.short import (
     RESERVED,
     ShortInput,
     assembled,
-    calling,
     direction_names,
     input_lines,
     literal,
@@ -202,10 +201,9 @@ def _lines(shown: ShortInput, form: Form) -> list[str]:
         return value_line(shown)
     single = len(wrt) == 1
     reverse = form.reverse(len(wrt))
-    f, lines = calling(shown)
-    first, more = objective(shown, f, form.total)
+    first, lines = objective(shown, form.total)
     last, steps = stages(shown, first, reverse.replace("{again}", form.again), form.forward, form.total)
-    lines += [*more, *steps]
+    lines += steps
     if question.modes[-1] == "rev":
         at = "" if single else f"[{shown.place}]"
         return [*lines, f"got = {reverse.format(g=last, xs=', '.join(wrt), again='')}{at}"]

@@ -9,7 +9,6 @@ from gradfuzz.oracles.dialects.autograd_emit import HELPERS, AutogradEmitter
 from gradfuzz.oracles.emit.short import (
     ShortInput,
     assembled,
-    calling,
     input_lines,
     literal,
     objective,
@@ -61,12 +60,11 @@ def _lines(shown: ShortInput) -> list[str]:
     given = ", ".join(wrt)
     if not question.modes:
         return value_line(shown)
-    f, lines = calling(shown)
     which, at = picked(shown)
-    first, more = objective(shown, f, _TOTAL)
+    first, lines = objective(shown, _TOTAL)
     forward = "make_jvp({g})({x})({d})[1]"
     last, stage_lines = stages(shown, first, f"grad({{g}}{which})({{xs}})", forward, _TOTAL)
-    lines += [*more, *stage_lines]
+    lines += stage_lines
     if question.modes[-1] == "rev":
         return [*lines, f"got = grad({last}{which})({given}){at}"]
     name, index = shown.entry

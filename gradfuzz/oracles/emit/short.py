@@ -153,19 +153,20 @@ def calling(shown: ShortInput) -> tuple[str, list[str]]:
     return "g", [f"def g({', '.join(wrt)}):", f"    return f({', '.join(every)})", ""]
 
 
-def objective(shown: ShortInput, f: str, total: str) -> tuple[str, list[str]]:
-    """The name of the scalar function that is differentiated, and the lines that define it and the cotangent.
+def objective(shown: ShortInput, total: str) -> tuple[str, list[str]]:
+    """The name of the scalar function that is differentiated, and the lines that define it.
 
     `total` is the sum of an array's entries, as in "jnp.sum({})".
     """
     if shown.one:
-        return f, []
-    given, cotangents = ", ".join(shown.wrt()), cotangent_names(shown)
-    lines = [f"def objective({given}):", f"    y = {f}({given})"]
+        return calling(shown)
+    call, lines = f"f({', '.join(shown.names().values())})", [f"def objective({', '.join(shown.wrt())}):"]
+    if len(shown.active) > 1:
+        call, lines = "y", [*lines, f"    y = {call}"]
     single = len(shown.question.weights) == 1
     terms = []
-    for (k, weight), name in zip(shown.active, cotangents, strict=True):
-        product = f"{name} * {'y' if single else f'y[{k}]'}"
+    for (k, weight), name in zip(shown.active, cotangent_names(shown), strict=True):
+        product = f"{name} * {call}{'' if single else f'[{k}]'}"
         terms.append(total.format(product) if weight.shape else product)
     return "objective", [*lines, f"    return {' + '.join(terms)}", ""]
 

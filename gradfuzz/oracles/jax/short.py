@@ -92,16 +92,16 @@ def _lines(shown: ShortInput, *, jit: bool, whole: bool) -> list[str]:
     if whole:
         last, lines = by_jacobians(shown, "jax.jac{mode}({g})({x})", "jnp.tensordot")
         return [*lines, f"got = {run(last)}({xs})"]
-    f, lines = calling(shown)
     which, at = picked(shown)
     if question.modes == ("rev",) and not shown.one and len(question.weights) == 1:
+        f, lines = calling(shown)
         pulled = f"jax.vjp({f}, {xs})[1](cotangent)"
         pulled = f"jax.jit(lambda {xs}: {pulled})({xs})" if jit else pulled
         return [*lines, f"got = {pulled}[{shown.place}]"]
-    first, more = objective(shown, f, _TOTAL)
+    first, lines = objective(shown, _TOTAL)
     reverse = f"jax.grad({{g}}{which})({{xs}})"
     last, stage_lines = stages(shown, first, reverse, "jax.jvp({g}, {xs}, {v})[1]", _TOTAL)
-    lines += [*more, *stage_lines]
+    lines += stage_lines
     if question.modes[-1] == "rev":
         return [*lines, f"got = {run(f'jax.grad({last}{which})')}({xs}){at}"]
     if _is_one_number(shown):

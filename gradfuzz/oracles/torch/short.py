@@ -146,14 +146,14 @@ def _units(shown: ShortInput) -> list[str]:
 def _by_func(shown: ShortInput) -> list[str]:
     """By torch.func."""
     question, wrt = shown.question, shown.wrt()
-    f, lines = calling(shown)
     given = ", ".join(wrt)
     if question.modes == ("rev",) and not shown.one and len(question.weights) == 1:
+        f, lines = calling(shown)
         return [*lines, f"got = torch.func.vjp({f}, {given})[1](cotangent)[{shown.place}]"]
     which, at = picked(shown)
-    first, more = objective(shown, f, _TOTAL)
+    first, lines = objective(shown, _TOTAL)
     last, stage_lines = stages(
         shown, first, f"torch.func.grad({{g}}{which})({{xs}})", "torch.func.jvp({g}, {xs}, {v})[1]", _TOTAL
     )
     by = "grad" if question.modes[-1] == "rev" else "jacfwd"
-    return [*lines, *more, *stage_lines, f"got = torch.func.{by}({last}{which})({given}){at}"]
+    return [*lines, *stage_lines, f"got = torch.func.{by}({last}{which})({given}){at}"]
