@@ -292,6 +292,23 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         sizes=(2.0**20, math.inf),
     ),
     KnownReport(
+        *("pytorch#187411", "torch", ">=2.13.0", "by chance 0 where the first column is 0"),
+        (Class.WRONG_PRIMAL,),
+        ops=("lstsq",),
+    ),
+    KnownReport(
+        *(
+            "jax#40412",
+            "jax",
+            "==0.10.2",
+            "a compiled sum of rank 7 or more ends the process",
+            (Class.ERROR,),
+        ),
+        precisions=("float32",),
+        ways=("scan", "fori_loop", "while_loop", "jacobian", "unrolled", "vmap", "grad_of_vmap"),
+        says="SIGSEGV",
+    ),
+    KnownReport(
         *("jax#2821", "jax", ">=0.10.2", "NaN or wrong at singular matrices from 4 x 4 on", NUMBERS),
         ops=("det",),
         modes=SECOND,
