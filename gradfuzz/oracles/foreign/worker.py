@@ -330,16 +330,22 @@ class Worker:
         return fault
 
 
-_TELLING = re.compile(r"error|fault|fatal|abort|assert|panic|terminat|fail", re.IGNORECASE)
+_TELLING = ("error|fault|fatal|assert|panic", "abort|terminat|fail")
+"""Words of a line about a fault, those that tell most first."""
 
 
 def last_words(stderr: str) -> str:
-    """The last line of a process's stderr that names a fault, or else the last, to end a message with."""
+    """The last line of a process's stderr that names a fault, or else the last, to end a message with.
+
+    Where such a line is a heading, the next one says it.
+    """
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    if not lines:
-        return ""
-    telling = next((line for line in reversed(lines) if _TELLING.search(line)), None)
-    return f"; its stderr {'says' if telling else 'ends with'}: {(telling or lines[-1])[:300]}"
+    for words in _TELLING:
+        for k in reversed(range(len(lines))):
+            if re.search(words, lines[k], re.IGNORECASE):
+                heads = lines[k].endswith(":") and k + 1 < len(lines)
+                return f"; its stderr says: {lines[k + heads][:300]}"
+    return f"; its stderr ends with: {lines[-1][:300]}" if lines else ""
 
 
 def in_words(fault: TargetProcessError) -> str:

@@ -187,6 +187,8 @@ def test_stderr_is_kept_bounded_and_its_end_shown(adapter) -> None:
             "LLVM ERROR: no f32\n  v4f32 = bitcast\nIn function: f_12\n",
             "; its stderr says: LLVM ERROR: no f32",
         ),
+        ("FatalError: `SIGSEGV`\n[*** Aborted at 3]\n", "; its stderr says: FatalError: `SIGSEGV`"),
+        ("the error is:\n>>> unknown variable!\n", "; its stderr says: >>> unknown variable!"),
         ("3:9: error: expected value\n  %a = b\n  ^\n", "; its stderr says: 3:9: error: expected value"),
     ],
 )
