@@ -1,5 +1,5 @@
 """The pictures of the HTML report in docs/report.md: a real sweep of planted bugs, opened in Chromium and
-photographed.
+photographed; and of the board in docs/board.md, where `make board` has made one.
 
     python -m benchmarks.html_pictures
 
@@ -10,14 +10,17 @@ pictures have a palette, so that they stay small.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
+import itertools
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.pictures import swept
 from gradfuzz.fuzzer.results.review import Review
@@ -25,6 +28,7 @@ from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.reports.html import render
 
 FOLDER = Path("docs/pictures")
+BOARD = Path("build/board/site")
 CONFIG = SweepConfig(
     targets=("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch"),
     families=("loops", "linalg"),
@@ -34,13 +38,14 @@ CONFIG = SweepConfig(
 _COLOURS = 48
 _ARTICLE = 1760
 """So much of an article is shown, in pixels: all but its reproducers."""
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def photographs(report: Path) -> Iterator[tuple[str, bytes]]:
-    """(name, PNG) of the head of the report and of its first article, light and dark, and of the head on a
-    telephone.
-    """
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser without a window."""
     program = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if program is None:
         raise SystemExit("html_pictures: there is no Chromium on this machine")
@@ -48,20 +53,43 @@ def photographs(report: Path) -> Iterator[tuple[str, bytes]]:
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-        for scheme in ("light", "dark"):
-            context = browser.new_context(viewport={"width": 1200, "height": 1240}, color_scheme=scheme)
-            page = context.new_page()
-            page.goto(report.as_uri())
-            yield f"report-{scheme}", page.screenshot()
-            yield f"article-{scheme}", _article(page)
-            context.close()
-        context = browser.new_context(
-            viewport={"width": 390, "height": 844}, color_scheme="light", device_scale_factor=1.5
-        )
-        page = context.new_page()
-        page.goto(report.as_uri())
-        yield "report-narrow", page.screenshot()
+        yield browser
         browser.close()
+
+
+def of_report(browser: Browser, report: Path) -> Iterator[tuple[str, bytes]]:
+    """(name, PNG) of the head of the report and of its first article, light and dark, and of the head on a
+    telephone.
+    """
+    for scheme in SCHEMES:
+        page = opened(browser, report, scheme, 1240)
+        yield f"report-{scheme}", page.screenshot()
+        yield f"article-{scheme}", _article(page)
+        page.context.close()
+    yield "report-narrow", on_telephone(browser, report, "light")
+
+
+def of_board(browser: Browser, site: Path) -> Iterator[tuple[str, bytes]]:
+    """(name, PNG) of the first page of a board, and of a system's page on a telephone."""
+    yield "board-light", opened(browser, site / "index.html", "light", 1900).screenshot()
+    yield "board-narrow", on_telephone(browser, site / "systems" / "torch.html", "dark")
+
+
+def opened(browser: Browser, path: Path, scheme: Scheme, height: int) -> Page:
+    """A page in a wide window."""
+    page = browser.new_context(viewport={"width": 1200, "height": height}, color_scheme=scheme).new_page()
+    page.goto(path.resolve().as_uri())
+    return page
+
+
+def on_telephone(browser: Browser, path: Path, scheme: Scheme) -> bytes:
+    """The PNG of a page in a narrow window."""
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, color_scheme=scheme, device_scale_factor=1.5
+    )
+    page = context.new_page()
+    page.goto(path.resolve().as_uri())
+    return page.screenshot()
 
 
 def _article(page: Page) -> bytes:
@@ -92,16 +120,19 @@ def main() -> None:
     )
     parser.add_argument("--to", type=Path, default=FOLDER)
     parser.add_argument("--report", type=Path, help="a report that is there already, instead of a sweep")
+    parser.add_argument("--board", type=Path, default=BOARD, help="the site of a board, if it is there")
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         report = arguments.report or Path(folder) / "gradfuzz-report.html"
         if arguments.report is None:
             report.write_text(render(swept(CONFIG), Review()), encoding="utf-8")
-        for name, png in photographs(report.resolve()):
-            path = arguments.to / f"{name}.png"
-            path.write_bytes(small(png))
-            print(f"{path}: {path.stat().st_size:,} bytes")
+        with chromium() as browser:
+            board = of_board(browser, arguments.board) if arguments.board.exists() else ()
+            for name, png in itertools.chain(of_report(browser, report), board):
+                path = arguments.to / f"{name}.png"
+                path.write_bytes(small(png))
+                print(f"{path}: {path.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
