@@ -10,6 +10,7 @@ from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.base import in_words
 from gradfuzz.oracles.target_name import TargetName
+from gradfuzz.programs.language.syntax import called
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.numbers import pair, ratio
 
@@ -50,8 +51,10 @@ def subject(finding: Finding) -> str:
     if trigger.ops:
         shown = [library_name(op, finding) for op in sorted(trigger.ops)[:_MOST_OPS]]
         return f"{', '.join(shown)}{', ...' if len(trigger.ops) > _MOST_OPS else ''}"
-    loops = " and ".join(sorted(trigger.loops))
-    return f"{loops} loop" if loops else "identity"
+    if trigger.loops:
+        return f"{' and '.join(sorted(trigger.loops))} loop"
+    comparisons = sorted(called(finding.program))  # what has no derivative may raise
+    return ", ".join(comparisons[:_MOST_OPS]) or "identity"
 
 
 def library_name(op: str, finding: Finding) -> str:

@@ -78,6 +78,18 @@ def test_the_library_s_own_name_where_its_script_has_it(changes: Mapping[str, ob
     assert own == (f"{subject}.linalg.det" if "." in subject else subject)
 
 
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("def f(x):\n    t = x > 1.0\n    return 1.0\n", "greater"),
+        ("def f(x):\n    return x\n", "identity"),
+        ("def f(x):\n    for i in range(2):\n        x = x * x\n    return x\n", "for loop"),
+    ],
+)
+def test_a_program_without_a_telling_op(text: str, subject: str) -> None:
+    assert titles.subject(dataclasses.replace(shown(Class.ERROR, 1.0, 1.0), program=parse(text))) == subject
+
+
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("json", "ndjson")])
 def test_it_is_the_same_everywhere(name: str) -> None:
     text = FORMATS[name].render(finished([shown(Class.WRONG_VALUE, 0.5, 0.17)]), None)
