@@ -4,10 +4,10 @@
     python -m benchmarks.trophies paddle jax
     python -m benchmarks.trophies --table    # no script: the table, as docs/trophies.md has it
 
-A script runs where its library is: beside gradfuzz, or in the environment that `gradfuzz targets install`
-made (`GRADFUZZ_ENVS` names the folder of environments). Its exit code says whether the bug stands (1), is
-gone (0), or could not be asked (125). Any other code means that the script itself is broken; the exit code is
-then 1.
+A script runs where its library is: beside gradfuzz, or in the environment with the newest release that
+`gradfuzz targets install` made (`GRADFUZZ_ENVS` names the folder of environments). Its exit code says whether
+the bug stands (1), is gone (0), or could not be asked (125). Any other code means that the script itself is
+broken; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mpmath
+from packaging.version import Version
 
 from gradfuzz.oracles.foreign import managed
+from gradfuzz.oracles.target_name import TargetName
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "trophies"
@@ -161,7 +163,8 @@ def _python(library: str) -> str:
     """The interpreter that has a library, or an empty text."""
     if importlib.util.find_spec(library) is not None:
         return sys.executable
-    environment = managed.find(library)
+    made = [one for one in managed.everything() if TargetName.of(one.target).library == library]
+    environment = max(made, key=lambda one: Version(one.version), default=None)
     return str(Path(environment.folder) / "bin" / "python") if environment is not None else ""
 
 
