@@ -55,6 +55,13 @@ def _has_repeated_index(call: Call, case: CheckResult) -> bool:
     return any(np.unique(entries).size < entries.size for entries in indices)
 
 
+def _has_repeated_place(call: Call, case: CheckResult) -> bool:
+    """Whether an array of integers has a row twice: each row is one place."""
+    indices = [x for one in call.arrays() if (x := seen(one)).dtype.kind in "iu" and x.ndim and x.shape[-1]]
+    rows = [x.reshape(-1, x.shape[-1]) for x in indices]
+    return any(len(np.unique(places, axis=0)) < len(places) for places in rows)
+
+
 def _draws_without_slope(call: Call, case: CheckResult) -> bool:
     """Whether the call draws random numbers that have no slope by the library's word."""
     return call.seeded and case.kind is Class.MISSING
@@ -223,7 +230,10 @@ CONVENTIONS = (
     Row(
         "phase of eigenvectors",
         "the eigenvectors of a complex matrix may be turned by any phase, so they have no derivative",
-        ("tensorflow.*eigh", "tensorflow.raw_ops.SelfAdjointEigV2", "paddle.linalg.eigh", "mlx.*eigh"),
+        (
+            *("tensorflow.*eigh", "tensorflow.raw_ops.SelfAdjointEigV2", "paddle.linalg.eigh", "mlx.*eigh"),
+            *("tensorflow.eig", "tensorflow.linalg.eig", "tensorflow.raw_ops.Eig"),
+        ),
         _has_a_phase,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html",
     ),
@@ -279,6 +289,13 @@ CONVENTIONS = (
         ),
         _has_repeated_index,
         "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html",
+    ),
+    Row(
+        "repeated index",
+        "which of two values is written at a repeated index is undefined",
+        ("tensorflow.tensor_scatter_nd_update", "tensorflow.raw_ops.TensorScatterUpdate"),
+        _has_repeated_place,
+        "https://www.tensorflow.org/api_docs/python/tf/tensor_scatter_nd_update",
     ),
     Row(
         "random draw",

@@ -173,12 +173,22 @@ def test_what_is_asked_of_a_matrix_and_of_labels() -> None:
     assert not conventions._is_no_distribution(Call("tensorflow", name, (logits, labels)), nothing)
 
 
+@pytest.mark.parametrize(("places", "expected"), [([[0, 1], [0, 1]], True), ([[0, 1], [1, 0]], False)])
+def test_a_place_that_is_written_twice(places: Any, expected: bool) -> None:
+    """A row of indices is a place: an index that two rows have is none."""
+    name = "tensorflow.tensor_scatter_nd_update"
+    asked = Call("tensorflow", name, (FULL, Argument(array=np.array(places)), array(0.5, 3.0)))
+    assert conventions._has_repeated_place(asked, case_of({}, {})) is expected
+
+
 @pytest.mark.parametrize(
     ("name", "entries", "dtype", "expected"),
     [
         ("tensorflow.linalg.eigh", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.CONVENTION),
         ("tensorflow.linalg.eigh", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
         ("tensorflow.linalg.eigvalsh", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.DISAGREE),
+        ("tensorflow.eig", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.CONVENTION),
+        ("tensorflow.eig", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
         ("tensorflow.math.reduce_std", (0.5,), "float64", Verdict.CONVENTION),
         ("tensorflow.math.reduce_std", (0.5, 0.75), "float64", Verdict.DISAGREE),
     ],
