@@ -413,6 +413,19 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         ops=("prod",),
     ),
     KnownReport(
+        *("tensorflow#120578", "tensorflow", ">=2.21.0", "the derivative at 0 is 1", NUMBERS),
+        functions=(
+            "tensorflow.math.bessel_i0",
+            "tensorflow.math.bessel_i1",
+            "tensorflow.math.special.bessel_i1",
+        ),
+    ),
+    KnownReport(
+        *("tensorflow#127243", "tensorflow", ">=2.21.0", "NaN at second order", (Class.NON_FINITE,)),
+        functions=("tensorflow.math.cumulative_logsumexp",),
+        modes=SECOND,
+    ),
+    KnownReport(
         *("tensorflow#127234", "tensorflow", ">=2.21.0", "a vector has the gradient of the identity", FINITE),
         functions=("tensorflow.nn.isotonic_regression",),
         modes=(("rev",),),
