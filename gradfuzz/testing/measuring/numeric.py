@@ -391,7 +391,7 @@ def judged_by_numbers(
         values=tuple(np.asarray(y, np.float64) for y in answer.values),
         value_bounds=_zeros(answer.values),
     )
-    if answer.status != "ok":
+    if answer.status != "ok" or not _has_shapes(answer, question):
         return judge(oracle.name, question, 0, answer, truth, Tolerance(question.precision, noise={}))
     own = Tolerance(
         question.precision,
@@ -405,6 +405,13 @@ def judged_by_numbers(
         why = "the function does not change with this entry, truly or because rounding hides it"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     return case
+
+
+def _has_shapes(answer: Answer, question: Question) -> bool:
+    """Whether every gradient by an input has its shape. A slope along a direction is by none."""
+    (point,) = question.points
+    whole = [name for name in question.wrt if name in answer.gradient]
+    return all(np.shape(answer.gradient[name]) == np.shape(point.inputs[name]) for name in whole)
 
 
 def _normwise(noise: Mapping[str, Array], question: Question, answer: Answer) -> dict[str, Array]:

@@ -5,14 +5,21 @@ never surer than they may be.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.oracles.base import ALONG, Answer, Point, ProbedQuestion, Question, Truth
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.programs import parse
 from gradfuzz.testing import measure_gradient
 from gradfuzz.testing.frameworks.numpy import NumpyFunctions
 from gradfuzz.testing.measuring.differences import slope, speaks_for
+from gradfuzz.testing.measuring.numeric import NumericTruth, judged_by_numbers
 
 ROUNDOFF = 2.0**-53
 
@@ -141,6 +148,27 @@ def test_a_slope_is_known_to_no_more_digits_than_the_framework_computes(
     assert measured().wrong
     monkeypatch.setattr(NumpyFunctions, "roundoff", 2.0**-24)
     assert measured().wrong is wrong
+
+
+class Flat(EngineOracle):
+    """Its gradients have no axes but one."""
+
+    def answer(self, question: Question) -> list[Answer]:
+        return [
+            replace(answer, gradient={name: g.ravel() for name, g in answer.gradient.items()})
+            for answer in super().answer(question)
+        ]
+
+
+def test_a_gradient_of_a_wrong_shape_is_told_also_where_its_products_are_asked_for() -> None:
+    program = parse('def f(x: "float[2, 2]"):\n    return sum(sin(x))\n')
+    plain = plain_question(program, [Point({"x": np.ones((2, 2))})], "float64", None, ("rev",))
+    question = ProbedQuestion.of(plain, [{"x": np.ones((2, 2))}])
+    truth = Truth("ok", gradient={ALONG: np.array([4.0 * math.cos(1.0)])}, bounds={ALONG: np.array([1e-12])})
+    flat: Any = Flat()
+    (answer,) = flat.answer(plain)
+    case = judged_by_numbers(flat, question, answer, NumericTruth(truth, "Richardson"))
+    assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.WRONG_SHAPE)
 
 
 X = np.array([0.5, 1.25, 2.0])
