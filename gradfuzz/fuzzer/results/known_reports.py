@@ -297,13 +297,7 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         ops=("lstsq",),
     ),
     KnownReport(
-        *(
-            "jax#40412",
-            "jax",
-            "==0.10.2",
-            "a compiled sum of rank 7 or more ends the process",
-            (Class.ERROR,),
-        ),
+        *("jax#40412", "jax", "==0.10.2", "a compiled sum of rank 7 ends the process", (Class.ERROR,)),
         precisions=("float32",),
         ways=("scan", "fori_loop", "while_loop", "jacobian", "unrolled", "vmap", "grad_of_vmap"),
         says="SIGSEGV",
