@@ -74,6 +74,9 @@ _NEGLIGIBLE = 2.0**-60
 has such bounds.
 """
 
+_TIED = "threshold"
+"""The convention of a comparison of equal numbers."""
+
 _AT_A_LIMIT = (*FINITE, Class.NON_FINITE, Class.WRONG_RULE, Class.PRECISION)
 """What a documented limit of differentiation explains. It explains no wrong value, and no exception."""
 
@@ -91,6 +94,10 @@ def judge(
     if answer.bounds is not None:
         tolerance = tolerance.of_bounds(len(answer.values), answer.bounds)
     case = _judged(case, truth, tolerance)
+    if case.verdict is Verdict.DISAGREE and case.kind in FINITE and _TIED in conventions_met(question, point):
+        # Jumps at one point may cancel: then the function is smooth, and each side of it has another slope.
+        message = "both sides of a comparison are equal, and the slope is that of the side taken"
+        return replace(case, verdict=Verdict.CONVENTION, kind=None, message=message, conventions=(_TIED,))
     if answer.limit is not None and case.verdict is Verdict.DISAGREE and case.kind in _AT_A_LIMIT:
         message = f"{answer.limit.what}, as documented: {answer.limit.link}"
         met = (answer.limit.name,)

@@ -67,6 +67,26 @@ def test_the_range_of_float32_is_no_mistake_of_jax(x: float, modes: Any) -> None
     assert asked(QUOTIENTS, x, "float64", modes, target).verdict is Verdict.AGREE
 
 
+CANCELLING = parse(
+    """def f(x: "float[2]", y):
+    acc = 1.0
+    for i in range(2):
+        acc = acc + y * astype(y < y * x[i], float)
+    return acc
+"""
+)
+"""1 + y, at x = [0.5, 2]: one term is y below 0, the other y above it, and neither at 0."""
+
+
+def test_jumps_that_cancel_are_no_mistake() -> None:
+    points = [Point({"x": np.array([0.5, 2.0]), "y": np.array(y)}) for y in (0.0, 0.25)]
+    question = plain_question(CANCELLING, points, "float64", ("y",), ("rev",))
+    at_the_jump, beside = check_question(question, [EngineOracle()]).cases
+    assert float(at_the_jump.answer.gradient["y"]) == 0.0
+    assert at_the_jump.verdict is Verdict.CONVENTION
+    assert beside.verdict is Verdict.AGREE
+
+
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",)])
 def test_a_sine_without_digits_is_no_mistake_of_the_engine(modes: Any) -> None:
     assert asked(HUGE_SINE, 100.0, "float64", modes, EngineOracle()).verdict is Verdict.AGREE
