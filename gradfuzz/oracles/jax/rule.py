@@ -32,7 +32,7 @@ class JaxRule(Rule):
     def traced(self, question: Question, index: int) -> tuple[Graph, Sequence[Array]]:
         inputs, weights, directions = jax_answers.arguments(question, index)
         given: list[Array] = [*inputs, *(w for w in weights if w is not None), *directions]
-        bound = trips_of(question).bound if self._style == "scan" else 0
+        bound = self._bound(question)
 
         def graph() -> Graph:
             derivative = traced_question(question, self._style, bound).flat
@@ -41,6 +41,10 @@ class JaxRule(Rule):
         return self._recent.get(question_key(question, self._style, bound), graph), given
 
     def steps(self, question: Question, index: int) -> Iterable[Unit]:
-        bound = trips_of(question).bound if self._style == "scan" else 0
+        bound = self._bound(question)
         f = traced_function(question.program, question.precision, self._style, bound)
         return units(f, jax_answers.inputs(question, index), question.modes[-1])
+
+    def _bound(self, question: Question) -> int:
+        """The trips of a loop that runs to a bound; 0 where the style has none."""
+        return trips_of(question).bound if self._style == "scan" else 0
