@@ -14,13 +14,14 @@ targets conventions
                         examples: [{expression, at, slopes, answers, forward}]}]}
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity",
-"-0.0". An array is nested lists. Values by input are objects with the inputs' names. A ratio is null where
-the expected entry is zero. The `program` of a finding, and the `original` as it was drawn, are texts of the
-program language; where a library's function was called they are code in the library's language, and
-`functions` has the public names of what is wrong. A finding also has the addresses of the reports that it is
-`reported` as, and its `record` (`fuzzer.results.records`), from which it can be replayed. A sweep that calls
-a library's functions has them all under `functions`, as `fuzzer.results.functions` records them. A part of a
-sweep has under `shard` what `gradfuzz merge` takes.
+"-0.0". A complex number, which a library may return, is {real, imag}. An array is nested lists. Values by
+input are objects with the inputs' names. A ratio is null where the expected entry is zero. The `program` of a
+finding, and the `original` as it was drawn, are texts of the program language; where a library's function was
+called they are code in the library's language, and `functions` has the public names of what is wrong. A
+finding also has the addresses of the reports that it is `reported` as, and its `record`
+(`fuzzer.results.records`), from which it can be replayed. A sweep that calls a library's functions has them
+all under `functions`, as `fuzzer.results.functions` records them. A part of a sweep has under `shard` what
+`gradfuzz merge` takes.
 """
 
 from __future__ import annotations
@@ -183,6 +184,8 @@ def _array(value: Array) -> Json:
     value = np.asarray(value)
     if value.ndim:
         return [_array(row) for row in value]
+    if np.iscomplexobj(value):
+        return {"real": _array(value.real), "imag": _array(value.imag)}
     return encode_float(float(value)) if is_float(value.dtype) else value.item()
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -516,3 +517,11 @@ def test_documents_hold_arrays(seed: int) -> None:
     value = rng.standard_normal((2, 3))
     told = results((finished([finding(4, directions={"A": value})]), None))
     assert told[0]["properties"]["directions"]["A"] == value.tolist()
+
+
+def test_a_complex_answer_is_told_in_parts() -> None:
+    """A library may return complex numbers where the derivative is real, NaN among them."""
+    found = finding(4)
+    odd = replace(found, smallest=replace(found.smallest, got={"x": np.asarray(complex("nan+2j"))}))
+    document = json.loads(documents.render(finished([odd]), None))
+    assert document["findings"][0]["smallest"]["got"] == {"x": {"real": "NaN", "imag": 2.0}}
