@@ -20,6 +20,7 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.adapter_short import FORMS
 from gradfuzz.oracles.emit.short import (
     ShortInput,
+    applied,
     around,
     assembled,
     objective,
@@ -174,14 +175,16 @@ def _by_grad(shown: ShortInput) -> list[str]:
     """torch.autograd.grad takes any function; torch.func does not."""
     wrt = [p.name for p in shown.question.program.params]
     first, lines = objective(shown, _TOTAL["torch"])
-    xs = tuple_of(wrt)
-    lines += [*(f"{x}.requires_grad_()" for x in wrt), f"got = {first}({', '.join(wrt)})"]
+    xs = wrt[0] if len(wrt) == 1 else tuple_of(wrt)
+    lines += [*(f"{x}.requires_grad_()" for x in wrt), f"got = {applied(first, wrt)}"]
     for step, _ in enumerate(shown.question.modes):
         more = ", create_graph=True" if step + 1 < len(shown.question.modes) else ""
-        lines += [f"got = torch.autograd.grad(got, {xs}{more}, materialize_grads=True)"]
+        slopes = f"torch.autograd.grad(got, {xs}{more}, materialize_grads=True)"
         if more and len(wrt) == 1:
-            lines += ["got = torch.sum(direction * got[0])"]
+            lines += [f"got = torch.sum(direction * {slopes}[0])"]
         elif more:
             terms = [f"torch.sum(direction{k} * got[{k}])" for k, _ in enumerate(wrt)]
-            lines += [f"got = {' + '.join(terms)}"]
-    return [*lines, f"got = got[{wrt.index(shown.entry[0])}]"]
+            lines += [f"got = {slopes}", f"got = {' + '.join(terms)}"]
+        else:
+            lines += [f"got = {slopes}[{wrt.index(shown.entry[0])}]"]
+    return lines

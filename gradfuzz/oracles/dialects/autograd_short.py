@@ -32,7 +32,8 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     lines = _lines(shown)
     text = "\n".join([function, *lines])
     differentiating = [name for name in ("grad", "make_jvp") if used(text, name)]
-    imports = ["import autograd.numpy as anp", "import numpy as np"]
+    imports = ["import autograd.numpy as anp"]
+    imports += ["import numpy as np"] if used(text, "np") else []
     imports += [f"from autograd import {', '.join(differentiating)}"] if differentiating else []
     imports += ["from autograd.scipy import special"] if used(function, "special") else []
     imports += ["from autograd.tracer import getval"] if used(function, "getval") else []
@@ -41,7 +42,7 @@ def short(shown: ShortInput, oracle_name: str) -> str:
 
 def _inputs(shown: ShortInput) -> list[str]:
     def other(value: Array) -> str:
-        return f"np.array({literal(value)})" if value.shape else literal(value)
+        return f"anp.array({literal(value)})" if value.shape else literal(value)
 
     return input_lines(shown, lambda value: _array(value, shown.question.precision), other)
 
@@ -49,10 +50,10 @@ def _inputs(shown: ShortInput) -> list[str]:
 def _array(value: Array, precision: str) -> str:
     value = np.asarray(value)
     if not value.shape:
-        return f"np.{precision}({literal(value)})"
+        return f"anp.{precision}({literal(value)})"
     if not value.size:
-        return f'np.zeros({value.shape}, "{precision}")'
-    return f'np.array({literal(value)}, "{precision}")'
+        return f'anp.zeros({value.shape}, "{precision}")'
+    return f'anp.array({literal(value)}, "{precision}")'
 
 
 def _lines(shown: ShortInput) -> list[str]:

@@ -112,8 +112,10 @@ def assembled(
     scalar: bool = False,
 ) -> str:
     """The script. The `lines` end with `got`, the whole answer to the entry's input, or with `scalar` that of
-    the entry alone. Empty if it is too long.
+    the entry alone. An input that they do not use is left away. Empty if it is too long.
     """
+    body = "\n".join(lines)
+    inputs = [line for line in inputs if used(body, line.partition(" = ")[0])]
     name, index = shown.entry
     at = f"[{', '.join(map(str, index))}]" if index else ""
     if shown.measure == "number":
@@ -144,31 +146,37 @@ def _asked(shown: ShortInput, at: str) -> str:
     return f"{shown.target}: {what}" if shown.target else what
 
 
-def calling(shown: ShortInput) -> tuple[str, list[str]]:
-    """The name of the function of the differentiated inputs alone, and the lines that define it."""
+def calling(shown: ShortInput) -> str:
+    """The function of the differentiated inputs alone."""
     names, wrt = shown.names(), shown.wrt()
     every = [names[p.name] for p in shown.question.program.params]
-    if every == wrt:
-        return "f", []
-    return "g", [f"def g({', '.join(wrt)}):", f"    return f({', '.join(every)})", ""]
+    return "f" if every == wrt else f"lambda {', '.join(wrt)}: f({', '.join(every)})"
 
 
 def objective(shown: ShortInput, total: str) -> tuple[str, list[str]]:
-    """The name of the scalar function that is differentiated, and the lines that define it.
+    """The scalar function that is differentiated, and the lines that define it if it has a name.
 
     `total` is the sum of an array's entries, as in "jnp.sum({})".
     """
     if shown.one:
-        return calling(shown)
-    call, lines = f"f({', '.join(shown.names().values())})", [f"def objective({', '.join(shown.wrt())}):"]
-    if len(shown.active) > 1:
-        call, lines = "y", [*lines, f"    y = {call}"]
+        return calling(shown), []
+    call, given = f"f({', '.join(shown.names().values())})", ", ".join(shown.wrt())
     single = len(shown.question.weights) == 1
+    several = len(shown.active) > 1
     terms = []
     for (k, weight), name in zip(shown.active, cotangent_names(shown), strict=True):
-        product = f"{name} * {call}{'' if single else f'[{k}]'}"
+        y = f"{'y' if several else call}{'' if single else f'[{k}]'}"
+        product = y if np.all(weight == 1) else f"{name} * {y}"
         terms.append(total.format(product) if weight.shape else product)
-    return "objective", [*lines, f"    return {' + '.join(terms)}", ""]
+    if several:
+        lines = [f"def objective({given}):", f"    y = {call}", f"    return {' + '.join(terms)}", ""]
+        return "objective", lines
+    return f"lambda {given}: {terms[0]}", []
+
+
+def applied(function: str, wrt: Sequence[str]) -> str:
+    """The value of a function that `objective` returned, at the differentiated inputs `wrt`."""
+    return function.partition(": ")[2] or f"{function}({', '.join(wrt)})"
 
 
 def cotangent_names(shown: ShortInput) -> list[str]:
@@ -217,7 +225,7 @@ def by_jacobians(shown: ShortInput, jacobian: str, product: str) -> tuple[str, l
     `jacobian` is that of `{g}` at `{x}` by `{mode}`; `product` is the library's tensordot.
     """
     (x,) = shown.wrt()
-    current, lines = calling(shown)
+    current, lines = calling(shown), list[str]()
     ((_, weight),) = shown.active
     factor, rank = ("" if shown.one else "cotangent"), weight.ndim
     for k, mode in enumerate(shown.question.modes):
@@ -243,8 +251,8 @@ def around(shown: ShortInput, array: Callable[[Array], str]) -> list[str]:
 
 
 def stages(shown: ShortInput, first: str, reverse: str, forward: str, total: str) -> tuple[str, list[str]]:
-    """The name of the function whose gradient is asked for at last, and the lines that define it: all modes
-    but the last, along the direction.
+    """The function whose gradient is asked for at last, and the lines that define it if it has a name: all
+    modes but the last, along the direction.
 
     `reverse` is the gradient of `{g}` by all of the inputs, a tuple unless there is one; `forward` its
     derivative along the direction `{v}`, a tuple; `{x}` and `{d}` are the first of each.
@@ -253,17 +261,20 @@ def stages(shown: ShortInput, first: str, reverse: str, forward: str, total: str
     given, lines, current = ", ".join(wrt), list[str](), first
     for k, mode in enumerate(shown.question.modes[:-1]):
         name = "slope" if not k else f"slope{k + 1}"
-        lines += [f"def {name}({given}):"]
+        body = []
         if mode == "fwd":
-            along = forward.format(g=current, xs=tuple_of(wrt), v=tuple_of(vs), x=wrt[0], d=vs[0])
-            lines += [f"    return {along}", ""]
+            slope = forward.format(g=current, xs=tuple_of(wrt), v=tuple_of(vs), x=wrt[0], d=vs[0])
         elif len(wrt) == 1:
-            product = f"{vs[0]} * {reverse.format(g=current, xs=given)}"
-            is_array = shown.question.directions[shown.question.wrt[0]].shape
-            lines += [f"    return {total.format(product) if is_array else product}", ""]
+            direction = shown.question.directions[shown.question.wrt[0]]
+            slope = reverse.format(g=current, xs=given)
+            slope = slope if np.all(direction == 1) else f"{vs[0]} * {slope}"
+            slope = total.format(slope) if direction.shape else slope
         else:
-            lines += [f"    h = {reverse.format(g=current, xs=given)}"]
-            terms = [total.format(f"{v} * h[{j}]") for j, v in enumerate(vs)]
-            lines += [f"    return {' + '.join(terms)}", ""]
-        current = name
+            body = [f"    h = {reverse.format(g=current, xs=given)}"]
+            slope = " + ".join(total.format(f"{v} * h[{j}]") for j, v in enumerate(vs))
+        if body or "lambda" in slope:
+            lines += [f"def {name}({given}):", *body, f"    return {slope}", ""]
+            current = name
+        else:
+            current = f"lambda {given}: {slope}"
     return current, lines

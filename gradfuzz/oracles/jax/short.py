@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from gradfuzz.oracles.base import Array
@@ -48,9 +50,9 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     settings = ["", 'jax.config.update("jax_enable_x64", True)']
     wide = question.precision == "float64"
     dtype = "jnp.bfloat16" if question.precision == "bfloat16" else f"np.{question.precision}"
-    settings += [f"F = {dtype}"] if used(function, "F") else []
-    settings += [f"C = np.{'complex128' if wide else 'complex64'}"] if used(function, "C") else []
-    if used("\n".join([*settings, function]), "np"):
+    for name, own in (("F", dtype), ("C", f"np.{'complex128' if wide else 'complex64'}")):
+        function = re.sub(rf"(?<![.\w]){name}\b", own, function)
+    if used(function, "np"):
         imports += ["import numpy as np"]
     inputs = _inputs(shown, unrolled)
     return assembled(shown, [*imports, *settings], function, inputs, lines, scalar=scalar)
@@ -94,10 +96,9 @@ def _lines(shown: ShortInput, *, jit: bool, whole: bool) -> list[str]:
         return [*lines, f"got = {run(last)}({xs})"]
     which, at = picked(shown)
     if question.modes == ("rev",) and not shown.one and len(question.weights) == 1:
-        f, lines = calling(shown)
-        pulled = f"jax.vjp({f}, {xs})[1](cotangent)"
+        pulled = f"jax.vjp({calling(shown)}, {xs})[1](cotangent)"
         pulled = f"jax.jit(lambda {xs}: {pulled})({xs})" if jit else pulled
-        return [*lines, f"got = {pulled}[{shown.place}]"]
+        return [f"got = {pulled}[{shown.place}]"]
     first, lines = objective(shown, _TOTAL)
     reverse = f"jax.grad({{g}}{which})({{xs}})"
     last, stage_lines = stages(shown, first, reverse, "jax.jvp({g}, {xs}, {v})[1]", _TOTAL)

@@ -53,7 +53,7 @@ def short(shown: ShortInput, oracle_name: str) -> str:
         function = f'{function}\n\nf = torch.compile(f, backend="{backend}")'
     plain = backend is not None or oracle_name in UNROLLED
     functional = way in ("func", "jacobian")
-    leaves = bool(question.modes) and not functional and "fwd" not in question.modes
+    leaves = "rev" in question.modes and not functional
     inputs = _inputs(shown, plain=plain, leaves=leaves)
     if not question.modes:
         lines = value_line(shown)
@@ -62,8 +62,6 @@ def short(shown: ShortInput, oracle_name: str) -> str:
         lines += [f"got = {last}({shown.wrt()[0]})"]
     else:
         lines = _by_func(shown) if functional else _by_autograd(shown)
-    if any("forward_ad." in line for line in lines):
-        imports += ["from torch.autograd import forward_ad"]
     imports += ["import numpy as np"] if used(function, "np") else []
     scalar = question.modes[-1:] == ("fwd",) and not functional
     return assembled(shown, imports, function, inputs, lines, scalar=scalar)
@@ -101,14 +99,13 @@ def _by_autograd(shown: ShortInput) -> list[str]:
         if units:
             lines += [f"unit{k if len(vs) > 1 else ''} = {text}" for k, text in enumerate(vs)]
             vs = ["unit"] if len(vs) == 1 else [f"unit{k}" for k in range(len(vs))]
-        if "rev" in question.modes:
-            lines += [f"{x}.requires_grad_()" for x in wrt]
         duals = {
-            name: f"forward_ad.make_dual({x}, {v})" for (name, x), v in zip(names.items(), vs, strict=True)
+            name: f"torch.autograd.forward_ad.make_dual({x}, {v})"
+            for (name, x), v in zip(names.items(), vs, strict=True)
         }
         given = ", ".join(duals.get(p.name, every[p.name]) for p in question.program.params)
         tangents = "    "
-        lines += ["with forward_ad.dual_level():"]
+        lines += ["with torch.autograd.forward_ad.dual_level():"]
     else:
         given = ", ".join(every.values())
     lines += [f"{tangents}y = f({given})"]
@@ -116,19 +113,20 @@ def _by_autograd(shown: ShortInput) -> list[str]:
         if mode == "fwd":
             terms = []
             for j, y in enumerate(ys):
-                tangent = f"forward_ad.unpack_dual({y}).tangent"
+                tangent = f"torch.autograd.forward_ad.unpack_dual({y}).tangent"
                 terms.append(f"torch.sum({ws[j]} * {tangent})" if ws else tangent)
-            lines += [f"{tangents}got = {' + '.join(terms)}"]
-            ys, ws = ["got"], []
+            ys, ws = [" + ".join(terms)], []
+            lines += [f"{tangents}got = {ys[0]}"] if step + 1 == len(question.modes) else []
             continue
         more = ", create_graph=True" if step + 1 < len(question.modes) else ""
         more += ", materialize_grads=True" if len(wrt) > 1 or len(question.modes) > 1 else ""
         of = ys[0] if len(ys) == 1 else tuple_of(ys)
         weights = f", {ws[0] if len(ws) == 1 else tuple_of(ws)}" if ws else ""
-        lines += [f"{tangents}got = torch.autograd.grad({of}, {tuple_of(wrt)}{weights}{more})"]
-        ys, ws = [f"got[{k}]" for k in range(len(wrt))], directions
-    if question.modes[-1] == "rev":
-        lines += [f"got = got[{shown.place}]"]
+        last = step + 1 == len(question.modes)
+        at = f"[{shown.place if last else 0}]" if last or len(wrt) == 1 else ""
+        xs = wrt[0] if len(wrt) == 1 else tuple_of(wrt)
+        lines += [f"{tangents}got = torch.autograd.grad({of}, {xs}{weights}{more}){at}"]
+        ys, ws = ["got"] if at else [f"got[{k}]" for k in range(len(wrt))], directions
     return lines
 
 
@@ -148,8 +146,7 @@ def _by_func(shown: ShortInput) -> list[str]:
     question, wrt = shown.question, shown.wrt()
     given = ", ".join(wrt)
     if question.modes == ("rev",) and not shown.one and len(question.weights) == 1:
-        f, lines = calling(shown)
-        return [*lines, f"got = torch.func.vjp({f}, {given})[1](cotangent)[{shown.place}]"]
+        return [f"got = torch.func.vjp({calling(shown)}, {given})[1](cotangent)[{shown.place}]"]
     which, at = picked(shown)
     first, lines = objective(shown, _TOTAL)
     last, stage_lines = stages(
