@@ -16,7 +16,18 @@ from gradfuzz.fuzzer.results.trigger import PLAIN
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Oracle, Point, Question
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, Const, Expr, Name, Param, Program, Return, walk
+from gradfuzz.programs.language.syntax import (
+    Assign,
+    Call,
+    Const,
+    Expr,
+    Name,
+    Param,
+    Program,
+    Return,
+    called,
+    walk,
+)
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.language.types import Type
 
@@ -31,7 +42,15 @@ _POOL = 40
 _MOST_ENTRIES = 100
 """An op on more numbers than this is not asked alone."""
 
+OF_PARTS = frozenset({"complex", "conj", "imag", "real"})
+"""Ops that stand around others of complex numbers, and tell less than these."""
+
+_RESULT = "t"
+"""The name of a complex result."""
+
 _HERMITIAN = ("cholesky", "eigh", "eigvalsh")
+_OF_THEIR_OWN = (*_HERMITIAN, "eig", "eigvals", "qr", "svd")
+"""Ops of complex matrices that are Hermitian, or whose results have a phase, or an order, of their own."""
 
 _INTERVALS = {"low": (0.3, 0.9), "high": (1.2, 2.6), "negative": (-0.9, -0.3), "mixed": (0.4, 1.8)}
 """Where the entries of operands are drawn from; each suits some domains."""
@@ -51,13 +70,21 @@ class Alone:
     @property
     def text(self) -> str:
         """The op with its operands, as in "x / y"; its name where that takes several lines."""
-        lines = str(self.program).strip().splitlines()
-        return lines[-1].strip().removeprefix("return ") if len(lines) == 2 else self.op
+        first, *rest = str(self.program).strip().splitlines()[1:]
+        text = first.strip().removeprefix("return ")
+        if rest and text.startswith(f"{_RESULT} = "):
+            return text.removeprefix(f"{_RESULT} = ")
+        return self.op if rest else text
 
     @property
     def operands(self) -> tuple[str, ...]:
         """The parameters with a derivative."""
         return tuple(p.name for p in self.program.params if p.type.is_float)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether an operand or the result is."""
+        return "complex" in called(self.program)
 
     def place(self, name: str) -> int:
         """Which of the op's operands a parameter is, from 0."""
@@ -86,7 +113,7 @@ def alone(program: Program) -> Iterator[tuple[str, Program]]:
     types = typecheck(program).variables
     calls = [node for node in walk(program) if isinstance(node, Call)]
     seen = set()
-    for node in sorted(calls, key=lambda c: c.op in PLAIN):
+    for node in sorted(calls, key=lambda c: (c.op in OF_PARTS, c.op in PLAIN)):
         made = _program(node, types)
         if made is not None and made not in seen:
             seen.add(made)
@@ -94,24 +121,36 @@ def alone(program: Program) -> Iterator[tuple[str, Program]]:
 
 
 def _program(node: Call, types: dict[str, Type]) -> Program | None:
-    """The op on parameters; None where it has no derivative, or operands that no parameter can be."""
+    """The op on parameters; None where it has no derivative, or operands that no parameter can be.
+
+    A complex operand has a parameter for each of its parts, and a complex result is returned in parts.
+    """
     if not OPS[node.op].smooth or OPS[node.op].kind in ("comparison", "logic"):
         return None
     args: list[Expr] = []
     params: list[Param] = []
+
+    def param(t: Type) -> Name:
+        params.append(Param(_NAMES[len(params)], replace(t, dtype="float") if t.is_complex else t))
+        return Name(params[-1].name)
+
     try:
-        if not expression_type(node, types).is_float:
+        operands = [expression_type(arg, types) for arg in node.args]
+        result = expression_type(node, types)
+        is_complex = result.is_complex or any(t.is_complex for t in operands)
+        count = sum(2 if t.is_complex else 1 for t in operands)
+        if not result.is_inexact or count > len(_NAMES) or (is_complex and node.op in _OF_THEIR_OWN):
             return None
-        for arg in node.args:
-            t = expression_type(arg, types)
+        for arg, t in zip(node.args, operands, strict=True):
             if isinstance(arg, Const) and not t.is_float:
                 args.append(arg)
-            elif t.is_complex or len(params) == len(_NAMES):
-                return None
             else:
-                params.append(Param(_NAMES[len(params)], t))
-                args.append(Name(params[-1].name))
-        made = Program("f", tuple(params), (Return((replace(node, args=tuple(args), line=0),)),))
+                args.append(Call("complex", (param(t), param(t))) if t.is_complex else param(t))
+        call = replace(node, args=tuple(args), line=0)
+        made = Program("f", tuple(params), (Return((call,)),))
+        if result.is_complex:
+            parts = [Call(part, (Name(_RESULT),)) for part in ("real", "imag")]
+            made = replace(made, body=(Assign(_RESULT, call), Return(tuple(parts))))
         typecheck(made)
     except GradfuzzError:
         return None

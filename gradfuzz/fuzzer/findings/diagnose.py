@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gradfuzz.fuzzer.findings.alone import OF_PARTS
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.findings.survey import answered, asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
@@ -106,8 +107,8 @@ def _told_apart(mutants: list[Mutant], like: Candidate, target: Oracle) -> list[
 
 
 def _cause(mutants: Sequence[Mutant], likelihood: Likelihood) -> Cause:
-    first = mutants[0]
-    return Cause(first.alias, likelihood, first.summary, first.reported, tuple(m.alias for m in mutants[1:]))
+    first, *others = sorted(mutants, key=lambda m: bool(m.ops) and m.ops <= OF_PARTS)
+    return Cause(first.alias, likelihood, first.summary, first.reported, tuple(m.alias for m in others))
 
 
 def _conclusive(telling: Sequence[Witness]) -> bool:

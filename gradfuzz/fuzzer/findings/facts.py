@@ -69,6 +69,7 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     found = [one for op, made in ops if (one := ask(op, made, candidate, target, points)) is not None]
     wrong = [one for one in found if one.all_wrong or _by_whom(one, wrong=True)]
     right = [one for one in found if one.right and _by_whom(one, wrong=False) == list(one.operands)]
+    right = [one for one in right if one.op != "complex"]  # it makes the others' operands
     sentences: list[str] = []
     if wrong and (none := _without_ops(candidate, target)) is not None:
         return Facts((none,))
@@ -126,6 +127,8 @@ def _of_op(one: Alone, target: Oracle, asked: list[Alone], *, more: bool) -> Ite
         yield f"its rule: {'; '.join(places)}"
     if more and (mode := _by_mode(one, target, asked)):
         yield mode
+    if one.is_complex:
+        return  # what holds of a part of an operand says little of the operand
     if len(rows) > 1:
         right = _by_whom(one, wrong=False)
         all_tell = all(len(rows[name]) == len(one.cases) for name in wrong)

@@ -148,6 +148,9 @@ class Likelihood(enum.Enum):
     """It gives the wrong answers to the shrunk program, but not all other answers."""
 
 
+SYSTEMATIC = "systematic"
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """The planted bug that a finding behaves like."""
@@ -158,7 +161,7 @@ class Cause:
     summary: str
     """What is wrong in it."""
     reported: str
-    """The real report of that kind; "systematic" for a mutant made from a rule."""
+    """The real report of that kind; `SYSTEMATIC` for a mutant made from a rule."""
     also: tuple[str, ...] = ()
     """Other mutants that the evidence does not tell from it."""
 

@@ -2,7 +2,8 @@
 
 The signature of a finding is made from the system and from the cause.
 
-    a planted bug     where the target is a mutant, or a diagnosis names one as certain or likely
+    a planted bug     where the target is a mutant, or a diagnosis names one as certain or likely: one after
+                      a real report, or the only one that fits
     anything else     the ops of the shrunk program that are wrong alone; else its telling ops, or its loops;
                       what is asked (value, rev, fwd, or the order of the derivative); the group of the class;
                       of an error also what it says
@@ -17,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from gradfuzz.fuzzer.results.finding import FINITE, Class, Finding, Likelihood
+from gradfuzz.fuzzer.results.finding import FINITE, SYSTEMATIC, Class, Finding, Likelihood
 from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.target_name import TargetName, without_folders
@@ -25,7 +26,16 @@ from gradfuzz.oracles.target_name import TargetName, without_folders
 
 def signature(finding: Finding) -> str:
     """64 hex digits that are the same wherever one system is wrong from one cause."""
-    parts = TargetName.of(finding.target).owner, *_cause(finding)
+    return _digest(finding, _own_bug(finding))
+
+
+def signatures(finding: Finding) -> frozenset[str]:
+    """The finding's signature, and that of gradfuzz 0.2, where the first of several planted bugs counted."""
+    return frozenset({signature_of(finding), _digest(finding, planted_bug(finding))})
+
+
+def _digest(finding: Finding, planted: str) -> str:
+    parts = TargetName.of(finding.target).owner, *_cause(finding, planted)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -43,8 +53,18 @@ def planted_bug(finding: Finding) -> str:
     return cause.mutant if cause is not None and cause.likelihood is not Likelihood.POSSIBLE else ""
 
 
-def _cause(finding: Finding) -> tuple[str, ...]:
-    planted = planted_bug(finding)
+def _own_bug(finding: Finding) -> str:
+    """The planted bug that makes the signature; empty without one.
+
+    Which of several rules that fit comes first depends on the points that were asked, so none does.
+    """
+    cause = finding.cause
+    one_of_several = cause is not None and bool(cause.also) and cause.reported == SYSTEMATIC
+    is_mutant = TargetName.of(finding.target).library == "mutant"
+    return planted_bug(finding) if is_mutant or not one_of_several else ""
+
+
+def _cause(finding: Finding, planted: str) -> tuple[str, ...]:
     if planted:
         return "planted bug", planted
     trigger, kind = Trigger.of_finding(finding), finding.kind

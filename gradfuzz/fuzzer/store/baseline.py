@@ -20,7 +20,7 @@ from pathlib import Path
 
 from gradfuzz.errors import RecordError, StoreError, UsageError
 from gradfuzz.fuzzer.results.finding import Class, Finding
-from gradfuzz.fuzzer.results.identity import planted_bug, signature_of
+from gradfuzz.fuzzer.results.identity import planted_bug, signature_of, signatures
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry, Pattern, Rule
 from gradfuzz.fuzzer.results.trigger import FORMS, Trigger
@@ -146,7 +146,7 @@ def matches(item: Accepted, finding: Finding) -> bool:
     """Whether the item is about the finding. The item of an older gradfuzz has a signature of another kind:
     the one that its finding has now counts, too.
     """
-    return signature_of(finding) in _signatures(item)
+    return not signatures(finding).isdisjoint(_signatures(item))
 
 
 def fits(finding: Finding, accept: Pattern) -> bool:

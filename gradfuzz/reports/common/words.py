@@ -9,7 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from gradfuzz.fuzzer.results.failure import Failure, failure_of
-from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, Likelihood, Verdict
+from gradfuzz.fuzzer.results.finding import (
+    SYSTEMATIC,
+    Cause,
+    CheckResult,
+    Class,
+    Finding,
+    Likelihood,
+    Verdict,
+)
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.oracles.base import Array, in_words
 from gradfuzz.reports.common import titles
@@ -239,7 +247,7 @@ def cause(finding: Finding) -> str:
     found = finding.cause
     if found is None:
         return known
-    source = "a rule changed on purpose" if found.reported == "systematic" else f"as in {found.reported}"
+    source = "a rule changed on purpose" if found.reported == SYSTEMATIC else f"as in {found.reported}"
     told = f"{_CAUSES[found.likelihood]}: {found.summary} (mutant:{found.mutant}, {source}). {_why(found)}"
     return f"{told} {known}" if known else told
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.results.finding import Cluster, Finding
+from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cluster, Finding
 from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.oracles.target_name import TargetName
@@ -118,7 +118,7 @@ def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> Iterator
     for k, cluster in enumerate(clusters):
         members = [known[name] for name in cluster.findings if name in known]
         target, colon, told = cluster.label.partition(": ")
-        reported = {f.cause.reported for f in members if f.cause and f.cause.reported != "systematic"}
+        reported = {f.cause.reported for f in members if f.cause and f.cause.reported != SYSTEMATIC}
         reported |= {report.name for f in members for report in reports_of(f)}
         yield CauseRow(
             letter=_letter(k),

@@ -302,6 +302,11 @@ def right(text: str) -> str:
             ],
         ),
         ("sin(x)", planted("sin", other_factor_everywhere), [alone("sin", "sin(x)"), BACK]),
+        (
+            "real(exp(complex(x, y)) * complex(y, x))",
+            planted("exp", times(2.0)),
+            [alone("exp", "exp(complex(x, y))"), BACK, right("complex(x, y) * complex(z, u)")],
+        ),
     ],
 )
 def test_what_was_planted_is_told(text: str, target: Oracle, sentences: list[str]) -> None:
@@ -521,6 +526,7 @@ def test_what_was_planted_in_a_library_is_told(
             "vjp.divide.0.exchanged",
             "vjp.divide.0.exchanged",
         ),
+        ("imag(exp(complex(x, y)))", planted("imag", times(2.0)), "vjp.exp.0.double", "vjp.imag.0.double"),
     ],
 )
 def test_a_cause_must_be_so_of_each_op_alone(

@@ -16,7 +16,7 @@ import pytest
 from gradfuzz.errors import RecordError, UsageError
 from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
-from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, Likelihood
+from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cause, Class, Finding, Likelihood
 from gradfuzz.fuzzer.results.identity import planted_bug, signature, signature_of
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.records import from_document, load
@@ -85,6 +85,15 @@ SAME = {
     "causes that are only possible": [
         SIN,
         at_fault("sin(x)", cause=cause("last-trip-only", Likelihood.POSSIBLE)),
+    ],
+    "rules of which none fits better": [
+        SIN,
+        at_fault(
+            "sin(x)", cause=Cause("vjp.sin.0.sign", Likelihood.LIKELY, "", SYSTEMATIC, ("vjp.sin.0.zero",))
+        ),
+        at_fault(
+            "sin(x)", cause=Cause("vjp.sin.0.zero", Likelihood.LIKELY, "", SYSTEMATIC, ("vjp.sin.0.sign",))
+        ),
     ],
     "all of a mutant": [
         MUTANT,
