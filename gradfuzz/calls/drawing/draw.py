@@ -106,7 +106,7 @@ def drawn(dice: Dice, library: str, function: Function, name: str, learned: Lear
     dtype = pick("dtype", [(weight, one, one) for weight, one in DTYPES])
     relation = pick("relation", [(weight, one, one) for weight, one in _RELATIONS])
     sizes = tuple(dice.weighted(_SIZES) for _ in range(3))
-    rank = int(pick("rank", [(weight, str(k), str(k)) for weight, k in _RANKS.rows]))
+    rank = int(pick("rank", [(weight, str(k), str(k)) for weight, k in learned.said(_RANKS.rows)]))
     shape = _shape(dice, relation, rank, sizes)
     style = STYLES[pick("style", [(weight, name, name) for name, weight in _STYLE_WEIGHTS])]
     shared = _Shared(dtype, relation, shape, sizes, style, choices)
@@ -163,6 +163,8 @@ def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learne
     options = dict.fromkeys(_literals(kind, parameter, shared))
     if kind == of.TEXT:
         options |= learned.texts
+    if kind == of.INTEGERS:
+        options |= dict.fromkeys(repr((one,) * count) for count in learned.numbers for one in (1, 2))
     rows = [(1, text, text) for text in options]
     text = shared.pick(dice, learned, parameter.name, rows)
     return Argument(literal=text)
@@ -281,7 +283,7 @@ def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shap
             dice, learned, f"{name} square", [(w, str(k), k) for k, w in enumerate((6, 2, 2, 1, 1))]
         )
         return options[k]
-    rank = shared.pick(dice, learned, f"{name} rank", [(w, str(k), k) for w, k in _RANKS.rows])
+    rank = shared.pick(dice, learned, f"{name} rank", [(w, str(k), k) for w, k in learned.said(_RANKS.rows)])
     return _shape(dice, "own", rank, shared.sizes)
 
 
@@ -311,7 +313,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     if several and not arrays and dice.chance(_BROADCAST):
         what = "broadcast"
     if what == "shape":
-        return Drawn(_reshaped(dice, call), ())
+        return Drawn(_reshaped(dice, call, learned), ())
     if what == "count":
         return Drawn(_recounted(dice, call), ())
     if what == "broadcast":
@@ -368,9 +370,9 @@ def _is_free(parameter: Parameter, place: int, positional: Sequence[Argument], a
     return arrays or place >= len(positional) or positional[place].literal is not None
 
 
-def _reshaped(dice: Dice, call: Call) -> Call:
+def _reshaped(dice: Dice, call: Call, learned: Learned) -> Call:
     """The call with one array of another shape or dtype: an axis more or less, or of another length, one that
-    another array has.
+    another array has; or of a rank that the library named.
     """
     arrays = [a for a in call.arrays() if a.array is not None]
     if not arrays:
@@ -388,6 +390,9 @@ def _reshaped(dice: Dice, call: Call) -> Call:
         del shape[dice.below(len(shape))]
     elif change == "like":
         shape = list(dice.pick(arrays).array.shape)  # type: ignore[union-attr]  # they all have one
+    elif change == "said" and learned.numbers:
+        rank = dice.pick(learned.numbers)
+        shape = [*(dice.pick([*lengths, 1, 2]) for _ in range(rank - len(shape))), *shape][-rank:]
     dtype = old.dtype.name
     if change == "dtype":
         dtype = dice.pick(["float64", "int64", "int32", "bool"])
@@ -397,7 +402,7 @@ def _reshaped(dice: Dice, call: Call) -> Call:
     return call.with_argument(chosen, replace(chosen, array=entries, layout="contiguous"))
 
 
-_RESHAPES = Odds((34, "length"), (22, "more"), (18, "less"), (16, "like"), (10, "dtype"))
+_RESHAPES = Odds((34, "length"), (22, "more"), (18, "less"), (16, "like"), (10, "dtype"), (16, "said"))
 
 
 def _broadcast(dice: Dice, call: Call) -> Call:

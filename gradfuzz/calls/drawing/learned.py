@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from gradfuzz.adapters.catalogue import texts
 from gradfuzz.strategies.drawing.dice import Dice, Odds
+
+_NUMBER = r"(?<![\w.:])[1-5](?=-?[dD]\b|\b(?![.:]\w))"
+_LISTED = r"\[[^\[\]]*\]|\([^()]*\)"
+"""What stands in brackets: shapes of the call itself, mostly."""
+
+_SAID = 30
+"""What a number that the library named weighs more than by its row."""
 
 T = TypeVar("T")
 Choice = tuple[str, str]
@@ -20,12 +30,29 @@ class Learned:
         self._raised: dict[Choice, int] = {}
         self.texts: dict[str, None] = {}
         """Literals of the words in quotation marks that the library used in its messages."""
+        self._numbers: Counter[int] = Counter()
+        """The small numbers in its messages: a rank or a length that it wants is among them."""
 
     def heard(self, choices: Sequence[Choice], valid: bool) -> None:
         """A call with these choices was valid, or raised."""
         counts = self._valid if valid else self._raised
         for choice in set(choices):
             counts[choice] = counts.get(choice, 0) + 1
+
+    def read(self, message: str) -> None:
+        """The library refused a call with this message."""
+        self.texts.update(dict.fromkeys(texts(message)))
+        self._numbers.update({int(found) for found in re.findall(_NUMBER, re.sub(_LISTED, "", message))})
+
+    @property
+    def numbers(self) -> list[int]:
+        """The three numbers from 1 to 5 that most of its messages had, the most frequent one first."""
+        return [number for number, _ in self._numbers.most_common(3)]
+
+    def said(self, rows: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Rows (weight, number), those heavier that its messages had."""
+        numbers = self.numbers
+        return [(weight + (_SAID if number in numbers else 0), number) for weight, number in rows]
 
     def pick(self, dice: Dice, place: str, rows: Sequence[tuple[int, str, T]]) -> tuple[Choice, T]:
         """One of the rows (weight, name, option), drawn by its weight and by what is known of it."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from gradfuzz.adapters.catalogue import Function, texts
+from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.asking import called, quiet, values_of
 from gradfuzz.calls.drawing.draw import Drawn, changed, drawn
 from gradfuzz.calls.drawing.learned import Choice, Learned
@@ -22,8 +22,11 @@ from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 from gradfuzz.testing.frameworks.framework import first_line
 
-_TRIES, _FIRST = 400, 6000
-"""So many calls are tried in a row without a valid one; before the first."""
+_TRIES = 400
+"""So many calls are tried in a row without a valid one, after the first."""
+
+PATIENCE = 6000
+"""So many calls are tried until the first is valid, where nobody says."""
 
 _KEPT = 24
 """Calls that are kept to be changed."""
@@ -42,8 +45,11 @@ class Search:
         dice: Dice,
         note: Callable[[Call], None],
         recorded: Sequence[Call] = (),
+        patience: int = PATIENCE,
     ) -> None:
-        """`note` is told each call before it is tried; `recorded` calls are known to be valid."""
+        """`note` is told each call before it is tried; `recorded` calls are known to be valid. `patience`
+        calls are tried until the first is valid.
+        """
         self.drawn = 0
         self.valid = 0
         self.raised: Counter[str] = Counter()
@@ -52,6 +58,7 @@ class Search:
         self._function = function
         self._dice = dice
         self._note = note
+        self._patience = patience
         self._learned = Learned()
         self._valid: list[Call] = list(recorded)
         self._latest: tuple[Choice, ...] = ()
@@ -60,7 +67,7 @@ class Search:
     def calls(self) -> Iterator[Call]:
         """Valid calls, until none is found for a long time."""
         tries = 0
-        while tries < (_TRIES if self._valid else _FIRST):
+        while tries < (_TRIES if self._valid else self._patience):
             tries += 1
             candidate = self._candidate()
             if self._takes(candidate):
@@ -113,7 +120,7 @@ class Search:
 
     def _refused(self, candidate: Drawn, words: str) -> None:
         self._learned.heard(candidate.choices, valid=False)
-        self._learned.texts.update(dict.fromkeys(texts(words)))
+        self._learned.read(words)
         words = _told(words)
         self.raised[words] += 1
         if not re.search(_AT_THE_DOOR, words):

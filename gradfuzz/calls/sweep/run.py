@@ -1,7 +1,8 @@
 """The sweep of a library's functions: the same settings, events and store as a sweep of programs.
 
 Every function has a turn, in an order that the seed decides; then every function has its next turn, until
-each had its calls or the time is up. A turn depends on nothing but itself, so any worker can have it.
+each had its calls or the time is up. At the end functions that took no call have a longer turn. A turn
+depends on nothing but itself, so any worker can have it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradfuzz.adapters import catalogue as of
+from gradfuzz.calls.drawing.search import PATIENCE
 from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
@@ -40,6 +42,9 @@ from gradfuzz.oracles.target_name import TargetName
 
 CALLS, CALLS_EACH = 3, 6
 """Calls that a turn judges, and calls of each function where nobody says."""
+
+_PATIENCE = 1000
+"""So many calls are tried in a turn until the first is valid; in the longer turn at the end `PATIENCE`."""
 
 _HEARTBEAT = 1.0
 """Seconds between two progress events while workers are busy."""
@@ -155,15 +160,29 @@ class _Sweep:
         ]
         random.Random(config.seed).shuffle(keys)  # noqa: S311 - repeatable on purpose
         keys.sort(key=lambda key: not self._is_recorded(self._libraries[key[0]][1][key[1]]))
-        for number in range(-(-config.max_examples // CALLS)):
+        for number in range(self._rounds):
             calls = min(CALLS, config.max_examples - number * CALLS)
-            for name, place in keys:
-                function = self._libraries[name][1][place]
-                recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
-                library = TargetName.of(name).library
-                library = library if library in LIBRARIES else function.why
-                turn = Turn(library, function, config.seed, number, calls, recorded, home=self._homes[name])
-                yield (name, place), replace(turn, shrink=config.shrink)
+            for key in keys:
+                yield key, self._turn(key, number, calls, _PATIENCE)
+
+    def _longer_turns(self) -> Iterator[tuple[Key, Turn]]:
+        """One more of each function that took no call so far."""
+        calls = min(CALLS, self._config.max_examples)
+        for key in self._totals.without_a_valid_call():
+            yield key, self._turn(key, self._rounds, calls, PATIENCE)
+
+    @property
+    def _rounds(self) -> int:
+        return -(-self._config.max_examples // CALLS)
+
+    def _turn(self, key: Key, number: int, calls: int, patience: int) -> Turn:
+        name, place = key
+        function = self._libraries[name][1][place]
+        recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
+        library = TargetName.of(name).library
+        library = library if library in LIBRARIES else function.why
+        turn = Turn(library, function, self._config.seed, number, calls, recorded, home=self._homes[name])
+        return replace(turn, shrink=self._config.shrink, patience=patience)
 
     def _is_recorded(self, function: of.Function) -> bool:
         """Whether the program that was recorded calls it."""
@@ -171,10 +190,14 @@ class _Sweep:
 
     def _work(self) -> Iterator[Event]:
         part, parts = self._config.shard or (1, 1)
-        turns = itertools.islice(self._turns(), part - 1, None, parts)
+        yield self._progress(f"starting {self._load.workers} worker processes")
+        yield from self._done(itertools.islice(self._turns(), part - 1, None, parts))
+        yield from self._done(self._longer_turns())
+
+    def _done(self, turns: Iterator[tuple[Key, Turn]]) -> Iterator[Event]:
+        """The events of these turns, until the last one is taken or the time is up."""
         workers, slots = self._workers, self._slots
         exhausted = False
-        yield self._progress(f"starting {self._load.workers} worker processes")
         while True:
             exhausted = exhausted or self._late()
             while not exhausted and self._under_way() < workers.room and len(slots) < _AHEAD * workers.room:

@@ -44,6 +44,14 @@ class Totals:
                 found.append(merged)
         return found
 
+    def without_a_valid_call(self) -> list[Key]:
+        """The functions of which calls were drawn, and none was valid, in the order of their turns."""
+        return [
+            key
+            for key, results in self._results.items()
+            if any(result.drawn for result in results) and not any(result.valid for result in results)
+        ]
+
     @property
     def judged(self) -> int:
         """Calls that were judged."""

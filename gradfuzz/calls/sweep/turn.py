@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.asking import is_inside
 from gradfuzz.calls.drawing.draw import refused
-from gradfuzz.calls.drawing.search import Search
+from gradfuzz.calls.drawing.search import PATIENCE, Search
 from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
 from gradfuzz.calls.judging.judge import Judgement, judged_by_some, made
@@ -66,6 +66,8 @@ class Turn:
     """A finding about which is asked again; nothing else is done then."""
     shrink: bool = True
     """Whether the calls of findings are made smaller."""
+    patience: int = PATIENCE
+    """So many calls are tried until the first is valid."""
 
 
 @dataclass(slots=True)
@@ -138,7 +140,7 @@ def run(turn: Turn, note: Callable[[Call], None]) -> Result:
         return result
     seed = turn.seed, turn.library, function.names[0], function.signature, turn.number, turn.again
     dice = Seeded("/".join(map(str, seed)))
-    search = Search(turn.library, function, dice, note, turn.recorded)
+    search = Search(turn.library, function, dice, note, turn.recorded, turn.patience)
     refusals: Counter[str] = Counter()
     buckets: dict[tuple[str, str], Finding | None] = {}
     outside = 0

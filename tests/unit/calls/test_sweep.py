@@ -14,6 +14,8 @@ import pytest
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, LEFT_OUT, Function, Parameter
 from gradfuzz.calls.sweep import process
 from gradfuzz.calls.sweep import run as sweeps
+from gradfuzz.calls.sweep.process import CallProcess
+from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished, SweepStarted
@@ -29,6 +31,7 @@ def function(name: str, outcome: str = DIFFERENTIABLE) -> Function:
 
 
 SIN, EXP = function("autograd.numpy.sin"), function("autograd.numpy.exp")
+NEVER = Function(("autograd.numpy.linalg.inv",), "inv(x, x, x)", DIFFERENTIABLE, "", (X, X, X))
 DIES, HANGS = function("deadly.dies"), function("deadly.hangs")
 
 DEADLY = """
@@ -168,6 +171,21 @@ def right(x: Tensor, y: Tensor) -> Tensor:
 def counted(n: int) -> int:
     return n + 1
 """
+
+
+def test_a_function_that_took_no_call_has_a_longer_turn_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`inv` of three arrays is never valid; a sweep goes on to the next function, and comes back once."""
+    tried: list[tuple[str, int, int]] = []
+
+    def result(self: CallProcess, turn: Turn) -> Result:
+        name = turn.function.names[0]
+        tried.append((name, turn.number, turn.patience))
+        return Result(drawn=9) if name == NEVER.names[0] else Result(drawn=9, valid=3, judged=3)
+
+    monkeypatch.setattr(CallProcess, "run", result)
+    swept([NEVER, SIN], monkeypatch)
+    assert sorted(tried[:2]) == [(NEVER.names[0], 0, 1000), (SIN.names[0], 0, 1000)]
+    assert tried[2:] == [(NEVER.names[0], 1, 6000)]
 
 
 @pytest.mark.slow  # a sweep of a module, with its workers

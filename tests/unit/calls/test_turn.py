@@ -99,6 +99,24 @@ def test_words_with_other_sizes_and_dtypes_are_the_same_words() -> None:
     assert first != _told("TypeError: add got incompatible dtypes")
 
 
+@pytest.mark.parametrize(
+    ("message", "numbers"),
+    [
+        ("ValueError: expected 3D (unbatched) or 4D (batched) input, but got [2, 1]", {3, 4}),
+        ("InvalidArgumentError: length for attr 'strides' must be at least minimum 5 (got (1, 2))", {5}),
+        ("Error on device:CPU:0 at 1.5, line2", set()),
+    ],
+)
+def test_the_numbers_that_a_library_names_are_ranks_and_lengths_to_try(
+    message: str, numbers: set[int]
+) -> None:
+    learned = Learned()
+    learned.read(message)
+    assert set(learned.numbers) == numbers
+    weights = {number: weight for weight, number in learned.said([(1, k) for k in range(6)])}
+    assert {number for number, weight in weights.items() if weight > 1} == numbers
+
+
 def test_a_turn_is_the_same_again(doubled_tanh: None) -> None:
     first, second = ran(TANH), ran(TANH)
     assert encode(Result, first) == encode(Result, second)
