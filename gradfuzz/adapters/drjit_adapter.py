@@ -182,7 +182,25 @@ def sort(x, axis):
     return dr.sort(x, axis=axis)
 
 
-SAME = "abs conj cos exp imag real sin sqrt tan tanh"
+def accurate(function):
+    """A trigonometric function where its documentation says that its error is low: below 8192 in size.
+
+    In a loop that is being recorded, numbers are not known, and it is asked whatever they are.
+    """
+
+    def call(x):
+        known = not dr.is_complex_v(x) and not dr.flag(dr.JitFlag.SymbolicScope)
+        if known and dr.width(x) and dr.any(abs(dr.detach(x)) >= 8192, axis=None):
+            raise kit.Unsupported(
+                "Dr.Jit documents a low error of sin, cos and tan below 8192 alone:"
+                " https://drjit.readthedocs.io/en/latest/reference.html#drjit.sin"
+            )
+        return function(x)
+
+    return call
+
+
+SAME = "abs conj exp imag real sqrt tanh"
 """Ops whose namesakes in drjit take the same parameters."""
 
 SCALAR_OPS = {
@@ -193,6 +211,7 @@ SCALAR_OPS = {
     "atan2": extreme(dr.atan2),
     "clip": extreme(dr.clip),
     "complex": from_parts,
+    "cos": accurate(dr.cos),
     "divide": lambda a, b: a / b,
     "equal": lambda a, b: a == b,
     "greater": lambda a, b: a > b,
@@ -213,7 +232,9 @@ SCALAR_OPS = {
     "pow": extreme(dr.power, of_complex=True),
     "remainder": remainder,
     "sign": sign,
+    "sin": accurate(dr.sin),
     "subtract": lambda a, b: a - b,
+    "tan": accurate(dr.tan),
     "where": lambda c, a, b: dr.select(mask(c), a, b),
 }
 
