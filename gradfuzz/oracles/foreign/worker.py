@@ -334,12 +334,17 @@ _TELLING = ("error|fault|fatal|assert|panic", "abort|terminat|fail")
 """Words of a line about a fault, those that tell most first."""
 
 
+_LOGGED = r"\s*(?:[IW]\d{4,} [\d:.]+|WARNING: All log messages before)"
+"""How a line of glog and absl begins that tells no error: "I0000 00:00:1.5"."""
+
+
 def last_words(stderr: str) -> str:
     """The last line of a process's stderr that names a fault, or else the last, to end a message with.
 
-    Where such a line is a heading, the next one says it.
+    Where such a line is a heading, the next one says it. What a log calls information or a warning does not
+    count.
     """
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not re.match(_LOGGED, line)]
     for words in _TELLING:
         for k in reversed(range(len(lines))):
             if re.search(words, lines[k], re.IGNORECASE):

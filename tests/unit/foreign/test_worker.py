@@ -189,6 +189,7 @@ def test_stderr_is_kept_bounded_and_its_end_shown(adapter) -> None:
         ),
         ("FatalError: `SIGSEGV`\n[*** Aborted at 3]\n", "; its stderr says: FatalError: `SIGSEGV`"),
         ("the error is:\n>>> unknown variable!\n", "; its stderr says: >>> unknown variable!"),
+        ("I0000 00:00:1795646860.262969   21437 stub.cc:31] no GPU, fails later\n", ""),
         ("3:9: error: expected value\n  %a = b\n  ^\n", "; its stderr says: 3:9: error: expected value"),
     ],
 )
