@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
-from gradfuzz.fuzzer.results.trigger import PLAIN
+from gradfuzz.fuzzer.results.trigger import OF_PARTS, PLAIN
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Oracle, Point, Question
 from gradfuzz.programs.language.ops import OPS
@@ -41,9 +41,6 @@ _POOL = 40
 
 _MOST_ENTRIES = 100
 """An op on more numbers than this is not asked alone."""
-
-OF_PARTS = frozenset({"complex", "conj", "imag", "real"})
-"""Ops that stand around others of complex numbers, and tell less than these."""
 
 _RESULT = "t"
 """The name of a complex result."""

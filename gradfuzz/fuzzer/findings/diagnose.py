@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.findings.alone import OF_PARTS
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.findings.survey import answered, asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Likelihood, Verdict
+from gradfuzz.fuzzer.results.trigger import OF_PARTS
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR

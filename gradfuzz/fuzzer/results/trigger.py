@@ -18,6 +18,9 @@ PLAIN = frozenset(
 )
 """Ops that many shrunk programs keep because nothing smaller is left: they say little beside another op."""
 
+OF_PARTS = frozenset({"complex", "conj", "imag", "real"})
+"""Ops that stand around others of complex numbers, and tell less than these."""
+
 FORMS: Mapping[type, str] = {For: "for", While: "while", Repeat: "repeat"}
 """The forms of loops."""
 

@@ -7,7 +7,7 @@ import re
 
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Class, Finding
-from gradfuzz.fuzzer.results.trigger import Trigger
+from gradfuzz.fuzzer.results.trigger import OF_PARTS, Trigger
 from gradfuzz.oracles.base import in_words
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import called
@@ -48,9 +48,10 @@ def subject(finding: Finding) -> str:
     their forms.
     """
     trigger = Trigger.of_finding(finding)
-    if trigger.ops:
-        shown = [library_name(op, finding) for op in sorted(trigger.ops)[:_MOST_OPS]]
-        return f"{', '.join(shown)}{', ...' if len(trigger.ops) > _MOST_OPS else ''}"
+    ops = sorted(trigger.ops - OF_PARTS or trigger.ops)
+    if ops:
+        shown = [library_name(op, finding) for op in ops[:_MOST_OPS]]
+        return f"{', '.join(shown)}{', ...' if len(ops) > _MOST_OPS else ''}"
     if trigger.loops:
         return f"{' and '.join(sorted(trigger.loops))} loop"
     comparisons = sorted(called(finding.program))  # what has no derivative may raise

@@ -56,6 +56,14 @@ def test_a_title(kind: Class, expected: float, got: float, told: str) -> None:
     assert titles.title(shown(kind, expected, got)) == f"torch.linalg.det, forward over reverse: {told}"
 
 
+def test_ops_that_make_and_take_apart_complex_numbers_are_no_subject() -> None:
+    parts = "def f(x, y):\n    return imag({}(complex(x, y)))\n"
+    found = shown(Class.SIGN_FLIP, 1.0, -1.0, program=parse(parts.format("exp")), ports={})
+    assert titles.title(found) == "exp, forward over reverse: wrong sign"
+    bare = shown(Class.SIGN_FLIP, 1.0, -1.0, program=parse(parts.format("conj")), ports={})
+    assert titles.title(bare) == "complex, conj, imag, forward over reverse: wrong sign"
+
+
 def test_an_error_and_a_value() -> None:
     raised = shown(Class.ERROR, 1.0, float("nan"), note="ValueError: no such axis.")
     assert titles.title(raised) == "torch.linalg.det, forward over reverse: exception"
