@@ -2,8 +2,8 @@
 
 The signature of a finding is made from the system and from the cause.
 
-    a planted bug     where the target is a mutant, or a diagnosis names one as certain or likely: one after
-                      a real report, or the only one that fits
+    a planted bug     where the target is a mutant, or a diagnosis names one after a real report as certain or
+                      likely
     anything else     the ops of the shrunk program that are wrong alone; else its telling ops, or its loops;
                       what is asked (value, rev, fwd, or the order of the derivative); the group of the class;
                       of an error also what it says
@@ -30,7 +30,7 @@ def signature(finding: Finding) -> str:
 
 
 def signatures(finding: Finding) -> frozenset[str]:
-    """The finding's signature, and that of gradfuzz 0.2, where the first of several planted bugs counted."""
+    """The finding's signature, and that of gradfuzz 0.2, where a rule changed on purpose counted, too."""
     return frozenset({signature_of(finding), _digest(finding, planted_bug(finding))})
 
 
@@ -56,12 +56,11 @@ def planted_bug(finding: Finding) -> str:
 def _own_bug(finding: Finding) -> str:
     """The planted bug that makes the signature; empty without one.
 
-    Which of several rules that fit comes first depends on the points that were asked, so none does.
+    A rule changed on purpose makes none: whether it is certain depends on the points that were asked.
     """
-    cause = finding.cause
-    one_of_several = cause is not None and bool(cause.also) and cause.reported == SYSTEMATIC
     is_mutant = TargetName.of(finding.target).library == "mutant"
-    return planted_bug(finding) if is_mutant or not one_of_several else ""
+    is_systematic = finding.cause is not None and finding.cause.reported == SYSTEMATIC
+    return planted_bug(finding) if is_mutant or not is_systematic else ""
 
 
 def _cause(finding: Finding, planted: str) -> tuple[str, ...]:
