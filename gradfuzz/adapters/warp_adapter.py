@@ -221,6 +221,10 @@ class Writer(kernels.Writer):
     def array(self, dtype, shape, parts):
         # The constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler.
         if len(shape) == 2 and 1 in shape and len(parts) > 1:
+            if not hasattr(wp, "matrix_from_rows"):
+                raise kit.Unsupported(
+                    "this release has no wp.matrix_from_rows, which makes matrices of one row"
+                )
             rows = [parts] if shape[0] == 1 else [[part] for part in parts]
             return f"wp.matrix_from_rows({', '.join(self.array(dtype, (len(row),), row) for row in rows)})"
         return f"{self.constructor(dtype, shape)}({', '.join(parts)})"

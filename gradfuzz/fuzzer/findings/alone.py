@@ -117,6 +117,14 @@ def alone(program: Program) -> Iterator[tuple[str, Program]]:
             yield node.op, made
 
 
+def of_parts() -> Iterator[tuple[str, Program]]:
+    """The programs that take a part of a complex number which is made of two parameters."""
+    params = Param("x", Type("float")), Param("y", Type("float"))
+    number = Call("complex", (Name("x"), Name("y")))
+    for part in ("real", "imag"):
+        yield part, Program("f", params, (Return((Call(part, (number,)),)),))
+
+
 def _program(node: Call, types: dict[str, Type]) -> Program | None:
     """The op on parameters; None where it has no derivative, or operands that no parameter can be.
 

@@ -16,7 +16,16 @@ from itertools import islice
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.findings.alone import LEAST, Alone, alone, ask, asked_alone, can_be_judged, enough
+from gradfuzz.fuzzer.findings.alone import (
+    LEAST,
+    Alone,
+    alone,
+    ask,
+    asked_alone,
+    can_be_judged,
+    enough,
+    of_parts,
+)
 from gradfuzz.fuzzer.findings.diagnose import Witness
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
@@ -67,7 +76,9 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     ops = islice(alone(candidate.program), _SLOW_OPS if slow else _OPS)
     points = LEAST if slow else _POINTS
     found = [one for op, made in ops if (one := ask(op, made, candidate, target, points)) is not None]
-    wrong = [one for one in found if one.all_wrong or _by_whom(one, wrong=True)]
+    if any(one.is_complex and _is_wrong(one) for one in found):
+        found = _with_parts(found, candidate, target)
+    wrong = [one for one in found if _is_wrong(one)]
     right = [one for one in found if one.right and _by_whom(one, wrong=False) == list(one.operands)]
     right = [one for one in right if one.op != "complex"]  # it makes the others' operands
     sentences: list[str] = []
@@ -83,6 +94,20 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     pairs = [(c, case) for one in found for c, case in zip(one.candidates, one.cases, strict=True)]
     culprits = sorted({one.op for one in wrong})
     return Facts(tuple(sentences), tuple(Witness(c, case, alone=True) for c, case in pairs), tuple(culprits))
+
+
+def _is_wrong(one: Alone) -> bool:
+    return one.all_wrong or bool(_by_whom(one, wrong=True))
+
+
+def _with_parts(found: list[Alone], candidate: Candidate, target: Oracle) -> list[Alone]:
+    """The ops, those of complex numbers only where the parts of one come back as they went in.
+
+    Each is asked about by `real` and `imag`, so a wrong rule of these makes all of them look wrong.
+    """
+    asked = [ask(op, made, candidate, target, LEAST) for op, made in of_parts()]
+    broken = [one for one in asked if one is not None and _is_wrong(one)]
+    return [*(one for one in found if not one.is_complex), *broken] if broken else found
 
 
 def _without_ops(candidate: Candidate, target: Oracle) -> str | None:

@@ -212,6 +212,20 @@ def test_drjit_is_asked_for_a_sine_where_its_documentation_promises_one(started:
     assert np.array_equal(sine(large), np.sin(large))
 
 
+@pytest.mark.parametrize("missing", ["", "warp.matrix_from_rows"])
+def test_warp_before_it_made_matrices_of_rows(started: Any, missing: str) -> None:
+    """A kernel that cannot be made takes others of its module with it, and these return zeros."""
+    made = started("warp", "warp", missing)
+    writer = object.__new__(made["Writer"])
+    writer.constructor = lambda dtype, shape: f"{dtype}{len(shape)}"
+    if missing:
+        with pytest.raises(made["kit"].Unsupported, match=r"no wp\.matrix_from_rows"):
+            writer.array("float", (2, 1), ["a", "b"])
+    else:
+        assert writer.array("float", (2, 1), ["a", "b"]) == "wp.matrix_from_rows(float1(a), float1(b))"
+    assert writer.array("float", (2,), ["a", "b"]) == "float1(a, b)"
+
+
 def test_the_graph_of_tinygrad_by_either_name(started: Any) -> None:
     defined = started("tinygrad", "tinygrad tinygrad.Device", "", _devices=["PYTHON"])
     new = types.SimpleNamespace(uop=types.SimpleNamespace(toposort=lambda: ["a", "b"]))

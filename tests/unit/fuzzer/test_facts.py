@@ -313,6 +313,17 @@ def test_what_was_planted_is_told(text: str, target: Oracle, sentences: list[str
     assert list(said(candidate(text), target)) == sentences
 
 
+def test_no_op_is_blamed_for_a_part_that_does_not_come_back() -> None:
+    """Each op of complex numbers looks wrong where `imag` is; only `imag` itself is named."""
+    about = candidate("imag(exp(complex(x, y)) * complex(y, x))")
+    found = facts(about, [asked(about, planted("imag", times(2.0)))], planted("imag", times(2.0)))
+    assert found.culprits == ("imag",)
+    assert found.sentences[:2] == (
+        "imag alone is wrong: imag(complex(x, y)), at all 4 points tried",
+        BACK,
+    )
+
+
 def test_where_both_are_0_nothing_is_claimed() -> None:
     """Each operand of a maximum has a derivative at half of the points."""
     sentences = said(candidate("maximum(x, y)"), planted("maximum", times(2.0), 0))
