@@ -899,6 +899,9 @@ def arm_of(error):
     error = spoken(_origin(error))
     if isinstance(error, (Unsupported, NotImplementedError)):
         return {"unsupported": str(error) or type(error).__name__}
+    program = error.filename if isinstance(error, FileNotFoundError) else None
+    if isinstance(program, str) and "/" not in program and "." not in program:  # a compiler
+        return {"unsupported": f"the library starts the program {program}, which this machine lacks"}
     kinds = ((NonFinite, "non_finite"), (BadRequest, "bad_request"), (MemoryError, "out_of_memory"))
     kind = next((kind for types, kind in kinds if isinstance(error, types)), "exception")
     told = telling(str(error))[:300]
