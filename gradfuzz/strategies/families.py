@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program, called
+from gradfuzz.programs.language.syntax import Assign, Call, Program, called, names_in, walk
 from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
@@ -76,12 +76,25 @@ def _loop_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.Search
 
 @st.composite
 def _having(draw: Draw, op: str, programs: st.SearchStrategy[Program]) -> Program:
-    """The first of a few programs that has the op, or else the last of them."""
+    """The first of a few programs that applies the op to what depends on a parameter. Without one it is the
+    first that has the op, or else the first.
+    """
+    found: list[Program] = []
     for _ in range(_REDRAWN):
-        program: Program = draw(programs)
-        if op in called(program):
-            break
-    return program
+        found.append(draw(programs))
+        if _acts_on_parameters(found[-1], op):
+            return found[-1]
+    return next((program for program in found if op in called(program)), found[0])
+
+
+def _acts_on_parameters(program: Program, op: str) -> bool:
+    """Whether an operand of the op depends on a float parameter: of a constant no rule is asked."""
+    depend = {p.name for p in program.params if p.type.is_float}
+    assigned = [node for node in walk(program) if isinstance(node, Assign)]
+    while more := {a.target for a in assigned if names_in(a.value) & depend} - depend:
+        depend |= more
+    calls = [node for node in walk(program) if isinstance(node, Call) and node.op == op]
+    return any(names_in(operand) & depend for call in calls for operand in call.args)
 
 
 _REDRAWN = 30

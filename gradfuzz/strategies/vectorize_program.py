@@ -14,7 +14,7 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import For, Name, Param, Program, Repeat, While, called, walk
+from gradfuzz.programs.language.syntax import For, Param, Program, Repeat, While, called, names_in, walk
 from gradfuzz.programs.language.types import FLOAT
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.inputs.point import Inputs, arguments_of, draw_point
@@ -105,7 +105,7 @@ def _with_unused(
     program: Program, points: list[Inputs], precision: Precision
 ) -> tuple[Program, list[Inputs]]:
     """The program and its points with one more scalar parameter that the program does not use."""
-    taken = {p.name for p in program.params} | {node.id for node in walk(program) if isinstance(node, Name)}
+    taken = {p.name for p in program.params} | names_in(program)
     name = next(n for n in ("u", "v", *(f"u{k}" for k in range(99))) if n not in taken)
     more: list[Inputs] = [{**point, name: np.array(0.5 + k, precision)} for k, point in enumerate(points)]
     return replace(program, params=(*program.params, Param(name, FLOAT))), more
@@ -117,7 +117,7 @@ def _with_unused(
 def vectorize_triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     layout = layout_of(case.points)
-    used = {node.id for node in walk(case.program) if isinstance(node, Name)}
+    used = names_in(case.program)
     ops = called(case.program)
     shared = [name for name, axes in layout.axes.items() if not axes]
     looping = any(isinstance(node, (For, While, Repeat)) for node in walk(case.program))

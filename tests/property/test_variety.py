@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gradfuzz.fuzzer.findings.applied_rules import applied_rules
+from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.programs import parse
@@ -90,3 +92,14 @@ def test_every_op_has_its_turn_before_one_has_its_second(family: str, seed: int)
     about_one = [called(case.program) for case in cases[row.every - 1 :: row.every]]
     met = set().union(*about_one)
     assert set(row.turns) - met == set()
+
+
+def test_the_op_whose_turn_it_is_has_something_to_differentiate(seed: int) -> None:
+    """Of sqrt(2.0) no rule is asked. `remainder` has the counters of loops as its operands."""
+    row = FAMILIES["loops"]
+    cases = drawn(WorkItem(0, 0, len(row.turns) * row.every, "loops", seed, ()))
+    without = set(row.turns) - {"remainder"}
+    for case in cases[row.every - 1 :: row.every]:
+        question = plain_question(case.program, case.points, "float64", None, ("rev",))
+        without -= {op for _, op, _ in applied_rules(question)}
+    assert len(without) <= 2, without

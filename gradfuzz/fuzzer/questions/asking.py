@@ -29,7 +29,7 @@ from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Point
 from gradfuzz.programs.evaluation.pairs import PARTS, in_pairs
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Name, Param, Program, walk
+from gradfuzz.programs.language.syntax import Param, Program, names_in
 from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.json_form import from_json
 from gradfuzz.programs.text.loop_body import loop_program
@@ -147,7 +147,7 @@ def points_of(
 def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str) -> list[str]:
     """What a person should know about the inputs: defaults taken, and names that the program does not use."""
     given = [_in_parts(program, values) for values in given]
-    used = {node.id for node in walk(program) if isinstance(node, Name)}
+    used = names_in(program)
     defaults = [p for p in program.params if any(p.name not in values for values in given or [{}])]
     values = ", ".join(f"{p.name} = {default_input(p).tolist()}" for p in defaults)
     idle = [p.name for p in program.params if p.name not in used]

@@ -23,6 +23,7 @@ from gradfuzz.programs.language.syntax import (
     Repeat,
     Stmt,
     While,
+    names_in,
     walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
@@ -66,7 +67,7 @@ def only_loop(program: Program) -> Loop | None:
 
 def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") -> str:
     """The first of the names that the program does not use, else the last one numbered; never `besides`."""
-    used = {n.id for n in walk(program) if isinstance(n, Name)} | {p.name for p in program.params} | {besides}
+    used = names_in(program) | {p.name for p in program.params} | {besides}
     used |= {n.target for n in walk(program) if isinstance(n, (Assign, For))}
     numbered = (f"{wanted[-1]}{k}" for k in range(len(used) + 1))
     return next(name for name in (*wanted, *numbered) if name not in used)

@@ -25,6 +25,7 @@ from gradfuzz.programs.language.syntax import (
     Name,
     Param,
     Program,
+    names_in,
     walk,
 )
 from gradfuzz.programs.language.types import Type
@@ -53,7 +54,7 @@ def on_a_line(question: Question, point: Point, direction: Mapping[str, Array]) 
     taken.
     """
     program = question.program
-    taken = {p.name for p in program.params} | {n.id for n in walk(program) if isinstance(n, Name)}
+    taken = {p.name for p in program.params} | names_in(program)
     taken |= {n.target for n in walk(program) if isinstance(n, Assign)}
     free = (name for name in ("t" + "_" * k for k in range(len(taken) + 2)) if name not in taken)
     lines = {next(free): direction}

@@ -229,6 +229,11 @@ def called(node: Node | Block | Program) -> set[str]:
     return {inner.op for inner in walk(node) if isinstance(inner, Call)}
 
 
+def names_in(node: Node | Block | Program) -> set[str]:
+    """The variables that are read inside `node`."""
+    return {inner.id for inner in walk(node) if isinstance(inner, Name)}
+
+
 def walk(node: Node | Block | Program) -> Iterator[Node]:
     """All statements and expressions inside `node`, outermost first, in the order of the text."""
     if isinstance(node, Program):

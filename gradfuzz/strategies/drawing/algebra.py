@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from gradfuzz.programs import Call, Const, Expr, Name, Program, Type, call, parse, walk
+from gradfuzz.programs import Call, Const, Expr, Name, Program, Type, call, parse
+from gradfuzz.programs.language.syntax import names_in
 from gradfuzz.strategies.drawing.dice import Odds
 
 
@@ -52,7 +53,7 @@ def _filled(expr: Expr, parts: Mapping[str, Expr]) -> Expr:
 def pattern(text: str) -> Pattern:
     """The pattern that a text of the program language writes."""
     expr = parse(f"def f():\n    return {text}\n").result.values[0]
-    return Pattern(expr, tuple(sorted({node.id for node in walk(expr) if isinstance(node, Name)})))
+    return Pattern(expr, tuple(sorted(names_in(expr))))
 
 
 def patterns(*rows: tuple[int, str]) -> Odds[Pattern]:
