@@ -108,14 +108,11 @@ QUOTIENT = parse("def f(x):\n    y = x * x\n    return 1.0 / (y * y)\n")
 
 
 @pytest.mark.parametrize(
-    ("program", "precision", "xs", "reason"),
-    [
-        (POWERS, "float32", (-1e-18, -2.0), Reason.NOISE),
-        (QUOTIENT, "float64", (0.5, 1e-60), Reason.RANGE),
-    ],
+    ("program", "precision", "xs"),
+    [(POWERS, "float32", (-1e-18, -2.0)), (QUOTIENT, "float64", (0.5, 1e-60))],
 )
 def test_a_point_beside_whose_derivative_overflows_is_no_mistake(
-    program: Any, precision: Any, xs: tuple[float, float], reason: Reason
+    program: Any, precision: Any, xs: tuple[float, float]
 ) -> None:
     """The gradient of a sum over all points: infinity less infinity at one is NaN at all."""
     pytest.importorskip("jax")
@@ -123,10 +120,10 @@ def test_a_point_beside_whose_derivative_overflows_is_no_mistake(
     modes = ("fwd", "rev", "fwd")
     points = [Point({"x": np.asarray(x, precision)}) for x in xs]
     question = plain_question(program, points, precision, None, modes)
-    assert np.isnan(target.answer(question)[0].gradient["x"])
+    assert target.answer(question)[0].message.startswith("another point of the call is not finite")
     case, overflows = check_question(question, [target]).cases
-    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, reason)
-    assert (overflows.verdict, overflows.reason) == (Verdict.INCONCLUSIVE, Reason.RANGE)
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.REFERENCES)
+    assert overflows.verdict is Verdict.INCONCLUSIVE
     (case,) = check_question(plain_question(program, points[:1], precision, None, modes), [target]).cases
     assert case.verdict is Verdict.AGREE
 
