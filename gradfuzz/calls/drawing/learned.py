@@ -11,6 +11,8 @@ from gradfuzz.adapters.catalogue import texts
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 
 _NUMBER = r"(?<![\w.:])[1-5](?=-?[dD]\b|\b(?![.:]\w))"
+"""A number that stands alone, or in "4D" and "4-D"."""
+
 _LISTED = r"\[[^\[\]]*\]|\([^()]*\)"
 """What stands in brackets: shapes of the call itself, mostly."""
 

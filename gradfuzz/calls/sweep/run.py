@@ -43,7 +43,7 @@ from gradfuzz.oracles.target_name import TargetName
 CALLS, CALLS_EACH = 3, 6
 """Calls that a turn judges, and calls of each function where nobody says."""
 
-_PATIENCE = 1000
+_SHORT_PATIENCE = 1000
 """So many calls are tried in a turn until the first is valid; in the longer turn at the end `PATIENCE`."""
 
 _HEARTBEAT = 1.0
@@ -163,7 +163,7 @@ class _Sweep:
         for number in range(self._rounds):
             calls = min(CALLS, config.max_examples - number * CALLS)
             for key in keys:
-                yield key, self._turn(key, number, calls, _PATIENCE)
+                yield key, self._turn(key, number, calls, _SHORT_PATIENCE)
 
     def _longer_turns(self) -> Iterator[tuple[Key, Turn]]:
         """One more of each function that took no call so far."""

@@ -12,8 +12,8 @@ five kinds of wrong answers need more evidence.
     float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
     off by less than a hundred times    it is wrong by the same amount at points that differ in their last
     what is allowed                     bits: rounding changes from point to point, and a mistake does not
-    NaN or infinity, where all points   no other point leaves the range of the dtype: what overflows there may
-    are answered together               meet this one in a sum
+    NaN or infinity, where all points   no other point leaves the range of the dtype, or has no derivative:
+    are answered together               what is not finite there may meet this one in a sum
 
 The determinant of a matrix that is nearly singular is of the second kind: its derivatives by the inverse lose
 all digits, and those of the minors none. A program of a few ops without a loop is short enough for its
@@ -82,16 +82,24 @@ def sustained(
             (there,) = evaluator.cases(target.name, wide, [target.answer(wide)[place]], at=[place])
             if there.verdict is Verdict.AGREE:
                 return doubted(case)
-    if case.kind is Class.NON_FINITE and target.traits.batched and _leaves_range(question, place, evaluator):
-        message = "a point that is answered with it leaves the range of the dtype"
-        return case.unsettled(Reason.RANGE, message)
+    if case.kind is Class.NON_FINITE and target.traits.batched:
+        for reason, message in _SPOILS.items():
+            if reason in _reasons_elsewhere(question, place, evaluator):
+                return case.unsettled(reason, message)
     return unsettled_digits(case) if loses_by_rounding(case, target, evaluator) else case
 
 
-def _leaves_range(question: Question, place: int, evaluator: Evaluator) -> bool:
-    """Whether the derivative at another point than that at `place` leaves the range of the dtype."""
+_SPOILS = {
+    Reason.RANGE: "a point that is answered with it leaves the range of the dtype",
+    Reason.DOMAIN: "a point that is answered with it has no derivative",
+}
+"""Why another point of a call may be NaN or infinite, and make a sum over all points so."""
+
+
+def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> list[Reason | None]:
+    """Why the other points than that at `place` cannot be judged."""
     reasons = [tolerance.reason for tolerance in evaluator.tolerances(question)]
-    return Reason.RANGE in reasons[:place] + reasons[place + 1 :]
+    return reasons[:place] + reasons[place + 1 :]
 
 
 def loses_by_rounding(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool:

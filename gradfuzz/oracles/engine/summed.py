@@ -1,8 +1,7 @@
 """What a derivative of the sum over all points of a question can say at one of them.
 
-Where the sum overflows at one point, so may its derivative by the others. In forward mode a point without a
-finite derivative, as a matrix with equal singular values, makes the sum of all tangents NaN, though its own
-direction is 0. Neither is an answer about the others.
+Where the sum overflows at one point, so may its derivative by the others: 0 times infinity is NaN in forward
+mode. That is no answer about them.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.base import Answer, Mode
+from gradfuzz.oracles.base import Answer
 
 
-def of_a_sum(modes: Sequence[Mode], answers: Sequence[Answer]) -> list[Answer]:
-    """The answers; "inconclusive" where a derivative is not finite, its value is, and another point spoils
-    the sum: something there has overflowed or, with a forward mode, is not finite.
+def of_a_sum(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers; "inconclusive" where a derivative is not finite, its value is, and something at another
+    point has overflowed.
     """
-    spoils = [_overflowed(answer) or ("fwd" in modes and _lost(answer)) for answer in answers]
-    message = "another point of the call is not finite, and so is the sum that is differentiated"
+    overflowed = [_overflowed(answer) for answer in answers]
+    message = "another point of the call overflows, and so does the sum that is differentiated"
     return [
         Answer("inconclusive", message=message)
-        if _lost(answer) and any(o for j, o in enumerate(spoils) if j != k)
+        if _lost(answer) and any(o for j, o in enumerate(overflowed) if j != k)
         else answer
         for k, answer in enumerate(answers)
     ]

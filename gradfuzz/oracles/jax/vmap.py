@@ -104,7 +104,7 @@ class Vmap(Oracle):
         answers = [
             jax_answers.answer(question, *([a[at] for a in arrays] for arrays in found)) for at in places
         ]
-        return answers if self.kind == "vmap" else of_a_sum(question.modes, answers)
+        return answers if self.kind == "vmap" else of_a_sum(answers)
 
     def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[Arrays, Arrays]:
         """The outputs and the gradient with all batch axes in front."""

@@ -140,7 +140,7 @@ class GradOfVmap(_Batched):
     differentiate = staticmethod(_derivative_of_mapped)
 
     def answers(self, question: Question) -> list[Answer]:
-        return of_a_sum(question.modes, super().answers(question))
+        return of_a_sum(super().answers(question))
 
     def supports(self, question: Question) -> str | None:
         return nested_forward(question) or super().supports(question)
