@@ -10,6 +10,7 @@ gradient, and what an op's documentation excludes, is *unsupported*; so is what 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 
@@ -364,6 +365,9 @@ def refusal(error):
 
 # Ways -------------------------------------------------------------------------------------------------------
 
+TRACES = 32
+"""How many graphs are kept: a finding asks about one program again and again."""
+
 
 class Eager(kit.Way):
     """Op by op: loops and branches are Python's."""
@@ -402,6 +406,9 @@ class WhileLoop(Eager):
     hints = {"stride": 8, "by_shape": True}
     compiled = {}
 
+    def __init__(self):
+        self.graph_of = functools.lru_cache(maxsize=TRACES)(self.traced)
+
     def while_loop(self, condition, body, carries, captures):
         return tf.nest.flatten(
             tf.while_loop(lambda *cs: condition(cs, captures), lambda *cs: body(cs, captures), list(carries))
@@ -425,19 +432,29 @@ class WhileLoop(Eager):
         return lambda *xs: [tf.convert_to_tensor(y) for y in program(dict(here, **dict(zip(wrt, xs))))]
 
     def answer(self, program, request, inputs):
-        modes, wrt = tuple(request["modes"]), request["wrt"]
+        modes, wrt = tuple(request["modes"]), tuple(request["wrt"])
         weights, directions = kit.contracted(request, self.array)
         absent, weights = tuple(w is None for w in weights), [w for w in weights if w is not None]
-        traced = self.traced(program, wrt, modes, absent)
+        traced = self.graph_of(program, wrt, modes, absent)
         each = [kit.point_of(inputs, k) for k in range(request["count"])]
         points = [{n: self.array(*tensor) for n, tensor in point.items()} for point in each]
         return self.answered(traced, points, wrt, modes, weights, directions)
 
     def answered(self, traced, points, wrt, modes, weights, directions):
+        untraced = []
+
         def at(k):
+            if untraced:
+                raise untraced[0]
             here = points[k]
             xs = [here[n] for n in wrt]
-            outputs, slopes = gathered(lambda unit: traced(here, weights, directions, unit), xs, modes)
+            try:
+                outputs, slopes = gathered(lambda unit: traced(here, weights, directions, unit), xs, modes)
+            except tf.errors.OpError:  # a kernel's: another point may be right
+                raise
+            except Exception as error:  # of a graph that cannot be made, for points of any value
+                untraced.append(error)
+                raise
             return self.written(outputs, slopes, wrt, modes)
 
         return kit.each_point(len(points), at, refusal)
@@ -493,18 +510,27 @@ class Vectorized(WhileLoop):
     name = "vectorized_map"
     hints = {"stride": 8, "by_shape": True, "together": True}
 
-    def answered(self, traced, points, wrt, modes, weights, directions):
-        stacked = {n: tf.stack([here[n] for here in points]) for n in points[0]}
+    def traced(self, program, wrt, modes, absent):
+        """As above, of inputs that have a leading axis over the points."""
+        one = super().traced(program, wrt, modes, absent).python_function
 
         @tf.function(autograph=False)
-        def mapped(unit):
+        def mapped(stacked, weights, directions, unit):
             def at(here):
-                return traced.python_function(here, weights, directions, unit)
+                return one(here, weights, directions, unit)
 
             return tf.vectorized_map(at, stacked, fallback_to_while_loop=False)
 
+        return mapped
+
+    def answered(self, traced, points, wrt, modes, weights, directions):
+        stacked = {n: tf.stack([here[n] for here in points]) for n in points[0]}
+
+        def along(unit):
+            return traced(stacked, weights, directions, unit)
+
         try:
-            outputs, slopes = mapped_over_units(mapped, [points[0][n] for n in wrt], modes)
+            outputs, slopes = mapped_over_units(along, [points[0][n] for n in wrt], modes)
         except Exception as error:
             return [kit.arm_of(refusal(error) or error)] * len(points)
         return [

@@ -362,6 +362,25 @@ def test_what_tensorflow_has_not_is_a_refusal(started: Any, words: str) -> None:
     assert refusal(KeyError("x")) is None
 
 
+def test_a_graph_of_tensorflow_that_cannot_be_made_is_tried_once(started: Any) -> None:
+    defined = started("tensorflow", "tensorflow tensorflow.experimental tensorflow.experimental.numpy", "")
+    of_a_kernel = type("InvalidArgumentError", (Exception,), {})
+    defined["tf"].errors.OpError = of_a_kernel
+    tried: list[Exception] = []
+
+    def asked(error: Exception) -> tuple[list[Any], int]:
+        def traced(*_: Any) -> None:
+            tried.append(error)
+            raise error
+
+        tried.clear()
+        results = defined["WhileLoop"]().answered(traced, [{}] * 3, (), (), [], [])
+        return results, len(tried)
+
+    assert asked(AssertionError("no output")) == ([defined["kit"].arm_of(AssertionError("no output"))] * 3, 1)
+    assert asked(of_a_kernel("not invertible"))[1] == 3
+
+
 def test_a_part_of_a_tensor_of_drjit_takes_entries_and_no_tensor(started: Any) -> None:
     defined = started("drjit", DRJIT, "")
     defined["dr"].is_tensor_v = lambda value: hasattr(value, "array")
