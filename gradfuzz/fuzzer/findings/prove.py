@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.findings.triggers import Known, unexplained
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.codec import KEY, OPTIONAL
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
@@ -78,8 +78,10 @@ def prove(
             return Proof(None, explained=signatures[0])
         if other is not first:
             first, case = other, asked(other, target)
-    assert case.kind is not None, "a disagreement has a class"
     again = _confirmed(first, target)
+    if again.kind is Class.PRECISION and case.kind in FINITE:
+        case = again
+    assert case.kind is not None, "a disagreement has a class"
     if not same_kind(again, case.kind, case.message):
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)

@@ -43,7 +43,7 @@ def seriousness(finding: Finding) -> Seriousness:
 
 
 def _loses_digits(finding: Finding) -> bool:
-    """Whether more than half of the digits are right, of a value or of a derivative, at every point."""
+    """Whether digits are lost, of a value or of a derivative, and no more, at every point."""
     if finding.kind is not Class.WRONG_PRIMAL:
         return finding.kind is Class.PRECISION
     lost = FORMATS[finding.precision].half_of_the_digits

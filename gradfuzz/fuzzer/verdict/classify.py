@@ -9,6 +9,9 @@
     0.75      nan         non_finite
     0.75      0.75+1e-12  precision      more than half of the digits are right
 
+An answer that is off by up to a tenth is of the class *precision*, too, where its error changes next to the
+point: `rounding` finds that out for what is to be a finding.
+
 A number counts as zero only where it is within the allowed error of zero. An answer has to be at most a
 thousandth of the truth as well.
 """

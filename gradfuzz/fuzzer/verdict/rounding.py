@@ -2,7 +2,7 @@
 
 What is allowed comes from the engine's derivative. A library may write the same derivative with other
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
-five kinds of wrong answers need more evidence.
+seven kinds of wrong answers need more evidence.
 
     about a long program, below         the same rule is wrong in float64, too; also of NaN and infinity
     float64
@@ -12,6 +12,10 @@ five kinds of wrong answers need more evidence.
     float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
     off by less than a hundred times    it is wrong by the same amount at points that differ in their last
     what is allowed                     bits: rounding changes from point to point, and a mistake does not
+    of an entry that is small beside    it stays where half of the digits of the inputs change
+    the largest, by little beside that
+    nearly right                        the same; otherwise it is of the class *precision*: the rule is
+                                        right, and the library loses digits
     NaN or infinity, where all points   no other point leaves the range of the dtype, or has no derivative:
     are answered together               what is not finite there may meet this one in a sum
 
@@ -23,7 +27,7 @@ allowed count as lost, whatever the points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +36,7 @@ from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Reason, 
 from gradfuzz.fuzzer.results.trigger import loops_in
 from gradfuzz.fuzzer.verdict.along import products
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question
+from gradfuzz.oracles.base import Array, Oracle, Point, Question
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Call, Program, walk
 
@@ -50,6 +54,19 @@ _STEADY = 2.0
 
 _BY_FAR = 100.0
 """An unsteady error of so many times what is allowed is more than rounding does anywhere else."""
+
+_NEARLY = 0.1
+"""An answer is nearly right if it is off by at most this part of the truth."""
+
+_FARTHEST = 0.01
+"""The most by which inputs are changed, relative to them."""
+
+_LITTLE = 100.0
+"""An error is small up to so many eps of the largest entry: a product of matrices rounds like that."""
+
+_SMALL_ERROR = (
+    "the error is small beside the largest entry, and another one next to the point: rounding may explain it"
+)
 
 
 def is_long(program: Program) -> bool:
@@ -86,7 +103,14 @@ def sustained(
         for reason, message in _SPOILS.items():
             if reason in _reasons_elsewhere(question, place, evaluator):
                 return case.unsettled(reason, message)
-    return unsettled_digits(case) if loses_by_rounding(case, target, evaluator) else case
+    if loses_by_rounding(case, target, evaluator):
+        return unsettled_digits(case)
+    small, nearly = _is_small(case), _is_nearly_right(case)
+    if not (small or nearly) or not _is_erratic(case, target, evaluator):
+        return case
+    if small:
+        return case.unsettled(Reason.NOISE, _SMALL_ERROR)
+    return replace(case, kind=Class.PRECISION)
 
 
 _SPOILS = {
@@ -106,33 +130,84 @@ def loses_by_rounding(case: CheckResult, target: Oracle, evaluator: Evaluator) -
     """Whether an answer is off by no more than rounding may do, and by other amounts at points next to it."""
     if case.kind not in (*FINITE, Class.PRECISION) or (case.error_over_allowed or 0.0) >= _BY_FAR:
         return False
-    if case.worst is None or case.truth is None or case.worst[0] not in case.truth.gradient:
+    nearby = _nearby(case, target, evaluator, 8 * FORMATS[case.question.precision].eps)
+    return nearby is not None and _unsteady([got - expected for expected, got in nearby])
+
+
+def _is_small(case: CheckResult) -> bool:
+    """Whether every entry that is wrong is off by little beside the largest entry of the derivative."""
+    if case.kind not in (*FINITE, Class.PRECISION) or case.truth is None:
         return False
-    moved = replace(case.question, points=_next_to(case.point, case.question))
-    if target.supports(moved) is not None:
+    largest = max((float(np.max(np.abs(x), initial=0.0)) for x in case.truth.gradient.values()), default=0.0)
+    room = _LITTLE * FORMATS[case.question.precision].eps * largest
+    return _is_within(case, {name: np.full_like(x, room) for name, x in case.truth.gradient.items()})
+
+
+def _is_nearly_right(case: CheckResult) -> bool:
+    """Whether every entry that is wrong is nearly right."""
+    if case.kind not in FINITE or case.truth is None:
         return False
-    errors = _errors(case, moved, target.answer(moved), evaluator)
+    return _is_within(case, {name: _NEARLY * np.abs(x) for name, x in case.truth.gradient.items()})
+
+
+def _is_within(case: CheckResult, room: Mapping[str, Array]) -> bool:
+    """Whether every entry whose error is not allowed has at most that of `room`."""
+    if case.truth is None or case.answer.status != "ok" or not case.allowed:
+        return False
+    got = products(case.question, case.answer.gradient)
+    errors = {name: np.abs(got[name] - case.truth.gradient[name]) for name in case.allowed}
+    return all(np.all((error <= case.allowed[n]) | (error <= room[n])) for n, error in errors.items())
+
+
+def _is_erratic(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool:
+    """Whether the error changes where the inputs change a little more than the answer is off, and the truth
+    hardly does.
+
+    The last bits are too little for that: the sum of two large numbers that cancel has the same error until
+    the truth has moved by one of their last bits. A bug at a special value is not erratic: next to the point
+    nothing is wrong.
+    """
+    if case.expected is None or case.got is None or case.worst is None:
+        return False
+    off = abs(case.got - case.expected) / abs(case.expected) if case.expected else 0.0
+    most = min(max(FORMATS[case.question.precision].half_of_the_digits, 4.0 * off), _FARTHEST)
+    nearby = _nearby(case, target, evaluator, most) or []
+    name, index = case.worst
+    if any(abs(expected - case.expected) > _NEARLY * abs(case.expected) for expected, _ in nearby):
+        return False
+    errors = [got - expected for expected, got in nearby]
+    return sum(abs(error) > case.allowed[name][index] for error in errors) > 1 and _unsteady(errors)
+
+
+def _unsteady(errors: Sequence[float]) -> bool:
     low, high = min(errors, default=0.0), max(errors, default=0.0)
     return low * high <= 0.0 or max(abs(low), abs(high)) > _STEADY * min(abs(low), abs(high))
 
 
-def _errors(
-    case: CheckResult, moved: Question, answers: Sequence[Answer], evaluator: Evaluator
-) -> list[float]:
-    """The errors of the case's worst entry at the points of another question that have a truth."""
-    assert case.worst is not None, "a number that is wrong has a place"
+def _nearby(
+    case: CheckResult, target: Oracle, evaluator: Evaluator, most: float
+) -> list[tuple[float, float]] | None:
+    """Expected and got for the case's worst entry at points that differ by at most a share of their entries,
+    where there is a truth; None if they cannot be asked.
+    """
+    if case.worst is None or case.truth is None or case.worst[0] not in case.truth.gradient:
+        return None
+    question = replace(case.question, points=_next_to(case.point, case.question, most))
+    if target.supports(question) is not None:
+        return None
     name, index = case.worst
-    errors = []
-    for answer, reference in zip(answers, evaluator.reference_values(moved), strict=True):
+    found = []
+    references = evaluator.reference_values(question)
+    for answer, reference in zip(target.answer(question), references, strict=True):
         truth = reference.truth
         if truth.status == "ok" and answer.status == "ok":
-            got = products(moved, answer.gradient)[name]
-            errors.append(float(got[index]) - float(truth.gradient[name][index]))
-    return errors
+            got = products(question, answer.gradient)[name]
+            found.append((float(truth.gradient[name][index]), float(got[index])))
+    return found
 
 
-def _next_to(point: Point, question: Question) -> tuple[Point, ...]:
-    """Points whose entries by which is differentiated are a few units in the last place away."""
+def _next_to(point: Point, question: Question, most: float) -> tuple[Point, ...]:
+    """Points whose entries by which is differentiated differ by eighths of `most`, relative to the entry."""
     rng = np.random.default_rng(_SEED)
     points = []
     for _ in range(_MOVED):
@@ -140,7 +215,7 @@ def _next_to(point: Point, question: Question) -> tuple[Point, ...]:
         for name in question.wrt:
             x = moved[name]
             if is_float(x.dtype):
-                steps = rng.integers(-8, 9, x.shape) * FORMATS[question.precision].eps
+                steps = rng.integers(-8, 9, x.shape) * most / 8
                 moved[name] = (x.astype(np.float64) * (1.0 + steps)).astype(x.dtype)
         points.append(Point(moved))
     return tuple(points)

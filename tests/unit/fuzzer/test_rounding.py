@@ -247,6 +247,41 @@ def test_digits_that_are_lost_by_far_are_lost() -> None:
     assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.PRECISION)
 
 
+class Cancelling(EngineOracle):
+    """The engine, to whose gradient by one input a multiple of that input is added and subtracted again."""
+
+    def __init__(self, by: str, times: float) -> None:
+        super().__init__("engine:cancelling")
+        self.by, self.times = by, times
+
+    def answer(self, question: Question) -> list[Answer]:
+        right = super().answer(question)
+        return [self._lossy(a, p) for a, p in zip(right, question.points, strict=True)]
+
+    def _lossy(self, answer: Answer, point: Point) -> Answer:
+        large = self.times * point.inputs[self.by]
+        lossy = (answer.gradient[self.by] + large) - large
+        return replace(answer, gradient={**answer.gradient, self.by: lossy})
+
+
+@pytest.mark.parametrize("times", [1e9, 1e11])
+def test_large_numbers_that_cancel_lose_digits(times: float) -> None:
+    case = asked(PRODUCTS, 1.3, "float64", ("rev",), Cancelling("x", times))
+    assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.PRECISION)
+    assert abs(case.ratio - 1.0) > 1e-8
+
+
+def test_an_entry_may_be_off_by_what_the_largest_is_rounded_by() -> None:
+    program = parse("def f(x, y):\n    return sin(x) + 1e-12 * sin(y)\n")
+    point = Point({"x": np.asarray(0.5), "y": np.asarray(1.3)})
+    question = plain_question(program, [point], "float64", None, ("rev",))
+    (case,) = check_question(question, [Cancelling("y", 1.0)]).cases
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert "small beside the largest entry" in case.message
+    (case,) = check_question(question, [Cancelling("y", 1e3)]).cases
+    assert case.verdict is Verdict.DISAGREE
+
+
 @pytest.mark.slow
 def test_functions_are_judged_in_the_same_way() -> None:
     jax = pytest.importorskip("jax")
