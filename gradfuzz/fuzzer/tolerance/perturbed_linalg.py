@@ -24,7 +24,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import partialmethod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from gradfuzz.fuzzer.tolerance.lanes import (
     of_exact,
     per_point,
 )
+from gradfuzz.programs.arithmetic.decompositions_numpy import hermitian
 from gradfuzz.programs.arithmetic.linalg_internal import GAP_UNITS
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
@@ -97,8 +98,34 @@ class LinalgLanes:
     svdvals = partialmethod(_of_nearby, "svdvals", _by_norm)
     eigvalsh = partialmethod(_of_nearby, "eigvalsh", _by_norm)
     expm = partialmethod(_of_nearby, "expm", _by_norm)
-    inv = partialmethod(_of_nearby, "inv", _by_column)
-    cholesky = partialmethod(_of_nearby, "cholesky", _by_diagonal)
+
+    def inv(self: Any, x: Array) -> Array:
+        found = self._of_nearby("inv", LinalgLanes._by_column, x)
+        self._is_regular(x)
+        return cast(Array, found)
+
+    def cholesky(self: Any, x: Array, *, upper: bool) -> Array:
+        found = self._of_nearby("cholesky", LinalgLanes._by_diagonal, x, upper=upper)
+        matrices = hermitian(lanes_first(x))
+        sizes = np.sqrt(np.abs(np.diagonal(matrices, axis1=-2, axis2=-1)))
+        scaled = matrices / (sizes[..., :, np.newaxis] * sizes[..., np.newaxis, :])
+        self._tells_from_zero(np.linalg.eigvalsh(scaled), "whether a matrix is positive definite")
+        return cast(Array, found)
+
+    def _is_regular(self: Any, x: Array) -> None:
+        """Raises `UndecidedError` for matrices whose last pivot may be rounded to 0, however their rows and
+        columns are scaled.
+        """
+        scaled = lanes_first(_of_length_1(_of_length_1(x, -2), -3))
+        self._tells_from_zero(np.linalg.svd(scaled, compute_uv=False), "whether a matrix is singular")
+
+    def _tells_from_zero(self: Any, values: Array, what: str) -> None:
+        """Raises `UndecidedError` where one of n values of a matrix of unit columns, or a unit diagonal, is
+        not clearly above 0: an elimination may not come to its end (Higham, theorem 10.7).
+        """
+        n = values.shape[-1]
+        if np.any(values <= n * (n + 1) * FORMATS[self.precision].roundoff):
+            raise UndecidedError(f"{self.precision} does not tell {what}")
 
     def _unit(self: Any, columns: Array) -> Array:
         """Columns of length 1."""
@@ -173,6 +200,7 @@ class LinalgLanes:
     def solve(self: Any, a: Array, b: Array) -> Array:
         column = b.ndim == 2
         x = self._rounded(self._lapack("solve", self._by_column(a), b[:, np.newaxis] if column else b))
+        self._is_regular(a)
         return x[..., 0, :] if column else x
 
     def triangular_solve(
@@ -342,6 +370,11 @@ def _squares(x: Array) -> Array:
 
 def _lengths(x: Array, axis: Any) -> Array:
     return np.sqrt(np.sum(_squares(x), axis=axis, keepdims=True))
+
+
+def _of_length_1(x: Array, axis: int) -> Array:
+    lengths = _lengths(x, axis)
+    return cast(Array, x / np.where(lengths == 0.0, 1.0, lengths))
 
 
 def _transposed(x: Array) -> Array:

@@ -282,6 +282,21 @@ def test_an_entry_may_be_off_by_what_the_largest_is_rounded_by() -> None:
     assert case.verdict is Verdict.DISAGREE
 
 
+@pytest.mark.parametrize("op", ["cholesky(x)", "cholesky(x, upper=True)", "solve(x, x)", "inv(x)"])
+def test_whether_a_matrix_is_singular_may_be_rounding(op: str) -> None:
+    class Failing(EngineOracle):
+        def answer(self, question: Question) -> list[Answer]:
+            right = super().answer(question)
+            return [replace(a, values=tuple(np.full_like(y, np.nan) for y in a.values)) for a in right]
+
+    near = [[0.6807999, 0.5199415], [0.5199415, 0.39709052]]
+    program = parse(f'def f(x: "float[2, 2]"):\n    return {op}\n')
+    case = asked(program, near, "float32", ("rev",), Failing("engine:failing"))
+    assert case.verdict is Verdict.INCONCLUSIVE
+    case = asked(program, [[0.68, 0.52], [0.52, 0.5]], "float32", ("rev",), Failing("engine:failing"))
+    assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.WRONG_PRIMAL)
+
+
 @pytest.mark.slow
 def test_functions_are_judged_in_the_same_way() -> None:
     jax = pytest.importorskip("jax")
