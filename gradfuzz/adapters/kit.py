@@ -363,6 +363,8 @@ class Program:
         )
         if own and op in _ON_SCALARS:
             function, params = _ON_SCALARS[op], {}
+            bools = [dtype == "bool" for dtype, _ in types]
+            reads = [self._decided(r) if is_bool else r for r, is_bool in zip(reads, bools)]
         elif op == "astype" and not types[0][1] and not self._way.structured:
             return self._cast(types[0][0], params["dtype"], reads[0])
         elif op in self._way.ops:
@@ -434,7 +436,11 @@ class Program:
         raise BadRequest("a statement with {} is none".format(", ".join(map(repr, s))))
 
     def _condition(self, e):
-        read, decide = self._expression(e), self._way.decide
+        return self._decided(self._expression(e))
+
+    def _decided(self, read):
+        """A bool scalar as a Python bool."""
+        decide = self._way.decide
 
         def holds(env):
             value = read(env)

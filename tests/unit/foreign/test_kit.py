@@ -219,6 +219,32 @@ def test_a_bool_of_the_library_becomes_a_float_by_its_astype() -> None:
         assert found == [np.asarray(expected).tobytes()]
 
 
+def test_bools_of_the_library_are_joined_by_what_the_way_decides() -> None:
+    class Way(autograd_adapter.Eager):  # type: ignore[misc]
+        def decide(self, value: Decided) -> bool:
+            return value.value
+
+    way = Way()
+    way.ops = {**way.ops, "less": lambda a, b: Decided(a < b)}
+    form = to_wire(
+        parse(
+            """def f(x):
+    i = 0
+    acc = 1.0
+    while acc < x and i < 5:
+        acc = acc + x
+        i = i + 1
+    if not acc < x or x < 1.0:
+        acc = acc + 1.0
+    return acc
+"""
+        )
+    )
+    for x, expected in ((0.5, 2.0), (2.0, 4.0), (1.25, 3.25)):
+        found = outputs(way, form, {"x": np.asarray(x)}, kit.Program)
+        assert found == [np.asarray(expected).tobytes()]
+
+
 def test_hello_lists_the_elementwise_functions_of_the_table() -> None:
     """All but those with parameters, and those for which no library has a function of this name."""
     rows = {row.name for row in _ROWS if not row.params} - {"gelu_tanh", "normal_density"}
