@@ -10,7 +10,7 @@ from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.oracles.mutants.mutant import Mutant, planted
 from gradfuzz.programs.graphs.builder import GraphBuilder
-from gradfuzz.programs.graphs.graph import Atom, Checkpoint, Equation, Loop, Var
+from gradfuzz.programs.graphs.graph import TEMPORARY, Atom, Checkpoint, Equation, Loop, Var
 from gradfuzz.programs.language.types import INT
 
 
@@ -48,9 +48,9 @@ class ReusedAdjoint(ReverseMode):
     set to zero again before each iteration.
 
     Each iteration adds to what the iteration after it has left: in the adjoint of every value that the body
-    computes, and of every read of a carry. A carry's cotangent is the sum of its reads' adjoints. Where three
-    iterations of `acc*x` start at 1, the product's adjoints are 1, 1 + x and 1 + 3x + x^2 instead of 1, x and
-    x^2, and the gradient is 1 + 4x + 3x^2 instead of 3x^2.
+    computes, and of every read of a variable. A variable's cotangent is the sum of its reads' adjoints. Where
+    three iterations of `acc*x` start at 1, the product's adjoints are 1, 1 + x and 1 + 3x + x^2 instead of 1,
+    x and x^2, and the gradient is 1 + 4x + 3x^2 instead of 3x^2.
 
     Swift keeps an adjoint for each value in each basic block. It is the old one only in the block that the
     loop jumps back to: the body up to its first branch or inner loop. What the body computes or reads after
@@ -63,22 +63,29 @@ class ReusedAdjoint(ReverseMode):
         super().__init__(builder, level, checkpoint)
         self.made: set[Var] = set()
         self.carries: set[Var] = set()
+        self.results: set[Var] = set()
+        """What the body assigns last, under the name that it is assigned to."""
         self.in_first_block = True
+        self.at_the_end = True
         self.left: list[tuple[Var, Value]] = []
 
     def nested(self) -> ReverseMode:
         mode = super().nested()
         assert isinstance(mode, ReusedAdjoint), "nested keeps the class"
-        mode.made, mode.carries = self.made, self.carries
+        mode.made, mode.carries, mode.results = self.made, self.carries, self.results
         return mode
 
     def take(self, var: Var) -> Cotangent:
+        self.at_the_end = False
         self.in_first_block = var in self.made
         g = super().take(var)
         return self.on_top(g) if self.in_first_block else g
 
     def accumulate(self, var: Var, part: Cotangent) -> None:
-        is_read = self.in_first_block and var in self.carries
+        assigned = (
+            var in self.made and var.name != TEMPORARY and not (self.at_the_end and var in self.results)
+        )
+        is_read = self.in_first_block and (var in self.carries or assigned)
         super().accumulate(var, self.on_top(part) if is_read else part)
 
     def on_top(self, g: Cotangent) -> Cotangent:
@@ -95,8 +102,9 @@ class ReusedAdjoint(ReverseMode):
             return super().loop(node, gs, tape)
         first_block = itertools.takewhile(lambda n: isinstance(n, Equation), node.body.nodes)
         self.made.update(v for n in first_block for v in n.outputs)
-        assigned = zip(node.split(node.body.inputs)[1], node.body.outputs, strict=False)
+        assigned = list(zip(node.split(node.body.inputs)[1], node.body.outputs, strict=False))
         self.carries.update(v for v, after in assigned if v is not after)
+        self.results.update(after for v, after in assigned if isinstance(after, Var) and after.name == v.name)
         pull = self.pullback(node, gs, tape)
         mode, count = pull.mode, len(pull.sums) + len(pull.bars)
         assert isinstance(mode, ReusedAdjoint), "nested keeps the class"

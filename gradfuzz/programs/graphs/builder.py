@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradfuzz.programs.graphs.graph import (
+    TEMPORARY,
     Atom,
     Branch,
     Checkpoint,
@@ -93,7 +94,7 @@ class GraphBuilder:
         """`op(*inputs, **params)`. Ints that meet floats, and floats that meet complex numbers, are converted
         by an `astype` of their own.
         """
-        return self.emit_as("t", op, *inputs, **params)
+        return self.emit_as(TEMPORARY, op, *inputs, **params)
 
     def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
         """The same, with a hint for the name of the result."""

@@ -26,9 +26,13 @@ _counter = itertools.count()
 _T = TypeVar("_T")
 
 
+TEMPORARY = "_t"
+"""The name of a value that no name of the program has: a part of an expression."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Var:
-    """A value of a graph. Compared by identity; `name` is a hint for the printer."""
+    """A value of a graph. Compared by identity; `name` is a hint for the printer, or `TEMPORARY`."""
 
     type: Type
     name: str = "t"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
-from gradfuzz.programs.graphs.graph import Atom, Constant, Graph, LoopForm, Var
+from gradfuzz.programs.graphs.graph import TEMPORARY, Atom, Constant, Graph, LoopForm, Var
 from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.typecheck import typecheck
@@ -62,7 +62,7 @@ class _Lowering:
     # Expressions --------------------------------------------------------------------------------------------
 
     def expression(
-        self, expr: syntax.Expr, builder: GraphBuilder, environment: Environment, name: str = "t"
+        self, expr: syntax.Expr, builder: GraphBuilder, environment: Environment, name: str = TEMPORARY
     ) -> Atom:
         if isinstance(expr, syntax.Name):
             return environment[expr.id]

@@ -119,6 +119,32 @@ def test_m2_in_arrays_is_what_it_is_in_their_entries() -> None:
     assert (function(x, np.ones(2))[1] == 1 + 4 * x + 3 * x * x).all(), "3 x^2 is right"
 
 
+@pytest.mark.parametrize(
+    ("body", "swift"),
+    [
+        (
+            "t = acc * x; acc = t * x",
+            [(1.0, -2.5), (2.5, -12.8125), (5.6875, -58.310546875), (12.9375, -259.41650390625)],
+        ),
+        (
+            "t = acc * x; u = t + sin(t); acc = u * t",
+            [
+                (1.9182168195493894, -3.843137572349672),
+                (6.396836591432185, -45.42755521480379),
+                (10.32666238762741, -3234.616847683011),
+                (11.03440622909161, -1162829.0790378186),
+            ],
+        ),
+    ],
+)
+def test_m2_reads_the_names_of_a_body_as_swift_does(body: str, swift: list[tuple[float, float]]) -> None:
+    """What Swift 6.0.3 returned at 0.5 and -1.25, for one to four trips."""
+    for trips, recorded in enumerate(swift, start=1):
+        program = loop_program(body, trips=trips, loop="repeat", params={"x": FLOAT})
+        for x, expected in zip((0.5, -1.25), recorded, strict=True):
+            assert _near(_gradient(program, RULES["M2"], x)[0], expected, 2.0**-53)
+
+
 def test_m2_keeps_the_adjoint_of_a_read_that_is_handed_on() -> None:
     """The adjoint of the product is t, of acc in it p, of c in it q, and of acc where b is assigned r.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -227,6 +228,6 @@ def lines_of_code(script: str) -> int:
 @pytest.mark.slow  # a sweep of two minutes
 def test_findings_about_functions_are_seen_in_a_few_lines(seed: int, tmp_path: Path) -> None:
     pytest.importorskip("autograd")
-    config = SweepConfig(("autograd",), families=("functions",), seed=seed, max_time=120.0, jobs=1)
-    found = [event.finding for event in sweep_calls(config) if isinstance(event, FindingFound)]
-    assert check(found, tmp_path) >= 3
+    config = SweepConfig(("autograd",), families=("functions",), seed=seed, max_time=900.0, jobs=1)
+    events = (event for event in sweep_calls(config) if isinstance(event, FindingFound))
+    assert check([event.finding for event in itertools.islice(events, 6)], tmp_path) >= 3
