@@ -12,8 +12,8 @@ seven kinds of wrong answers need more evidence.
     float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
     off by less than a hundred times    it is wrong by the same amount at points that differ in their last
     what is allowed                     bits: rounding changes from point to point, and a mistake does not
-    of an entry that is small beside    it stays where half of the digits of the inputs change
-    the largest, by little beside that
+    of an entry that is small beside    it stays about the same where the inputs change by a little more than
+    the largest, by little beside that  the answer is off
     nearly right                        the same; otherwise it is of the class *precision*: the rule is
                                         right, and the library loses digits
     NaN or infinity, where all points   no other point leaves the range of the dtype, or has no derivative:
