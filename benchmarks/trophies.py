@@ -144,7 +144,7 @@ def _run(script: Path) -> subprocess.CompletedProcess[str]:
                 Path(folder, "mpmath").symlink_to(Path(mpmath.__file__).parent)  # environments lack it
                 variables["PYTHONPATH"] = folder
             case ".js":
-                environment = managed.find("tfjs")
+                environment = _environment("tfjs")
                 if environment is not None:
                     variables["NODE_PATH"] = str(Path(environment.folder) / "node_modules")
                 command = [shutil.which("node") or "", str(script)]
@@ -163,9 +163,14 @@ def _python(library: str) -> str:
     """The interpreter that has a library, or an empty text."""
     if importlib.util.find_spec(library) is not None:
         return sys.executable
-    made = [one for one in managed.everything() if TargetName.of(one.target).library == library]
-    environment = max(made, key=lambda one: Version(one.version), default=None)
+    environment = _environment(library)
     return str(Path(environment.folder) / "bin" / "python") if environment is not None else ""
+
+
+def _environment(library: str) -> managed.Environment | None:
+    """The environment with the newest release of a library."""
+    made = [one for one in managed.everything() if TargetName.of(one.target).library == library]
+    return max(made, key=lambda one: Version(one.version), default=None)
 
 
 def _compiled(script: Path, folder: Path) -> str:
