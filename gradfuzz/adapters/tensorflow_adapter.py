@@ -511,7 +511,7 @@ class Vectorized(WhileLoop):
     hints = {"stride": 8, "by_shape": True, "together": True}
 
     def traced(self, program, wrt, modes, absent):
-        """As above, of inputs that have a leading axis over the points."""
+        """The same of inputs that have a leading axis over the points."""
         one = super().traced(program, wrt, modes, absent).python_function
 
         @tf.function(autograph=False)

@@ -67,6 +67,7 @@ class ReusedAdjoint(ReverseMode):
         """What the body assigns last, under the name that it is assigned to."""
         self.in_first_block = True
         self.at_the_end = True
+        """Whether no cotangent has been taken yet: those of the body's outputs come first."""
         self.left: list[tuple[Var, Value]] = []
 
     def nested(self) -> ReverseMode:

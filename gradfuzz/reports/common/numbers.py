@@ -64,6 +64,11 @@ def count(value: int, noun: str) -> str:
     return f"{value:,} {plural}"
 
 
+def right_digits(expected: float, got: float) -> int:
+    """How many decimal digits of `got`, which is wrong, are those of `expected`, which is not 0."""
+    return max(0, int(-math.log10(abs(got - expected) / abs(expected))))
+
+
 def inputs(values: Mapping[str, Array]) -> str:
     """The inputs of a point with every digit that the dtype holds: "x = 0.5, v = [1, 2, 3]"."""
     return ", ".join(f"{name} = {array(value)}" for name, value in values.items()) or "no inputs"

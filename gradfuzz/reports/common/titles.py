@@ -12,7 +12,7 @@ from gradfuzz.oracles.base import in_words
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import called
 from gradfuzz.reports.common import plain
-from gradfuzz.reports.common.numbers import pair, ratio
+from gradfuzz.reports.common.numbers import count, pair, ratio, right_digits
 
 _MOST_OPS = 3
 _LONGEST = 300
@@ -99,8 +99,10 @@ def claim(finding: Finding) -> str:
         case Class.RATIO_BLOWUP | Class.WRONG_VALUE if times != 0.0:
             return f"wrong by a factor of {ratio(times)}"
         case Class.PRECISION if point.entry_expected:
-            apart = abs(point.entry_got - point.entry_expected) / abs(point.entry_expected)
-            return f"{max(0, int(-math.log10(apart)))} digits are right" if apart else instead
+            if point.entry_got == point.entry_expected:
+                return instead
+            digits = right_digits(point.entry_expected, point.entry_got)
+            return f"{count(digits, 'digit')} {'is' if digits == 1 else 'are'} right"
         case Class.WRONG_RULE if point.entry_expected:
             apart = abs(point.entry_got - point.entry_expected) / abs(point.entry_expected)
             return f"the rule is off by {apart:.2g} of the derivative"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -21,7 +20,7 @@ from gradfuzz.fuzzer.results.finding import (
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.oracles.base import Array, in_words
 from gradfuzz.reports.common import titles
-from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, where
+from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, right_digits, where
 
 _KINDS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
@@ -168,8 +167,8 @@ def claim(kind: Class, expected: float | None, got: float | None, times: float |
         case Class.WRONG_VALUE if times is not None:
             return f"the derivative is wrong: {ratio(times)} times what is right"
         case Class.PRECISION if got != expected:
-            right_digits = int(-math.log10(abs(got - expected) / abs(expected)))
-            return f"the derivative has lost digits: {right_digits} of them are right"
+            digits = right_digits(expected, got)
+            return f"the derivative has lost digits: {digits} of them {'is' if digits == 1 else 'are'} right"
         case Class.WRONG_RULE if got != expected and expected:
             return f"the derivative rule is wrong: in exact numbers it is off by {_share(expected, got)}"
         case Class.RATIO_BLOWUP if times is not None and times < 0.0:

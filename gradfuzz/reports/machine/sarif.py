@@ -63,8 +63,8 @@ _HELP: dict[Class, str] = {
         " numbers of the dtype rounding would hide it."
     ),
     Class.PRECISION: (
-        "Digits are right, and fewer than rounding leaves: the rule may be right, and the way to compute it"
-        " is not."
+        "Some digits are right, and fewer than rounding leaves: the rule may be right, and the way to compute"
+        " it is not."
     ),
 }
 _JUDGED = (

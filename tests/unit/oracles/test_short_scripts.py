@@ -225,7 +225,7 @@ def lines_of_code(script: str) -> int:
     return sum(bool(line.strip()) and not line.startswith("#") for line in script.splitlines())
 
 
-@pytest.mark.slow  # a sweep of two minutes
+@pytest.mark.slow  # a sweep until six are found
 def test_findings_about_functions_are_seen_in_a_few_lines(seed: int, tmp_path: Path) -> None:
     pytest.importorskip("autograd")
     config = SweepConfig(("autograd",), families=("functions",), seed=seed, max_time=900.0, jobs=1)

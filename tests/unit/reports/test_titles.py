@@ -49,6 +49,7 @@ def test_modes_in_words() -> None:
         (Class.SPURIOUS, 0.0, 0.5, "0.5 instead of 0"),
         (Class.NON_FINITE, 0.5, float("nan"), "nan instead of 0.5"),
         (Class.PRECISION, 1.0, 1.0002, "3 digits are right"),
+        (Class.PRECISION, 1.0, 1.02, "1 digit is right"),
         (Class.WRONG_SHAPE, 1.0, 1.0, "wrong shape"),
     ],
 )
