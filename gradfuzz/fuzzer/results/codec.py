@@ -188,7 +188,11 @@ def _fail(place: str, data: Json, wanted: str) -> NoReturn:
 
 
 def _origin(hint: Any) -> Any:
-    return typing.get_origin(hint) or hint
+    """The class of a hint, or its special form. An alias of Python 3.12 stands for what it names: NDArray is
+    one from NumPy 2.5 on.
+    """
+    own = typing.get_origin(hint) or hint
+    return _origin(own.__value__) if hasattr(own, "__value__") else own
 
 
 def _not_none(hint: Any) -> Any:

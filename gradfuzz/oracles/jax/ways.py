@@ -58,3 +58,4 @@ def ways() -> list[Oracle]:
 def settle() -> None:
     """Makes JAX compute on the device of this gradfuzz process. Called before JAX is imported."""
     os.environ.setdefault("JAX_PLATFORMS", device())
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # workers share one GPU
