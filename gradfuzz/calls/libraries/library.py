@@ -16,6 +16,7 @@ from gradfuzz.calls.libraries.watching import Note, found_at, patched
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.libraries import LIBRARIES as WITH_WAYS
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
@@ -175,7 +176,9 @@ class Library(abc.ABC):
 
 @functools.cache
 def library_named(name: str) -> Library:
-    """The library; its module imports it."""
+    """The library; its module imports it. JAX would compute on a GPU where there is one, and is kept from it."""
+    if name in WITH_WAYS:
+        importlib.import_module(WITH_WAYS[name]).settle()
     home = importlib.import_module(f"gradfuzz.calls.libraries.{name}")
     found: Library = home.LIBRARY
     return found

@@ -38,6 +38,8 @@ def check(config: SweepConfig) -> None:
         if value != default:
             why = "calls have all dtypes, and are asked in both modes up to second order"
             raise UsageError(f"{flag} is for programs; {why}: leave it away")
+    if config.device != "cpu":
+        raise UsageError(f"functions are called on the CPU only; leave --device {config.device} away")
     if config.max_examples < 1:
         raise UsageError(f"max_examples is {config.max_examples}; at least one call of a function is judged")
     if not config.targets:

@@ -20,5 +20,5 @@ ON_DEVICE = click.option(
     type=click.Choice(["cpu", "cuda"]),
     expose_value=False,
     callback=_set,
-    help="Where JAX and Torch compute; truth stays on the CPU. cuda is not run yet.  [default: cpu]",
+    help="Where JAX and Torch compute; truth stays on the CPU.  [default: cpu]",
 )

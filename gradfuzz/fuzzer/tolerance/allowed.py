@@ -85,7 +85,8 @@ class Tolerance:
 
     `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated
     input, both in absolute units. `values` and `gradient` are the engine's in float64. `partial` says that a
-    form in which libraries write the derivative loses an amount that could not be measured.
+    form in which libraries write the derivative may lose an amount that could not be measured, or leave the
+    range of the dtype: the square of an intermediate does.
     """
 
     precision: Precision
@@ -278,6 +279,7 @@ def _run(
                 result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue
         count = len(question.weights)
+        squared = smallest[k] ** 2 < least or largest[k] ** 2 > most
         result.append(
             Tolerance(
                 question.precision,
@@ -285,6 +287,7 @@ def _run(
                 value_noise=tuple(noises[:count]),
                 gradient=dict(zip(question.wrt, values[count:], strict=False)),
                 noise=dict(zip(question.wrt, noises[count:], strict=False)),
+                partial=squared,
             )
         )
     return result

@@ -4,10 +4,11 @@ What is allowed comes from the engine's derivative. A library may write the same
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
 seven kinds of wrong answers need more evidence.
 
-    about a long program, below         the same rule is wrong in float64, too; also of NaN and infinity
-    float64
+    about a long program, below         the same rule is wrong in float64, too; of NaN and infinity: it is not
+    float64                             right there
     below float64, where a form that    the same
-    libraries use cannot be measured
+    libraries use cannot be measured,
+    or may leave the range
     of a rule in exact numbers, below   the same: a rule for float32 may be an approximation that is as good
     float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
     off by less than a hundred times    it is wrong by the same amount at points that differ in their last
@@ -64,6 +65,8 @@ _FARTHEST = 0.01
 _LITTLE = 100.0
 """An error is small up to so many eps of the largest entry: a product of matrices rounds like that."""
 
+_UNTOLD = "rounding may explain it, and float64 does not tell at the same inputs"
+
 _SMALL_ERROR = (
     "the error is small beside the largest entry, and another one next to the point: rounding may explain it"
 )
@@ -99,6 +102,8 @@ def sustained(
             (there,) = evaluator.cases(target.name, wide, [target.answer(wide)[place]], at=[place])
             if there.verdict is Verdict.AGREE:
                 return doubted(case)
+            if there.verdict is Verdict.INCONCLUSIVE and may_be_rounding(case):
+                return case.unsettled(Reason.NOISE, _UNTOLD)
     if case.kind is Class.NON_FINITE and target.traits.batched:
         for reason, message in _SPOILS.items():
             if reason in _reasons_elsewhere(question, place, evaluator):

@@ -128,6 +128,7 @@ def test_a_time_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         (SweepConfig(("torch",), ("functions", "loops")), "sweep loops by another command"),
         (SweepConfig((), ("functions",)), "needs a library"),
         (SweepConfig(("torch",), ("functions",), orders=(1,)), "--orders is for programs"),
+        (SweepConfig(("torch",), ("functions",), device="cuda"), "leave --device cuda away"),
         (SweepConfig(("torch",), ("functions",), max_examples=0), "at least one call"),
     ],
 )

@@ -12,13 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
+from typing_extensions import TypeAliasType
 
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results import codec, records
@@ -257,6 +258,15 @@ def test_the_other_types() -> None:
     back = there_and_back(Everything, value)
     assert back == value
     assert isinstance(back.counts, Counter)
+
+
+def test_an_alias_of_an_array_is_an_array() -> None:
+    """As NDArray is one from NumPy 2.5 on."""
+    scalar = TypeVar("scalar", bound=np.generic)
+    alias = TypeAliasType("NDArray", np.ndarray[Any, np.dtype[scalar]], type_params=(scalar,))
+    array = np.array([0.5, np.nan])
+    for hint in (alias, alias[np.float64], alias[Any] | None):
+        np.testing.assert_array_equal(codec.decode(hint, codec.encode(hint, array)), array)
 
 
 # Schemas ----------------------------------------------------------------------------------------------------

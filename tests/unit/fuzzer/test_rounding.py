@@ -170,6 +170,53 @@ def test_a_determinant_by_the_inverse_of_a_nearly_singular_matrix_is_no_mistake(
     assert "right in float64" in case.message
 
 
+INVERSES = parse("def f(x):\n    t = 1.0 / x\n    return t / (t * t)\n")
+"""Of 1e-8, the cube of t * t is not in the range of float32, and its square is."""
+
+ITERATED = parse(
+    """def f(x):
+    acc = 0.5
+    for i in range(8):
+        t = acc / x
+        acc = t / (1.0 + t * t)
+    return acc
+"""
+)
+"""What float64 has of the second derivative at -1e-8 are its first digits."""
+
+
+def test_a_quotient_whose_powers_leave_the_range_is_no_mistake() -> None:
+    pytest.importorskip("autograd")
+    (target,) = resolve("autograd")
+    case = asked(INVERSES, -1e-8, "float32", ("fwd", "rev"), target)
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert "right in float64" in case.message
+
+
+def test_what_float64_does_not_tell_is_no_mistake() -> None:
+    pytest.importorskip("jax")
+    target = next(o for o in resolve("jax") if o.name == "jax:fori_loop")
+    case = asked(ITERATED, -1e-8, "float32", ("fwd", "rev"), target)
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert "float64 does not tell" in case.message
+
+
+class Doubled(EngineOracle):
+    """Each of two largest entries has all of the slope."""
+
+    def answer(self, question: Question) -> list[Answer]:
+        right = super().answer(question)
+        return [replace(a, gradient={"x": np.ones_like(a.gradient["x"])}) for a in right]
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_wrong_answer_at_a_kink_is_judged_by_the_slopes_on_both_sides(precision: Any) -> None:
+    program = parse('def f(x: "float[2]"):\n    return amax(x)\n')
+    case = asked(program, [0.5, 0.5], precision, ("rev",), Doubled("engine:doubled"))
+    assert case.verdict is Verdict.DISAGREE
+    assert "the slopes on both sides of the kink are 1 and 1" in case.message
+
+
 class Off(ReverseMode):
     """The slope of a quotient is one per cent too large."""
 
