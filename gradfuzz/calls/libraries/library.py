@@ -176,7 +176,7 @@ class Library(abc.ABC):
 
 @functools.cache
 def library_named(name: str) -> Library:
-    """The library; its module imports it. JAX would compute on a GPU where there is one, and is kept from it."""
+    """The library; its module imports it. JAX, which would compute on a GPU, is kept on the CPU."""
     if name in WITH_WAYS:
         importlib.import_module(WITH_WAYS[name]).settle()
     home = importlib.import_module(f"gradfuzz.calls.libraries.{name}")

@@ -70,7 +70,7 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
     if tolerance.reason is None:
         unit = unit_roundoff(question.precision)
         allowed = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient[n]) for n in shapes}
-    exponents = {n: np.frexp(a)[1] for n, a in allowed.items()}
+    exponents = {n: np.frexp(a)[1].astype(np.int64) for n, a in allowed.items()}
     half = FORMATS[question.precision].roundoff > FORMATS["float32"].roundoff
     spread = _SPREAD_OF_HALF if half else _SPREAD
     rng = np.random.default_rng(0)
