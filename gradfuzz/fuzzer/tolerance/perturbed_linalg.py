@@ -164,6 +164,10 @@ class LinalgLanes:
         q, r = self._lapack("qr", self._by_column(x), mode=mode)
         signs = self._signs(q)
         kept = np.conj(signs[..., : r.shape[-3], :])[..., :, np.newaxis, :]
+        first = lanes_first(_of_length_1(x[..., : min(x.shape[-3:-1]), :], -3))
+        self._tells_from_zero(
+            np.linalg.svd(first, compute_uv=False), "whether the first columns are independent"
+        )
         return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(r * kept)
 
     def lu(self: Any, x: Array) -> tuple[Array, Array, Array]:

@@ -330,7 +330,9 @@ def test_an_entry_may_be_off_by_what_the_largest_is_rounded_by() -> None:
     assert case.verdict is Verdict.DISAGREE
 
 
-@pytest.mark.parametrize("op", ["cholesky(x)", "cholesky(x, upper=True)", "solve(x, x)", "inv(x)"])
+@pytest.mark.parametrize(
+    "op", ["cholesky(x)", "cholesky(x, upper=True)", "solve(x, x)", "inv(x)", "qr(x)[1]"]
+)
 def test_whether_a_matrix_is_singular_may_be_rounding(op: str) -> None:
     class Failing(EngineOracle):
         def answer(self, question: Question) -> list[Answer]:
