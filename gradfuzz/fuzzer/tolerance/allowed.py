@@ -14,6 +14,7 @@ change a decision.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -279,7 +280,7 @@ def _run(
                 result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue
         count = len(question.weights)
-        squared = smallest[k] ** 2 < least or largest[k] ** 2 > most
+        squared = smallest[k] < math.sqrt(least) or largest[k] > math.sqrt(most)
         result.append(
             Tolerance(
                 question.precision,

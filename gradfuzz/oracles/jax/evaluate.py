@@ -17,6 +17,7 @@ import numpy as np
 
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.exact import exact
+from gradfuzz.tracing.jax.scan import constants_and_carries
 
 try:
     from jax.extend import core as core
@@ -204,8 +205,8 @@ def _steps(closed: core.ClosedJaxpr) -> int:
 
 def _scan(eqn: Any) -> tuple[Function, bool]:
     params = eqn.params
-    length, consts, carries = params["length"], params["num_consts"], params["num_carry"]
-    closed = params["jaxpr"]
+    consts, carries = constants_and_carries(params)
+    length, closed = params["length"], params["jaxpr"]
     if length * _steps(closed) > _MOST_STEPS:
         return lambda *args: [np.asarray(r) for r in eqn.primitive.bind(*args, **params)], False
     if length == 0:

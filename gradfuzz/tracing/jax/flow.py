@@ -22,6 +22,7 @@ from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.common.compositions import recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
+from gradfuzz.tracing.jax.scan import constants_and_carries
 
 if TYPE_CHECKING:
     from gradfuzz.tracing.jax.trace import Walker
@@ -64,7 +65,8 @@ def scan_lanes(
 ) -> list[Sequence[JaxprCell]]:
     """The same on several devices, which make each trip together."""
     p = equation.params
-    carried, fixed, moving = p["num_carry"], p["num_consts"], p["num_consts"] + p["num_carry"]
+    fixed, carried = constants_and_carries(p)
+    moving = fixed + carried
     jaxpr, length = p["jaxpr"], p["length"]
     _check(walker, equation, jaxpr, fixed)
     written = [_zeros(v.aval) for v in equation.outvars[carried:]]

@@ -14,6 +14,7 @@ from jax.interpreters import ad
 
 from gradfuzz.tracing.common.graph import Array
 from gradfuzz.tracing.common.units import Unit
+from gradfuzz.tracing.jax.scan import constants_and_carries
 from gradfuzz.tracing.jax.source import place_of
 from gradfuzz.tracing.jax.trace import PLAIN_CALLS
 
@@ -38,7 +39,7 @@ def _walk(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], mode: str) -> 
         if name in PLAIN_CALLS:
             yield from _walk(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), values, mode)
         elif name == "scan" and equation.params["length"]:
-            fixed = equation.params["num_consts"] + equation.params["num_carry"]
+            fixed = sum(constants_and_carries(equation.params))
             first = [*values[:fixed], *(rows[0] for rows in values[fixed:])]
             yield from _walk(inner.jaxpr, inner.consts, first, mode)
         elif name == "cond":
