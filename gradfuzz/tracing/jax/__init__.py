@@ -4,7 +4,7 @@ trace                            `trace(f, ...)`: the walk through a jaxpr
 cell                             what a variable of a jaxpr is meanwhile: a recording value or a constant
 ops, arrays, indexing, linalg    JAX's primitives as ops
 windows                          reductions of windows, and those by a function
-flow, scan                       loops, branches, and linear solves by functions; what the operands of a scan are
+flow, scan                       loops, branches, linear solves by functions; the operands of a scan
 devices                          functions of several devices, and what these tell each other
 units                            the equations of a jaxpr, one by one
 source, symmetry                 which function a piece comes from; whether a matrix is symmetric by the
