@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 LIBRARIES: dict[str, str] = {
     "jax": "gradfuzz.oracles.jax.ways",
     "torch": "gradfuzz.oracles.torch.ways",
@@ -10,3 +12,9 @@ LIBRARIES: dict[str, str] = {
 
 SERVER = "gradfuzz.oracles.server"
 """The module that serves this installation's oracles: `python -m gradfuzz.oracles.server jax`."""
+
+
+def settle(library: str) -> None:
+    """Makes a library of `LIBRARIES` compute on the device of this process. Called before it is imported."""
+    if library in LIBRARIES:
+        importlib.import_module(LIBRARIES[library]).settle()

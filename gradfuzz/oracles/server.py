@@ -7,7 +7,6 @@ So a target written in Python as an oracle can run in a supervised process like 
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import select
 import sys
@@ -25,7 +24,7 @@ from gradfuzz.oracles.foreign.memory import collect_less
 from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.foreign.tensors import from_tensor, to_tensor
 from gradfuzz.oracles.foreign.wire import from_wire
-from gradfuzz.oracles.libraries import LIBRARIES
+from gradfuzz.oracles.libraries import settle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -260,11 +259,10 @@ def main(arguments: Sequence[str]) -> None:
     reader, write = _private_pipes()
     (target,) = arguments
     library = TargetName.of(target).library
-    if library in LIBRARIES:
-        try:
-            importlib.import_module(LIBRARIES[library]).settle()
-        except UsageError as error:
-            raise SystemExit(str(error)) from None
+    try:
+        settle(library)
+    except UsageError as error:
+        raise SystemExit(str(error)) from None
     try:
         server = Server(resolve(target), target)
     except GradfuzzError as error:

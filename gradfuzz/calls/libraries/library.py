@@ -16,7 +16,7 @@ from gradfuzz.calls.libraries.watching import Note, found_at, patched
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.oracles.libraries import LIBRARIES as WITH_WAYS
+from gradfuzz.oracles.libraries import settle
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
@@ -177,8 +177,7 @@ class Library(abc.ABC):
 @functools.cache
 def library_named(name: str) -> Library:
     """The library; its module imports it. JAX, which would compute on a GPU, is kept on the CPU."""
-    if name in WITH_WAYS:
-        importlib.import_module(WITH_WAYS[name]).settle()
+    settle(name)
     home = importlib.import_module(f"gradfuzz.calls.libraries.{name}")
     found: Library = home.LIBRARY
     return found
