@@ -365,7 +365,10 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "dstack": (lambda x: np.dstack([x, x * 2.0]) + np.column_stack([x[0], x[1]])[:, :1, None], [M]),
     "bools": (lambda x: (x > 0.5) * 1.0 + ((x > 0.3) ^ (x > 0.6)) * x + (x > 0.2).sum() * x, [V]),
     "fill": (
-        lambda x: np.zeros_like(x, shape=(4,)) + np.empty_like(x) * 0.0 + x.astype(float).flatten(),
+        # what empty_like holds is any number, NaN included; so none of it is kept
+        lambda x: (
+            np.zeros_like(x, shape=(4,)) + np.where(x < 9.0, x.astype(float), np.empty_like(x)).flatten()
+        ),
         [V],
     ),
 }
