@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
 import sys
 from collections.abc import Mapping
@@ -14,6 +12,7 @@ import numpy as np
 from gradfuzz.calls.asking import quiet, returned, values_of
 from gradfuzz.calls.findings.code import arrays, expression, names
 from gradfuzz.calls.libraries.library import Library, library_named
+from gradfuzz.fuzzer.findings.short_run import shows
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array
@@ -33,23 +32,16 @@ from gradfuzz.oracles.emit.short import (
 _REVERSE: Mapping[str, str] = {
     "torch": "torch.func.grad({g}{which})({xs})",
     "jax": "jax.grad({g}{which})({xs})",
-    "autograd": "autograd.grad({g}{which})({xs})",
 }
 _FORWARD: Mapping[str, str] = {
     "torch": "torch.func.jvp({g}, {xs}, {v})[1]",
     "jax": "jax.jvp({g}, {xs}, {v})[1]",
-    "autograd": "autograd.make_jvp({g})({x})({d})[1]",
 }
 _TOTAL: Mapping[str, str] = {
     "torch": "torch.sum({})",
     "jax": "jax.numpy.sum({})",
-    "autograd": "autograd.numpy.sum({})",
 }
 """What the libraries have functions for; `FORMS` has the others."""
-
-
-_NEAR = 1e-3
-"""What the library itself may differ by between two ways of one mode, in float32 and lower."""
 
 
 def short(call: Call, case: CheckResult) -> str:
@@ -67,7 +59,7 @@ def short(call: Call, case: CheckResult) -> str:
         return ""
     if not question.modes or not _is_plain(call, library, len(question.weights)):
         return ""
-    if "fwd" in question.modes and not _pushes(call.library, len(wrt)):
+    if "fwd" in question.modes and call.library in FORMS and not FORMS[call.library].pushes(len(wrt)):
         return ""
     what = f"{call.library} {library.version}"
     shown = ShortInput(question, case.point.inputs, entry, expected, raises=raises, target=what)
@@ -85,12 +77,7 @@ def short(call: Call, case: CheckResult) -> str:
     if call.library in FORMS and (settings := FORMS[call.library].settings):
         imports += ["", *settings]
     text = assembled(shown, imports, function, inputs, lines, scalar=question.modes[-1] == "fwd")
-    return text if _holds(text, case) else ""
-
-
-def _pushes(library: str, arguments: int) -> bool:
-    """Whether the library has forward mode by so many arguments."""
-    return bool(FORMS[library].forward) if library in FORMS else library != "autograd" or arguments == 1
+    return text if shows(text, case) else ""
 
 
 def _imports(call: Call, library: Library, body: str) -> list[str]:
@@ -100,24 +87,6 @@ def _imports(call: Call, library: Library, body: str) -> list[str]:
     lines += FORMS[call.library].imports if call.library in FORMS else ()
     lines.sort(key=lambda line: " as " in line)
     return [line for line in dict.fromkeys(lines) if f"{line.split()[-1]}." in body]
-
-
-def _holds(text: str, case: CheckResult) -> bool:
-    """Whether the script prints the number of the finding, or raises where the finding is an exception.
-
-    It is run in this process, which has just made the same call.
-    """
-    printed = io.StringIO()
-    try:
-        with quiet(), contextlib.redirect_stdout(printed):
-            exec(compile(text, "<short>", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own text
-    except Exception as error:  # noqa: BLE001 - whatever a library raises
-        return case.kind is Class.ERROR and case.message.startswith(type(error).__name__)
-    if case.kind is Class.ERROR or case.got is None:
-        return False
-    got = float(printed.getvalue().split()[1])
-    near = abs(got - case.got) <= _NEAR * abs(case.got) or got == case.got
-    return near if math.isfinite(case.got) else not math.isfinite(got)
 
 
 def _is_plain(call: Call, library: Library, outputs: int) -> bool:

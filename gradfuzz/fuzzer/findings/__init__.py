@@ -12,6 +12,7 @@
     curve, variants, bodies, batches, step_sizes, adjoints
                                  its parts
     reproducer, own_script       the scripts: to its own library, to others, as a test; to gradfuzz itself
+    short_run                    whether a short reproducer shows its finding
     clusters                     findings that seem to have one root cause
 
 - A disagreement becomes a finding only if it is asked again alone, both references confirm the truth, and it

@@ -7,12 +7,14 @@ import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.findings.representative import finding_point
+from gradfuzz.fuzzer.findings.short_run import shows
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
@@ -84,9 +86,9 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
         text = target.script(shown.question)
         if text:
             return text
-    version = f" {target.version}" if target.version else ""
+    release = f" {target.version}" if target.version else ""
     with contextlib.suppress(CutError, KeyError, NotImplementedError, SyntaxError, OSError):
-        title = f"Wrong in {name.library}{version}, way {name.way or 'default'}."
+        title = f"Wrong in {name.library}{release}, way {name.way or 'default'}."
         adapter = ADAPTERS[name.library]
         return adapter_script.script(shown, adapter, name.way, title, dtypes=dtypes, program=program)
     if name.library in DIALECTS and dialect(name.library).unsupported(shown) is None:
@@ -97,7 +99,6 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
 SHORT: Mapping[str, str] = {
     "jax": "gradfuzz.oracles.jax.short",
     "torch": "gradfuzz.oracles.torch.short",
-    "autograd": "gradfuzz.oracles.dialects.autograd_short",
     **dict.fromkeys(FORMS, "gradfuzz.oracles.dialects.adapter_short"),
 }
 """Library -> the module of its short reproducers."""
@@ -107,7 +108,8 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     """About ten lines of the target's own library that print the number that it returns and the right one.
 
     They need the library alone. Empty for a target that has no such form, for points that are answered
-    together, and for a rule that is wrong by less than its numbers show.
+    together, for a rule that is wrong by less than its numbers show, and where the lines, run here, show
+    something else. The lines of a library that is not beside gradfuzz are not run.
     """
     library = TargetName.of(target.name).library
     if library not in SHORT or target.traits.batched or case.kind is Class.WRONG_RULE:
@@ -128,12 +130,21 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
         measure,
         kink=shown.across is not None,
         raises=case.kind is Class.ERROR,
+        missing=case.kind is Class.MISSING,
         target=f"{target.name} {target.version}",
     )
     if measure == "number" and not found.raises and not math.isfinite(found.expected):
         return ""
     text: str = importlib.import_module(SHORT[library]).short(found, TargetName.of(target.name).computing)
-    return text
+    return text if not text or not _is_here(library, target.version) or shows(text, case) else ""
+
+
+def _is_here(library: str, release: str) -> bool:
+    """Whether this release of a library is the one beside gradfuzz."""
+    try:
+        return version(library).partition("+")[0] == release
+    except PackageNotFoundError:
+        return False
 
 
 _MEASURES: Mapping[Class | None, Measure] = {Class.WRONG_SHAPE: "shape", Class.WRONG_DTYPE: "dtype"}

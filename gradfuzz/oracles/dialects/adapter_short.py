@@ -60,6 +60,14 @@ class Form:
     """What `{again}` stands for in a derivative that is differentiated once more."""
     boolean: str = "bool"
     """Its name of the dtype."""
+    one_forward: bool = False
+    """Whether `forward` is by one argument only, `{x}` along `{d}`."""
+    of_numpy: bool = False
+    """Whether its arrays have NumPy's shapes and dtypes, which a script can print."""
+
+    def pushes(self, arguments: int) -> bool:
+        """Whether the library has forward mode by so many arguments."""
+        return bool(self.forward) and (arguments == 1 or not self.one_forward)
 
     def reverse(self, arguments: int) -> str:
         """The derivatives of `{g}` at `{xs}` by so many arguments: one, or a list."""
@@ -146,6 +154,20 @@ FORMS: Mapping[str, Form] = {
         forward="",
         helpers=_PADDLE,
     ),
+    "autograd": Form(
+        ways=("eager",),
+        imports=("import autograd", "import autograd.numpy as anp", "import numpy as np"),
+        settings=(),
+        array='np.array({entries}, "{dtype}")',
+        empty='np.zeros({shape}, "{dtype}")',
+        total="anp.sum({})",
+        one="autograd.grad({g})({xs})",
+        several="autograd.grad({g}, {places})({xs})",
+        forward="autograd.make_jvp({g})({x})({d})[1]",
+        helpers={},
+        one_forward=True,
+        of_numpy=True,
+    ),
 }
 """The libraries that have a short form."""
 
@@ -154,9 +176,9 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     """The lines that ask the library the same; empty for a way or a question that has no short form."""
     name, question = TargetName.of(oracle_name), shown.question
     form = FORMS[name.library]
-    if name.way not in form.ways or shown.measure != "number":
+    if name.way not in form.ways or (shown.measure != "number" and not form.of_numpy):
         return ""
-    if "fwd" in question.modes and not form.forward:
+    if "fwd" in question.modes and not form.pushes(len(question.wrt)):
         return ""
     asked = Asked()
     _Emitter(form, question.precision, asked).function(question.program, "f")
