@@ -86,8 +86,8 @@ class Tolerance:
 
     `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated
     input, both in absolute units. `values` and `gradient` are the engine's in float64. `partial` says that a
-    form in which libraries write the derivative may lose an amount that could not be measured, or leave the
-    range of the dtype: the square of an intermediate does.
+    form in which libraries write the derivative may lose an amount that could not be measured. `extreme` says
+    that the square of an intermediate leaves the range of the dtype: such a form may do so, too.
     """
 
     precision: Precision
@@ -98,6 +98,7 @@ class Tolerance:
     gradient: Mapping[str, Array] = field(default_factory=dict)
     noise: Mapping[str, Array] = field(default_factory=dict)
     partial: bool = False
+    extreme: bool = False
 
     def of_bounds(self, outputs: int, bounds: Mapping[str, Array]) -> Tolerance:
         """What an answer is allowed that does not round and knows its own `bounds`."""
@@ -172,8 +173,10 @@ def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
     columns = zip(*(t.value_noise for t in tolerances), strict=True)
     noise = {name: functools.reduce(np.maximum, [t.noise[name] for t in tolerances]) for name in first.noise}
     value_noise = tuple(functools.reduce(np.maximum, noises) for noises in columns)
-    partial = any(t.partial for t in tolerances)
-    return replace(first, value_noise=value_noise, noise=noise, partial=partial)
+    partial, extreme = (
+        any(flags) for flags in zip(*((t.partial, t.extreme) for t in tolerances), strict=True)
+    )
+    return replace(first, value_noise=value_noise, noise=noise, partial=partial, extreme=extreme)
 
 
 def _by_modes(
@@ -288,7 +291,7 @@ def _run(
                 value_noise=tuple(noises[:count]),
                 gradient=dict(zip(question.wrt, values[count:], strict=False)),
                 noise=dict(zip(question.wrt, noises[count:], strict=False)),
-                partial=squared,
+                extreme=squared,
             )
         )
     return result

@@ -45,6 +45,10 @@ class Evaluator:
         """Whether some form of the derivative loses an unknown amount at point `place` of the question."""
         return self._wide_tolerance(question, place).partial
 
+    def is_extreme(self, question: Question, place: int) -> bool:
+        """Whether some form of the derivative may leave the range of the dtype at point `place`."""
+        return self._wide_tolerance(question, place).extreme
+
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)

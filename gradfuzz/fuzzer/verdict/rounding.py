@@ -2,13 +2,15 @@
 
 What is allowed comes from the engine's derivative. A library may write the same derivative with other
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
-seven kinds of wrong answers need more evidence.
+eight kinds of wrong answers need more evidence.
 
     about a long program, below         the same rule is wrong in float64, too; of NaN and infinity: it is not
     float64                             right there
     below float64, where a form that    the same
     libraries use cannot be measured,
     or may leave the range
+    in float64, where the square of an  none counts: no precision is wider
+    intermediate leaves the range
     of a rule in exact numbers, below   the same: a rule for float32 may be an approximation that is as good
     float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
     off by less than a hundred times    it is wrong by the same amount at points that differ in their last
@@ -67,6 +69,8 @@ _LITTLE = 100.0
 
 _UNTOLD = "rounding may explain it, and float64 does not tell at the same inputs"
 
+_EXTREME = "the square of an intermediate is too near the end of float64's range"
+
 _SMALL_ERROR = (
     "the error is small beside the largest entry, and another one next to the point: rounding may explain it"
 )
@@ -77,10 +81,14 @@ def is_long(program: Program) -> bool:
 
 
 def may_be_rounding(case: CheckResult) -> bool:
-    """Whether a case is about a finite number in a precision below float64."""
+    """Whether a case is about a finite number that was rounded, in a precision below float64."""
+    return case.question.precision != "float64" and _is_of_rounded(case)
+
+
+def _is_of_rounded(case: CheckResult) -> bool:
+    """Whether a case is about a finite number that was rounded."""
     numbers = case.kind is not None and case.kind.of_finite_numbers
-    rounded = case.question.precision != "float64" and case.answer.bounds is None
-    return case.verdict is Verdict.DISAGREE and numbers and rounded
+    return case.verdict is Verdict.DISAGREE and numbers and case.answer.bounds is None
 
 
 def needs_float64(case: CheckResult, question: Question, place: int, evaluator: Evaluator) -> bool:
@@ -89,7 +97,10 @@ def needs_float64(case: CheckResult, question: Question, place: int, evaluator: 
         return case.question.precision != "float64"
     if case.kind is Class.NON_FINITE:
         return case.question.precision != "float64" and is_long(question.program)
-    return may_be_rounding(case) and (is_long(question.program) or evaluator.is_partial(question, place))
+    if not may_be_rounding(case):
+        return False
+    asked = question, place
+    return is_long(question.program) or evaluator.is_partial(*asked) or evaluator.is_extreme(*asked)
 
 
 def sustained(
@@ -104,6 +115,8 @@ def sustained(
                 return doubted(case)
             if there.verdict is Verdict.INCONCLUSIVE and may_be_rounding(case):
                 return case.unsettled(Reason.NOISE, _UNTOLD)
+    elif question.precision == "float64" and _is_of_rounded(case) and evaluator.is_extreme(question, place):
+        return case.unsettled(Reason.RANGE, _EXTREME)
     if case.kind is Class.NON_FINITE and target.traits.batched:
         for reason, message in _SPOILS.items():
             if reason in _reasons_elsewhere(question, place, evaluator):

@@ -201,6 +201,28 @@ def test_what_float64_does_not_tell_is_no_mistake() -> None:
     assert "float64 does not tell" in case.message
 
 
+PHASE = parse(
+    """def f(x, y: "float[1, 1]"):
+    t = complex(x, y)
+    return imag(svd(t)[0] @ svd(t)[2])
+"""
+)
+"""y / |z| for z = x + iy. Its second derivative by x is -1/|y|^2 where y is large."""
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict", "reason"),
+    [(1e8, Verdict.DISAGREE, None), (1e103, Verdict.INCONCLUSIVE, Reason.RANGE)],
+)
+def test_no_precision_is_wider_than_float64(size: float, verdict: Verdict, reason: Reason | None) -> None:
+    """autograd's svd loses the digits of x at both sizes. At the larger one the derivative is 1e-206."""
+    pytest.importorskip("autograd")
+    point = Point({"x": np.array(0.5), "y": np.array([[size]])})
+    question = plain_question(PHASE, [point], "float64", None, ("rev", "rev"))
+    (case,) = check_question(question, resolve("autograd")).cases
+    assert (case.verdict, case.reason) == (verdict, reason)
+
+
 class Doubled(EngineOracle):
     """Each of two largest entries has all of the slope."""
 
