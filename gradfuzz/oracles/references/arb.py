@@ -342,10 +342,11 @@ def _is_narrow(ball: arb) -> bool:
 
 
 def _rounded(ball: arb) -> tuple[float, float]:
-    """The middle as a float64, and how far from it the true number may be."""
+    """The middle as a float64, 0 for a ball that holds 0; and how far from it the true number may be."""
     value = float(ball.mid()) if ball.is_finite() else math.inf
     if not math.isfinite(value):
         raise OutOfRangeError(f"{ball.str(5)} is beyond float64, or not known to be finite")
+    value = 0.0 if 0 in ball else value
     distance = abs(ball - arb(value)).upper()
     bound = 0.0 if distance.is_zero() else math.nextafter(float(distance), math.inf)
     if not math.isfinite(bound):

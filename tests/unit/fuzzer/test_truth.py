@@ -123,3 +123,13 @@ def test_confirming_a_quick_answer_asks_the_first_reference_no_second_time() -> 
     assert truths.confirmed(asked)[0].references == ("arb", "mpmath")
     assert truths.confirmed(asked)[0].truth.gradient["x"] == 4.0
     assert first.asked == 1
+
+
+def test_a_ball_that_holds_zero_is_shown_as_zero() -> None:
+    """The eigenvalues of this matrix are positive: the sum of their moduli is the trace."""
+    program = parse('def f(x: "float[2, 2]"):\n    return sum(abs(eigvals(x)))\n')
+    point, ones = Point({"x": np.array([[0.5, 0.5], [0.5, 2.0]])}), {"x": np.ones((2, 2))}
+    asked = Question(program, (point,), "float64", ("x",), ("fwd", "fwd"), (np.ones(()),), ones)
+    (found,) = Truths().quick(asked)
+    np.testing.assert_array_equal(found.truth.gradient["x"], np.zeros((2, 2)))
+    assert np.all(found.truth.bounds["x"] < 1e-300)
