@@ -7,7 +7,6 @@ import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.short_run import shows
 from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import adapter_script
@@ -25,8 +25,8 @@ from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.emit.short import Measure, ShortInput
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.oracles.libraries import LIBRARIES
-from gradfuzz.oracles.registry import plugged_in
+from gradfuzz.oracles.libraries import LIBRARIES, settle
+from gradfuzz.oracles.registry import beside, plugged_in
 from gradfuzz.oracles.target_name import TargetName
 
 _OWN = ("engine", "mutant")
@@ -86,9 +86,9 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
         text = target.script(shown.question)
         if text:
             return text
-    release = f" {target.version}" if target.version else ""
+    version = f" {target.version}" if target.version else ""
     with contextlib.suppress(CutError, KeyError, NotImplementedError, SyntaxError, OSError):
-        title = f"Wrong in {name.library}{release}, way {name.way or 'default'}."
+        title = f"Wrong in {name.library}{version}, way {name.way or 'default'}."
         adapter = ADAPTERS[name.library]
         return adapter_script.script(shown, adapter, name.way, title, dtypes=dtypes, program=program)
     if name.library in DIALECTS and dialect(name.library).unsupported(shown) is None:
@@ -96,12 +96,15 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
     return own_script(shown.question, target.name, shown.place)
 
 
-SHORT: Mapping[str, str] = {
-    "jax": "gradfuzz.oracles.jax.short",
-    "torch": "gradfuzz.oracles.torch.short",
-    **dict.fromkeys(FORMS, "gradfuzz.oracles.dialects.adapter_short"),
+_BY_ADAPTER = "gradfuzz.oracles.dialects.adapter_short"
+
+SHORT: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(FORMS, (_BY_ADAPTER,)),
+    "jax": ("gradfuzz.oracles.jax.short",),
+    "torch": ("gradfuzz.oracles.torch.short",),
+    "autograd": ("gradfuzz.oracles.dialects.autograd_short", _BY_ADAPTER),
 }
-"""Library -> the module of its short reproducers."""
+"""Library -> the modules of its short reproducers: the shortest first, the calls that it was asked by last."""
 
 
 def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
@@ -109,14 +112,15 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
 
     They need the library alone. Empty for a target that has no such form, for points that are answered
     together, for a rule that is wrong by less than its numbers show, and where the lines, run here, show
-    something else. The lines of a library that is not beside gradfuzz are not run.
+    something else. The lines are not run where the library is not beside gradfuzz, or ends its process.
     """
     library = TargetName.of(target.name).library
     if library not in SHORT or target.traits.batched or case.kind is Class.WRONG_RULE:
         return ""
     shown = reproducer_input(candidate, case, target)
+    modules = SHORT[library]
     if library in DIALECTS and dialect(library).unsupported(shown) is not None:
-        return ""
+        modules = tuple(module for module in modules if module == _BY_ADAPTER)
     question = shown.question
     if library in FORMS and isinstance(target, ForeignOracle):
         question = replace(question, program=target.sent(question.program))
@@ -130,21 +134,24 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
         measure,
         kink=shown.across is not None,
         raises=case.kind is Class.ERROR,
-        missing=case.kind is Class.MISSING,
         target=f"{target.name} {target.version}",
     )
     if measure == "number" and not found.raises and not math.isfinite(found.expected):
         return ""
-    text: str = importlib.import_module(SHORT[library]).short(found, TargetName.of(target.name).computing)
-    return text if not text or not _is_here(library, target.version) or shows(text, case) else ""
+    asked = [found, replace(found, detached=True)] if case.kind is Class.MISSING else [found]
+    name = TargetName.of(target.name).computing
+    written = [importlib.import_module(module).short(one, name) for module in modules for one in asked]
+    texts: list[str] = [text for text in dict.fromkeys(written) if text]
+    if not texts or not _can_run(library, target, case):
+        return texts[-1] if texts else ""
+    settle(library)
+    return next((text for text in texts if shows(text, case)), "")
 
 
-def _is_here(library: str, release: str) -> bool:
-    """Whether this release of a library is the one beside gradfuzz."""
-    try:
-        return version(library).partition("+")[0] == release
-    except PackageNotFoundError:
-        return False
+def _can_run(library: str, target: Oracle, case: CheckResult) -> bool:
+    """Whether the release of the target is the one beside gradfuzz, and the process outlives the question."""
+    here = (beside(library) or "").partition("+")[0]
+    return here == target.version and failure_of(case.message) is Failure.EXCEPTION
 
 
 _MEASURES: Mapping[Class | None, Measure] = {Class.WRONG_SHAPE: "shape", Class.WRONG_DTYPE: "dtype"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import re
 import warnings
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
@@ -27,15 +28,17 @@ def shows(text: str, case: CheckResult) -> bool:
             warnings.simplefilter("ignore")
             exec(compile(text, "<short>", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own text
     except Exception as error:  # noqa: BLE001 - whatever a library raises
-        return case.kind is Class.ERROR and type(error).__name__ in case.message
-    lines = dict(line.split(maxsplit=1) for line in printed.getvalue().splitlines())
-    if case.kind is Class.ERROR or not {"got", "expected"} <= set(lines):
+        return case.kind is Class.ERROR and case.message.startswith(type(error).__name__)
+    if case.kind is Class.ERROR:
+        return False
+    told = re.search(r"^got +(.+)\nexpected +(.+)$", printed.getvalue(), re.MULTILINE)
+    if told is None:
         return False
     if case.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE):
-        return lines["got"] != lines["expected"]
+        return told[1] != told[2]
     if case.got is None:
         return False
-    got, expected = float(lines["got"]), float(lines["expected"])
+    got, expected = float(told[1]), float(told[2])
     if not math.isfinite(case.got):
         return not math.isfinite(got)
     is_near = abs(got - case.got) <= _NEAR * abs(case.got)

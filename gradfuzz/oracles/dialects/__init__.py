@@ -1,7 +1,7 @@
 """Languages and libraries that a finding's question is written in as a standalone script.
 
     table                             `DIALECTS`, a row for each; a row is all it takes
-    autograd_script, autograd_emit
+    autograd_script, autograd_short, autograd_emit
                                       HIPS autograd
     nx_script, nx_emit, nx_linalg_source
                                       Nx, as an Elixir script

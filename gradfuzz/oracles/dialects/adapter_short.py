@@ -156,7 +156,7 @@ FORMS: Mapping[str, Form] = {
     ),
     "autograd": Form(
         ways=("eager",),
-        imports=("import autograd", "import autograd.numpy as anp", "import numpy as np"),
+        imports=("import autograd", "import autograd.numpy as anp"),
         settings=(),
         array='np.array({entries}, "{dtype}")',
         empty='np.zeros({shape}, "{dtype}")',
@@ -193,16 +193,18 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     helpers = [text for helper, text in form.helpers.items() if used(body, helper)]
     functions = [_plain(found.source), emitter.function(question.program, "f"), *helpers]
     function = "\n\n".join(text.strip("\n") for text in functions if text)
-    imports = [*found.imports.splitlines(), "import numpy as np"]
-    imports = [line for line in imports if "import" in line and used(function, line.split()[-1])]
-    imports = sorted({*form.imports, *imports}, key=lambda line: (not line.startswith("import"), line))
-    settings = ["", *form.settings] if form.settings else []
-    scalar = question.modes[-1:] == ("fwd",)
 
     def other(value: Array) -> str:
         return form.of(value, value.dtype.name) if value.shape else literal(value)
 
     inputs = input_lines(shown, lambda value: form.of(value, question.precision), other)
+    text = "\n".join([*form.settings, function, *inputs, *lines])
+    known = [line for line in found.imports.splitlines() if "import" in line]
+    candidates = {*form.imports, *known, "import numpy as np"}
+    imports = [line for line in candidates if used(text, line.split()[-1])]
+    imports.sort(key=lambda line: (not line.startswith("import"), line))
+    settings = ["", *form.settings] if form.settings else []
+    scalar = question.modes[-1:] == ("fwd",)
     return assembled(shown, [*imports, *settings], function, inputs, lines, scalar=scalar)
 
 

@@ -45,8 +45,8 @@ class ShortInput:
     """What a short reproducer shows: the answer to `question` at `inputs`, at `entry`.
 
     `expected` is the right number there; NaN where it is not known. `kink`: it is the nearer of the slopes on
-    both sides. `raises`: the library gives no answer. `missing`: it returns 0, and an output may not depend
-    on the inputs for it.
+    both sides. `raises`: the library gives no answer. `detached`: what is differentiated last
+    may not depend on the inputs, for the library.
     """
 
     question: Question
@@ -56,7 +56,7 @@ class ShortInput:
     measure: Measure = "number"
     kink: bool = False
     raises: bool = False
-    missing: bool = False
+    detached: bool = False
     target: str = ""
 
     @property

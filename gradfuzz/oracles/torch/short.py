@@ -126,7 +126,7 @@ def _by_autograd(shown: ShortInput) -> list[str]:
         last = step + 1 == len(question.modes)
         at = f"[{shown.place if last else 0}]" if last or len(wrt) == 1 else ""
         xs = wrt[0] if len(wrt) == 1 else tuple_of(wrt)
-        if last and step and shown.missing:  # torch.autograd.grad wants a value that depends on an input
+        if last and step and shown.detached:  # torch.autograd.grad wants a value that depends on an input
             lines += [f"{tangents}slope = {of}"]
             of, otherwise = "slope", f" if slope.requires_grad else torch.zeros_like({wrt[shown.place]})"
         lines += [f"{tangents}got = torch.autograd.grad({of}, {xs}{weights}{more}){at}{otherwise}"]

@@ -58,6 +58,28 @@ def test_an_exception_is_the_one_of_the_finding() -> None:
     assert not shows("1 / 0", case(Class.WRONG_VALUE, 2.0))
 
 
+def test_other_lines_that_are_printed_do_not_matter() -> None:
+    """A function of a user's own may print a word, and an array takes several lines."""
+    wrong = case(Class.WRONG_VALUE, 2.0)
+    assert shows('print("word")\n' + PRINTS.format("2.0", "1.0"), wrong)
+    assert not shows('print("word")', wrong)
+    raised = case(Class.ERROR, message="ValueError: no")
+    assert not shows('print("expected", 1.0)\nprint("got     ", "[[1.]\\n[2.]]")', raised)
+
+
+def test_lines_that_end_the_process_are_not_run() -> None:
+    pytest.importorskip("torch")
+    program = parse("def f(x):\n    return sin(x)\n")
+    candidate = Candidate.of(
+        plain_question(program, [Point({"x": np.array(0.5)})], "float64", None, ("rev",))
+    )
+    target = resolve("torch:eager")[0]
+    right = asked(candidate, target)
+    for message, expected in (("SIGSEGV: the process ended", True), ("ValueError: not raised", False)):
+        dead = replace(right, verdict=Verdict.CRASHED, kind=Class.ERROR, message=message)
+        assert bool(short(candidate, dead, target)) == expected
+
+
 def script_of(target: str, text: str, modes: tuple[Mode, ...], **inputs: object) -> tuple[str, CheckResult]:
     """The short reproducer of what a target answers wrongly; with the case."""
     point = Point({name: np.array(value) for name, value in inputs.items()})
