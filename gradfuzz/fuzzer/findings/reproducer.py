@@ -104,7 +104,7 @@ SHORT: Mapping[str, tuple[str, ...]] = {
     "torch": ("gradfuzz.oracles.torch.short",),
     "autograd": ("gradfuzz.oracles.dialects.autograd_short", _BY_ADAPTER),
 }
-"""Library -> the modules of its short reproducers: the shortest first, the calls that it was asked by last."""
+"""Library -> modules of its short reproducers: the plain one first, the calls that it was asked by last."""
 
 
 def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
