@@ -6,6 +6,7 @@ float32. All arrays here have an explicit dtype, so float32 questions stay in fl
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,10 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles.base import Answer, Array, Question
 from gradfuzz.oracles.jax.derivatives import Derivative, derivative
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.syntax import called
 
 jax.config.update("jax_enable_x64", True)
 
@@ -80,18 +83,56 @@ def trip_counts(question: Question, index: int) -> list[int]:
     Raises `EvaluationError` where it cannot run there.
     """
     trace: list[int] = []
-    arguments = {
-        p.name: x if p.type.shape else x[()] if p.type.is_float else x.item()
-        for p, x in zip(question.program.params, inputs(question, index), strict=True)
-    }
+    arguments = _scalars_and_arrays(question, index)
     interpret(question.program, arguments, NumpyNamespace(question.precision), trace=trace)
     return trace
 
 
-def answer(question: Question, outputs: Sequence[Any], gradient: Sequence[Any]) -> Answer:
+def _scalars_and_arrays(question: Question, index: int) -> dict[str, Any]:
+    """The inputs of a point by name, as a run in NumPy takes them."""
+    return {
+        p.name: x if p.type.shape else x[()] if p.type.is_float else x.item()
+        for p, x in zip(question.program.params, inputs(question, index), strict=True)
+    }
+
+
+def answer(question: Question, index: int, outputs: Sequence[Any], gradient: Sequence[Any]) -> Answer:
+    """What JAX returned at a point; unsupported if it is NaN where the documentation says so."""
     names = question.wrt if question.modes else ()
     slopes = {name: np.asarray(g) for name, g in zip(names, gradient, strict=True)}
-    return Answer("ok", tuple(np.asarray(y) for y in outputs), slopes)
+    values = tuple(np.asarray(y) for y in outputs)
+    nan = any(np.any(np.isnan(a)) for a in (*values, *slopes.values()))
+    if nan and "expm" in called(question.program) and _largest_norm(question, index) > _reach(question):
+        return Answer("unsupported", values, slopes, _TOO_LARGE)
+    return Answer("ok", values, slopes)
+
+
+_TOO_LARGE = (
+    "JAX documents that `jax.scipy.linalg.expm` scales large matrices by `max_squarings`, 16, at most"
+)
+
+
+def _reach(question: Question) -> float:
+    """The largest 1-norm for which 16 squarings are enough, by the documentation of JAX's `expm`."""
+    return float(2.0 ** (16 + (2.42 if question.precision == "float64" else 1.97)))
+
+
+def _largest_norm(question: Question, index: int) -> float:
+    """The largest 1-norm of a matrix whose exponential the program takes at a point."""
+    namespace = _Norms(question.precision)
+    with contextlib.suppress(EvaluationError):
+        interpret(question.program, _scalars_and_arrays(question, index), namespace)
+    return namespace.largest
+
+
+class _Norms(NumpyNamespace):
+    """NumPy, which notes the largest 1-norm of what `expm` is given."""
+
+    largest = 0.0
+
+    def expm(self, x: Any) -> Any:
+        self.largest = max(self.largest, float(np.max(np.abs(x).sum(-2), initial=0.0)))
+        return super().expm(x)
 
 
 def failure(error: Exception) -> Answer:

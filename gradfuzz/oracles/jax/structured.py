@@ -181,7 +181,7 @@ class Structured(Oracle):
             return
         for own, job in enumerate(group):
             for turn, k in enumerate(job.live):
-                job.answers[k] = jax_answers.answer(job.question, *found[turn][own])
+                job.answers[k] = jax_answers.answer(job.question, k, *found[turn][own])
 
     # Point by point -----------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Structured(Oracle):
         for k in rest:
             try:
                 results = run(*jax_answers.arguments(job.question, k))
-                job.answers[k] = jax_answers.answer(job.question, *results)
+                job.answers[k] = jax_answers.answer(job.question, k, *results)
             except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
                 job.answers[k] = jax_answers.failure(error)
 

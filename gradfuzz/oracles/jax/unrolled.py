@@ -60,7 +60,7 @@ class Unrolled(Oracle):
         }
         ask = jax_answers.asking(_function(question, static), question)
         try:
-            return jax_answers.answer(question, *ask(*arguments))
+            return jax_answers.answer(question, index, *ask(*arguments))
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return jax_answers.failure(error)
 

@@ -100,9 +100,10 @@ class Vmap(Oracle):
                 found = self._whole(question, bound, compiling)
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return [jax_answers.failure(error) for _ in points]
-        places = [_layout(question).instance(k) for k in points]
+        places = [(k, _layout(question).instance(k)) for k in points]
         answers = [
-            jax_answers.answer(question, *([a[at] for a in arrays] for arrays in found)) for at in places
+            jax_answers.answer(question, k, *([a[at] for a in arrays] for arrays in found))
+            for k, at in places
         ]
         return answers if self.kind == "vmap" else of_a_sum(answers)
 

@@ -421,3 +421,21 @@ def test_a_name_that_a_release_lacks_is_no_error_of_jax() -> None:
     with pytest.raises(AttributeError) as other:
         None.frobnicate  # type: ignore[attr-defined]  # noqa: B018 - it raises
     assert jax_answers.failure(other.value).status == "error"
+
+
+@pytest.mark.parametrize("way", ["jax:scan", "jax:fori_loop:nojit", "jax:unrolled", "jax:vmap"])
+@pytest.mark.parametrize(("precision", "size"), [("float64", 2.0**20), ("float32", 2.0**19.5)])
+def test_matrices_beyond_the_squarings_of_expm_are_unsupported(way: str, precision: str, size: float) -> None:
+    """`jax.scipy.linalg.expm` returns NaN where it needs more than 16 squarings: it documents that."""
+    exponential = 'def f(x: "float[2, 2]"):\n    for i in range(1):\n        x = expm(-x)\n    return x\n'
+    at = [{"x": scale * np.eye(2)} for scale in (size, 1.0)]
+    too_large, near = WAYS[way].answer(question(exponential, *at, precision=precision))
+    assert (too_large.status, near.status) == ("unsupported", "ok")
+    assert "max_squarings" in too_large.message
+
+
+def test_a_nan_that_expm_does_not_explain_is_an_answer() -> None:
+    exponential = 'def f(x: "float[2, 2]"):\n    return sqrt(expm(x) - 10.0)\n'
+    (answer,) = WAYS["jax:scan"].answer(question(exponential, {"x": np.eye(2)}))
+    assert answer.status == "ok"
+    assert np.isnan(answer.values[0]).any()
