@@ -9,7 +9,8 @@ functions   the program is a ti.func, which the kernel calls
 plain       a field for every input and output, at indices as people write them: x[None], x[1], x[i + 1]
 in_place    the same, and floats that a loop changes are fields: y[None] += x[i], ti.atomic_add(y[None], x[i])
 
-The compilers answer "Not supported" to while loops and to `break` and `continue` in differentiated code.
+The compilers answer "Not supported" to while loops and to `break` and `continue` in differentiated code, and
+"WhileStmt is not supported in AutoDiff" to a while loop beside a for loop.
 """
 
 # mypy: ignore-errors
@@ -21,6 +22,7 @@ import functools
 import itertools
 import linecache
 import math
+import re
 from collections import Counter
 
 import kernels
@@ -565,12 +567,15 @@ class InPlace(Plain):
 
 WAYS = (Reverse, Vectors, Unrolled, Forward, Functions, Plain, InPlace)
 
+REFUSED = re.compile(r"Not supported|Stmt is not supported in AutoDiff")
+"""The words of the compilers for a statement that they do not differentiate."""
+
 
 def refused(error):
     """What an exception of the compiler means, if it is a refusal; else the exception."""
     if "is<AllocaStmt>" in str(error):
         what = "the compiler fails, with an assertion, at local vectors and matrices in forward mode"
-    elif isinstance(error, RuntimeError) and "Not supported" in str(error):
+    elif isinstance(error, RuntimeError) and REFUSED.search(str(error)):
         what = "the compiler differentiates no while loop, no break and no continue"
     else:
         return error

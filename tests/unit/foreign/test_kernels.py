@@ -304,3 +304,17 @@ def test_a_limit_that_the_documentation_states_is_a_convention() -> None:
     assert (inside.verdict, inside.conventions) == (Verdict.CONVENTION, ("loops",))
     assert "loops are not differentiated, as documented: https://example.org/manual#loops" in inside.message
     assert (outside.verdict, outside.conventions) == (Verdict.DISAGREE, ())
+
+
+@pytest.mark.parametrize(
+    ("raised", "refusal"),
+    [
+        (RuntimeError("[auto_diff.cpp:visit@241] Not supported."), True),
+        (RuntimeError("[ir_shaping.cpp:visit@339] WhileStmt is not supported in AutoDiff"), True),
+        (RuntimeError("[llvm.cpp:run@12] Assertion failure: ptr"), False),
+        (ValueError("Not supported"), False),
+    ],
+)
+def test_the_words_of_a_compiler_that_refuses_a_loop(raised: Exception, refusal: bool) -> None:
+    """A while loop beside a for loop is refused in other words than a while loop alone."""
+    assert isinstance(fields.refused(raised), kit.Unsupported) == refusal
