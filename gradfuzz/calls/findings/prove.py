@@ -157,10 +157,22 @@ def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]
         yield f"it shows in {' and '.join(sorted(dtypes))}, and not in float64"
     yield from _by_keyword(call, wrong)
     ratios = [case.ratio for case in cases if case.ratio is not None and np.isfinite(case.ratio)]
-    if len(ratios) == len(cases) > 1 and max(ratios) - min(ratios) <= 1e-6 * abs(ratios[0]):
-        yield f"the answer is {ratios[0]:.6g} times the derivative, also at other values"
+    if len(ratios) == len(cases) > 1 and _is_one_factor(ratios):
+        yield f"the answer is {_factor(ratios[0])} times the derivative, also at other values"
     if first.method in _METHODS:
         yield _METHODS[first.method]
+
+
+def _is_one_factor(ratios: Sequence[float]) -> bool:
+    """Whether ratios of wrong answers are the same number. Of two near 1, what they are off 1 is the same."""
+    first = ratios[0]
+    return max(ratios) - min(ratios) <= min(1e-6 * abs(first), 1e-3 * abs(first - 1.0))
+
+
+def _factor(ratio: float) -> str:
+    """With six digits, and with more where these are 1."""
+    digits = next((n for n in range(6, 17) if float(f"{ratio:.{n}g}") != 1.0), 17)
+    return f"{ratio:.{digits}g}"
 
 
 def _proof(call: Call, modes: Modes) -> ProofRecord | None:

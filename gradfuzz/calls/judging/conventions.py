@@ -143,6 +143,18 @@ def _is_not_hermitian(call: Call, case: CheckResult) -> bool:
     return any(not np.array_equal(x, np.conj(np.swapaxes(x, -1, -2))) for x in squares)
 
 
+def _is_iterated(call: Call, case: CheckResult) -> bool:
+    """Whether the call says when to stop, or the answer is as near as a residual of sqrt(eps) makes it."""
+    if any(argument.keyword in ("niter", "tol") for argument in call.arguments):
+        return True
+    true, got = {} if case.truth is None else case.truth.gradient, case.answer.gradient
+    if not set(case.question.wrt) <= set(true) & set(got):
+        return False
+    off = [np.max(np.abs(got[name] - true[name]), initial=0.0) for name in case.question.wrt]
+    largest = max((np.max(np.abs(true[name]), initial=0.0) for name in case.question.wrt), default=0.0)
+    return bool(max(off, default=0.0) <= 1e3 * np.finfo(case.question.precision).eps ** 0.5 * largest)
+
+
 def _has_symmetric_part(call: Call, case: CheckResult) -> bool:
     """Whether the answer is right as that by the Hermitian part of each square matrix."""
     true, got = {} if case.truth is None else case.truth.gradient, case.answer.gradient
@@ -321,6 +333,28 @@ CONVENTIONS = (
         ("tensorflow.linalg.logdet",),
         _is_not_hermitian,
         "https://www.tensorflow.org/api_docs/python/tf/linalg/logdet",
+    ),
+    Row(
+        "matrix that is not Hermitian",
+        "the matrix is symmetric by the documents, and eigenvectors of another one are not what is computed",
+        ("torch.lobpcg",),
+        _is_not_hermitian,
+        "https://docs.pytorch.org/docs/stable/generated/torch.lobpcg.html",
+    ),
+    Row(
+        "matrix that is not Hermitian",
+        "the matrix is symmetric by the documents, and eigenvectors of another one are not what is computed",
+        ("torch.lobpcg",),
+        _is_not_hermitian,
+        "https://docs.pytorch.org/docs/stable/generated/torch.lobpcg.html",
+        raises=True,
+    ),
+    Row(
+        "iterated to a tolerance",
+        "the result is iterated to a tolerance, sqrt(eps) by default, and the gradient is as near as that",
+        ("torch.lobpcg",),
+        _is_iterated,
+        "https://docs.pytorch.org/docs/stable/generated/torch.lobpcg.html",
     ),
     Row(
         "labels are a distribution",

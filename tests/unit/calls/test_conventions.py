@@ -79,6 +79,28 @@ def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why
     assert "https://docs.pytorch.org/" in found.case.message
 
 
+def test_what_is_iterated_is_right_to_its_tolerance() -> None:
+    """The largest eigenvalue of a symmetric matrix by `lobpcg`, and twice its gradient."""
+    matrix = np.array(
+        [[4.0, 0.5, -1.0, 0.0], [0.5, 3.0, 0.25, 1.0], [-1.0, 0.25, 2.0, 0.5], [0.0, 1.0, 0.5, 1.0]]
+    )
+    iterated = replace(call("lobpcg", Argument(array=matrix)), seeded=True)
+    (found,) = judged(iterated, [("rev",)]).verdicts
+    assert found.case.verdict is Verdict.CONVENTION
+    assert "iterated to a tolerance" in found.case.message
+    doubled = {name: 2.0 * slope for name, slope in found.case.answer.gradient.items()}
+    answer = replace(found.case.answer, gradient=doubled)
+    wrong = replace(found.case, verdict=Verdict.DISAGREE, kind=Class.WRONG_VALUE, answer=answer)
+    assert conventions.excused(iterated, wrong).verdict is Verdict.DISAGREE
+    skew = call("lobpcg", Argument(array=matrix + np.tri(4)))
+    raised = replace(wrong, verdict=Verdict.CRASHED, kind=Class.ERROR)
+    for case in (wrong, raised):
+        assert "symmetric by the documents" in conventions.excused(skew, case).message
+    assert conventions.excused(iterated, raised).verdict is Verdict.CRASHED
+    early = replace(iterated, arguments=(*iterated.arguments, literal("2", "niter")))
+    assert conventions.excused(early, wrong).verdict is Verdict.CONVENTION
+
+
 def test_factors_of_dependent_columns_are_never_wrong() -> None:
     """Whether the truth is known depends on how the kernel of this processor rounds."""
     dependent = call("qr", Argument(array=np.array([[-0.23046875, -1.0]]), layout="expanded"))

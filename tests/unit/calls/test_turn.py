@@ -20,6 +20,7 @@ from gradfuzz.calls.drawing.draw import calls_of, changed
 from gradfuzz.calls.drawing.learned import Learned
 from gradfuzz.calls.drawing.search import Search, _told
 from gradfuzz.calls.findings.code import code
+from gradfuzz.calls.findings.prove import _factor, _is_one_factor
 from gradfuzz.calls.findings.shrink import _with_simpler_values
 from gradfuzz.calls.judging.judge import judged, judged_by_some
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
@@ -62,6 +63,19 @@ def test_a_right_function_has_no_finding() -> None:
     assert set(result.verdicts) == {"agree"}
     assert not result.findings
     assert result.words == ""
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [
+        ([2.0, 2.0 + 1e-7], "2"),
+        ([2.0, 2.1], None),
+        ([1.0000000298, 1.0000000298], "1.00000003"),
+        ([1.000001, 1.0000002], None),  # lost digits, another number each
+    ],
+)
+def test_the_factor_of_a_wrong_answer(ratios: list[float], expected: str | None) -> None:
+    assert (_factor(ratios[0]) if _is_one_factor(ratios) else None) == expected
 
 
 def test_a_wrong_rule_is_a_finding(doubled_tanh: None) -> None:
