@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.judging.judge import Judged, Modes, judged
 from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.finding import FINITE, Class
 from gradfuzz.oracles.base import Array
 
@@ -48,19 +50,27 @@ def shrunk(
     before it is made.
     """
     end = time.monotonic() + seconds
-    left = trials
+    tried = {_key(call)}
     progress = True
     while progress:
         progress = False
         for candidate in _smaller(call, function):
-            if left == 0 or time.monotonic() > end:
+            key = _key(candidate)
+            if key in tried:
+                continue
+            if len(tried) > trials or time.monotonic() > end:
                 return call
-            left -= 1
+            tried.add(key)
             note(candidate)
             if wrong.fits(judged(candidate, [wrong.modes]).of(wrong.modes)):
                 call, progress = candidate, True
                 break
     return call
+
+
+def _key(call: Call) -> str:
+    """The same for equal calls."""
+    return json.dumps(encode(Call, call))
 
 
 def _smaller(call: Call, function: Function) -> Iterator[Call]:

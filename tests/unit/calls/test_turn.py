@@ -21,7 +21,7 @@ from gradfuzz.calls.drawing.learned import Learned
 from gradfuzz.calls.drawing.search import Search, _told
 from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.findings.prove import _factor, _is_one_factor
-from gradfuzz.calls.findings.shrink import _with_simpler_values
+from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
 from gradfuzz.calls.judging.judge import judged, judged_by_some
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
@@ -258,6 +258,17 @@ def test_what_is_too_small_for_a_dtype_is_no_missing_derivative() -> None:
     exponential = Call("torch", "torch.special.ndtr", (x,))
     found = judged(exponential, [("rev",), ("fwd",)]).verdicts
     assert not any(one.case.verdict.is_wrong for one in found)
+
+
+def test_shrinking_makes_no_call_twice(doubled_tanh: None) -> None:
+    """It ends where nothing is simpler, long before its trials do."""
+    matrix = np.array([[0.3, -0.7], [1.1, 0.2]])
+    call = Call("autograd", "autograd.numpy.tanh", (Argument(array=matrix, layout="transposed"),))
+    made: list[Call] = []
+    small = shrunk(call, Wrong(("rev",), Class.WRONG_VALUE), TANH, made.append, seconds=60.0, trials=10_000)
+    assert code(small) == "x0 = np.array(0.5, np.float64)\ny = autograd.numpy.tanh(x0)"  # 0.3 in halves
+    told = [str(encode(Call, one)) for one in [call, *made]]
+    assert len(set(told)) == len(told) < 30
 
 
 def test_a_call_with_an_array_held_fixed_is_shrunk() -> None:
