@@ -74,7 +74,7 @@ def short(call: Call, case: CheckResult) -> str:
         used_here = [text for name, text in helpers.items() if used("\n".join(lines), name)]
         function = "\n\n".join([function, *used_here])
     imports = _imports(call, library, "\n".join([function, *inputs, *lines]))
-    if call.library in FORMS and (settings := FORMS[call.library].settings):
+    if settings := FORMS[call.library].settings if call.library in FORMS else _parts(library)[1]:
         imports += ["", *settings]
     text = assembled(shown, imports, function, inputs, lines, scalar=question.modes[-1] == "fwd")
     return text if shows(text, case) else ""
@@ -83,10 +83,16 @@ def short(call: Call, case: CheckResult) -> str:
 def _imports(call: Call, library: Library, body: str) -> list[str]:
     """Those of the library's imports that the lines use, and that of the function's module."""
     home = call.function.rpartition(".")[0]
-    lines = [*library.header.splitlines(), *([f"import {home}"] if home in sys.modules else [])]
+    lines = [*_parts(library)[0], *([f"import {home}"] if home in sys.modules else [])]
     lines += FORMS[call.library].imports if call.library in FORMS else ()
     lines.sort(key=lambda line: " as " in line)
     return [line for line in dict.fromkeys(lines) if f"{line.split()[-1]}." in body]
+
+
+def _parts(library: Library) -> tuple[list[str], list[str]]:
+    """The imports of the library, and what it is set to."""
+    imports, _, settings = library.header.partition("\n\n")
+    return imports.splitlines(), settings.splitlines()
 
 
 def _is_plain(call: Call, library: Library, outputs: int) -> bool:

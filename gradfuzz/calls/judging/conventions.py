@@ -144,15 +144,18 @@ def _is_not_hermitian(call: Call, case: CheckResult) -> bool:
 
 
 def _is_iterated(call: Call, case: CheckResult) -> bool:
-    """Whether the call says when to stop, or the answer is as near as a residual of sqrt(eps) makes it."""
-    if any(argument.keyword in ("niter", "tol") for argument in call.arguments):
+    """Whether the call says when to stop, or the answer is as near as the library's own tolerance makes it:
+    a residual of sqrt(eps) by `torch.lobpcg`, of 1e-5 by JAX's solvers.
+    """
+    if any(argument.keyword in ("niter", "maxiter", "tol", "atol") for argument in call.arguments):
         return True
+    residual = 1e-5 if call.library == "jax" else float(np.finfo(case.question.precision).eps) ** 0.5
     true, got = {} if case.truth is None else case.truth.gradient, case.answer.gradient
     if not set(case.question.wrt) <= set(true) & set(got):
         return False
     off = [np.max(np.abs(got[name] - true[name]), initial=0.0) for name in case.question.wrt]
     largest = max((np.max(np.abs(true[name]), initial=0.0) for name in case.question.wrt), default=0.0)
-    return bool(max(off, default=0.0) <= 1e3 * np.finfo(case.question.precision).eps ** 0.5 * largest)
+    return bool(max(off, default=0.0) <= 1e3 * residual * largest)
 
 
 def _has_symmetric_part(call: Call, case: CheckResult) -> bool:
@@ -355,6 +358,20 @@ CONVENTIONS = (
         ("torch.lobpcg",),
         _is_iterated,
         "https://docs.pytorch.org/docs/stable/generated/torch.lobpcg.html",
+    ),
+    Row(
+        "matrix that is not Hermitian",
+        "the matrix is Hermitian and positive definite by the documents",
+        ("jax.scipy.sparse.linalg.cg",),
+        _is_not_hermitian,
+        "https://docs.jax.dev/en/latest/_autosummary/jax.scipy.sparse.linalg.cg.html",
+    ),
+    Row(
+        "iterated to a tolerance",
+        "the solution is iterated to a tolerance, 1e-5 by default, and the gradient is as near as that",
+        tuple(f"jax.scipy.sparse.linalg.{name}" for name in ("cg", "gmres", "bicgstab")),
+        _is_iterated,
+        "https://docs.jax.dev/en/latest/_autosummary/jax.scipy.sparse.linalg.cg.html",
     ),
     Row(
         "labels are a distribution",

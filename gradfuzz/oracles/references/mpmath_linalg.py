@@ -61,6 +61,8 @@ class LinalgMpmath(LinalgObjects):
         if key not in known:
             if len(known) >= _REMEMBERED:
                 known.clear()
+            if not all(map(self.mp.isfinite, a.ravel())):  # mpmath's pivoting fails at these
+                raise DomainError(f"{name} of a matrix with entries that are no finite numbers")
             with _as_domain_error(name):
                 known[key] = compute(self._matrix(a))
         return known[key]

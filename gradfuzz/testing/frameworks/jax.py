@@ -75,7 +75,8 @@ def _given(value: Array, dtype: Any = None) -> Any:
 _LONG = 50
 """Operations of a function that is compiled as a whole."""
 
-_CONTROL = frozenset({"scan", "while", "cond"})
+_CONTROL = frozenset({"scan", "while", "cond", "custom_linear_solve"})
+"""What is compiled anew in each call; a linear solve has the loops of its solver."""
 
 
 def _is_short(jaxpr: Any) -> bool:

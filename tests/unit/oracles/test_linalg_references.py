@@ -14,6 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from gradfuzz.errors import DomainError
 from gradfuzz.fuzzer.tolerance.allowed import wide_tolerances
 from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.fuzzer.verdict.truth import Truths
@@ -366,6 +367,20 @@ def test_what_is_not_chosen_makes_no_kink() -> None:
 def test_no_derivative_is_given_where_there_is_none(body: str, x: Any) -> None:
     for reference in (ArbReference(), MpmathReference()):
         assert reference.truth(question(body, x))[0].status == "inconclusive"
+
+
+@pytest.mark.parametrize("entry", ["nan", "inf"])
+def test_a_matrix_that_is_not_finite_has_no_factors(namespaces: Any, entry: str) -> None:
+    by_mpmath, _ = namespaces
+    a = np.full((2, 2), by_mpmath.mp.mpf(entry), object)
+    for factors in (
+        by_mpmath.qr_of,
+        by_mpmath.cholesky_of,
+        by_mpmath.eig_of,
+        lambda a: by_mpmath.solve_of(a, a),
+    ):
+        with pytest.raises(DomainError, match="no finite numbers"):
+            factors(a)
 
 
 def test_a_basis_that_the_matrix_does_not_determine_has_no_derivative(seed: int) -> None:
