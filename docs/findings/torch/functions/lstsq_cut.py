@@ -1,11 +1,11 @@
 """The derivative of torch.linalg.lstsq is wrong where rcond cuts singular values off.
 
-    lstsq([[1, -0.5], [0.5, -0.5]], b, rcond=0.5), gelsd: the second singular value is below half the first, so
-    the solution is v1 (u1' b) / s1
+    lstsq([[1, -0.5], [0.5, -0.5]], b, rcond=0.5) by gelsd: the second singular value is below half the first,
+    so the solution is v1 (u1' b) / s1
 
-It is smooth while the same value is cut. Expected is the derivative of the sum of the solution by b, and by the
-matrix, from a singular value decomposition of 40 digits. Prints expected and got in reverse and forward mode,
-and exits with 1 while they differ.
+It is smooth while the same value is cut. Expected is the derivative of the sum of the solution by the matrix
+and by b, from a singular value decomposition of 40 digits. Prints expected and got in reverse and forward
+mode, and exits with 1 while they differ.
 """
 
 import sys
