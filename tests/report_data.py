@@ -270,6 +270,9 @@ def functions() -> tuple[FunctionSummary, ...]:
             "grid_sampler(Tensor input, Tensor grid) -> Tensor",
             *("refused", "RuntimeError: expected grid to have size 2 in its last dimension", 40, 0, 0),
         ),
+        FunctionSummary(
+            "torch.cdist", "cdist(x1, x2, p=2.0)", "broken", "IndexError: list index out of range"
+        ),
         FunctionSummary("torch.sign", "sign(Tensor self) -> Tensor", "not differentiable", "it is constant"),
         FunctionSummary("torch.save", "save(obj, f)", "left out", "it writes a file"),
         *(

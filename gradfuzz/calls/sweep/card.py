@@ -72,8 +72,9 @@ def card(
 
 def report(target: str, end: SweepFinished, functions: Collection[str] | None = None) -> ProbeReport:
     """What a sweep of functions found out, as a report card."""
-    asked = [one for one in end.functions if one.outcome in (outcomes.ASKED, outcomes.REFUSED)]
-    missed = sum(one.outcome == outcomes.NOT_REACHED for one in end.functions)
+    differentiable = [one for one in end.functions if one.outcome in outcomes.DIFFERENTIABLE]
+    asked = [one for one in differentiable if one.outcome != outcomes.NOT_REACHED]
+    missed = len(differentiable) - len(asked)
     cut = (f"The time was up: {missed} functions were not called.",) if missed else ()
     has_overloads = any(map(_overload, asked))
     rows = tuple(_row(one, has_overloads) for one in sorted(asked, key=lambda one: one.name))
@@ -108,10 +109,12 @@ def _word(one: FunctionSummary, modes: str) -> str:
 
 
 def _notes(asked: Sequence[FunctionSummary]) -> Iterator[str]:
-    """Which functions took no call, in the library's words."""
+    """Which functions took no call, in the library's words, and where gradfuzz itself raised."""
     for one in sorted(asked, key=lambda one: one.name):
         if one.outcome == outcomes.REFUSED:
             yield f"{one.name} took no call that was drawn, or has no derivative: {one.why}"
+        elif one.outcome == outcomes.BROKEN:
+            yield f"{one.name} was broken off by an error of gradfuzz itself, please report it: {one.why}"
 
 
 def _cell(target: str, finding: Finding) -> ProbeCell:

@@ -109,8 +109,8 @@ class Totals:
         return FunctionSummary(
             name,
             function.signature,
-            outcomes.ASKED if asked else outcomes.REFUSED,
-            "" if asked else whole.words or next(iter(lacks.values()), ""),
+            outcomes.BROKEN if whole.error else outcomes.ASKED if asked else outcomes.REFUSED,
+            whole.error or ("" if asked else whole.words or next(iter(lacks.values()), "")),
             drawn=whole.drawn,
             valid=whole.valid,
             judged=whole.judged,

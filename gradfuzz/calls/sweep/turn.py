@@ -88,6 +88,8 @@ class Result:
     inconclusive: dict[str, int] = field(default_factory=dict)
     words: str = ""
     """Why no call was valid, or none was judged: what the library said most often."""
+    error: str = ""
+    """What gradfuzz itself raised: the rest of the turn is lost."""
     findings: tuple[Finding, ...] = ()
     unproved: int = 0
     """Disagreements that did not come again."""
@@ -118,7 +120,7 @@ def merged(results: Sequence[Result]) -> Result:
                 mine[name] = mine.get(name, 0) + count
         for modes, words in one.lacks.items():
             whole.lacks.setdefault(modes, words)
-        whole.words = whole.words or one.words
+        whole.words, whole.error = whole.words or one.words, whole.error or one.error
         whole.findings += one.findings
         whole.wrong_rules = tuple(dict.fromkeys((*whole.wrong_rules, *one.wrong_rules)))
     whole.words = "" if whole.judged else whole.words

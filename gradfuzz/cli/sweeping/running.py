@@ -12,6 +12,7 @@ from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import Output, Streams, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, click
 from gradfuzz.errors import StoreError
+from gradfuzz.fuzzer.results.functions import BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -131,4 +132,5 @@ def _exit_code(finished: SweepFinished, findings: int) -> int:
         return USAGE
     if findings:
         return FINDINGS
-    return CLEAN if finished.complete else INCOMPLETE
+    is_broken = any(function.outcome == BROKEN for function in finished.functions)
+    return CLEAN if finished.complete and not is_broken else INCOMPLETE

@@ -12,17 +12,22 @@ FAMILY = "functions"
 
 ASKED = "asked"
 REFUSED = "refused"
+BROKEN = "broken"
 NOT_DIFFERENTIABLE = "not differentiable"
 LEFT_OUT = "left out"
 NOT_REACHED = "not reached"
 
-OUTCOMES = (ASKED, REFUSED, NOT_DIFFERENTIABLE, LEFT_OUT, NOT_REACHED)
+OUTCOMES = (ASKED, REFUSED, BROKEN, NOT_DIFFERENTIABLE, LEFT_OUT, NOT_REACHED)
 """asked                its derivatives were asked for
 refused              no call that was drawn was valid, or none had a derivative: the library's words say why
+broken               gradfuzz itself raised, and lost calls and findings: an error to report
 not differentiable   by the library's own documents
 left out             for a reason that a person wrote
 not reached          the sweep ended before
 """
+
+DIFFERENTIABLE = (ASKED, REFUSED, BROKEN, NOT_REACHED)
+"""The outcomes of functions that may have a derivative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class FunctionSummary:
     outcome: str
     """One of `OUTCOMES`."""
     why: str
-    """The document, the reason, or the library's words; empty where it was asked."""
+    """The document, the reason, the library's words, or the error of gradfuzz; empty where it was asked."""
     drawn: int = 0
     """Calls that were drawn, ..."""
     valid: int = 0

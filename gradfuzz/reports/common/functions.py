@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.functions import (
     ASKED,
+    BROKEN,
+    DIFFERENTIABLE,
     FAMILY,
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
@@ -26,6 +28,7 @@ MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
 MEANINGS: Mapping[str, str] = {
     ASKED: "its derivatives were asked for",
     REFUSED: "no call that was drawn was valid, or none has a derivative",
+    BROKEN: "an error of gradfuzz itself: please report it",
     NOT_DIFFERENTIABLE: "by the library's own documents",
     LEFT_OUT: "for a reason that a person wrote",
     NOT_REACHED: "the sweep ended before",
@@ -66,6 +69,8 @@ class Coverage:
     """(answers, their share of all answers, reason), the most frequent first."""
     refused: tuple[tuple[str, str], ...]
     """(function, the library's words) of those that were refused."""
+    broken: tuple[tuple[str, str], ...]
+    """(function, error of gradfuzz itself)."""
     proofs: str
     """A sentence on the rules that were taken as formulas; empty where none was."""
     open: tuple[tuple[int, str, str], ...]
@@ -90,6 +95,7 @@ def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
         answers=_answers(verdicts, answers),
         inconclusive=tuple((n, share(n, answers), reason) for reason, n in reasons.most_common()),
         refused=tuple((one.name, short(one.why)) for one in functions if one.outcome == REFUSED),
+        broken=tuple((one.name, short(one.why)) for one in functions if one.outcome == BROKEN),
         proofs=_proofs(proofs),
         open=tuple((n, share(n, total), reason) for reason, n in still.most_common(_MOST_REASONS)),
         wrong_rules=tuple(words for one in functions for words in one.wrong_rules),
@@ -133,7 +139,7 @@ def short(words: str, longest: int = _LONGEST) -> str:
 
 def _mode(mode: str, functions: Sequence[FunctionSummary]) -> ModeRow:
     calls = [n for one in functions if (n := one.asked.get(mode, 0))]
-    differentiable = sum(one.outcome in (ASKED, REFUSED, NOT_REACHED) for one in functions)
+    differentiable = sum(one.outcome in DIFFERENTIABLE for one in functions)
     lacking = sum(mode in one.lacks for one in functions)
     return ModeRow(spoken(mode), len(calls), share(len(calls), differentiable), sum(calls), lacking)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.functions import (
     ASKED,
+    BROKEN,
+    DIFFERENTIABLE,
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
     NOT_REACHED,
@@ -35,6 +37,7 @@ _ALL = Kind("all", "✓", f"asked for all {len(MODES)} derivatives")
 _SOME = Kind("some", "◐", "asked for some of them")
 _OTHERS = {
     REFUSED: Kind("refused", "!", "refused by the library"),
+    BROKEN: Kind("broken", "#", "broken off by an error of gradfuzz"),
     NOT_REACHED: Kind("later", "?", NOT_REACHED),
     NOT_DIFFERENTIABLE: Kind("constant", "–", NOT_DIFFERENTIABLE),
     LEFT_OUT: Kind("out", "·", LEFT_OUT),
@@ -125,7 +128,7 @@ def function_map(functions: Sequence[FunctionSummary]) -> Map:
     own = groups.pop(_OWN, [])
     named = sorted(groups.items(), key=lambda item: item[0])
     kinds = Counter(_kind(one) for one in functions)
-    asked = sorted((one for one in functions if one.outcome in (ASKED, REFUSED, NOT_REACHED)), key=_order)
+    asked = sorted((one for one in functions if one.outcome in DIFFERENTIABLE), key=_order)
     return Map(
         coverage=coverage(functions),
         kinds=tuple((kind, kinds[kind]) for kind in _KINDS),

@@ -49,8 +49,8 @@ def render(
     return Group(*parts, table, Text(""), paragraph(end), *told)
 
 
-_MOST_REFUSED = 20
-"""The most functions that are listed with the library's words; the rest is only counted."""
+_MOST_NAMED = 20
+"""The most functions that are listed with the words about them; the rest is only counted."""
 
 
 def section(functions: Sequence[FunctionSummary]) -> list[RenderableType]:
@@ -70,7 +70,8 @@ def section(functions: Sequence[FunctionSummary]) -> list[RenderableType]:
         Text(found.answers, overflow="fold"),
         *([Text("Inconclusive, and why:"), *lines] if lines else []),
         *_proofs(found),
-        *_refused(found.refused),
+        *_named("Refused, in the library's words:", found.refused),
+        *_named("Broken off by an error of gradfuzz itself; please report it:", found.broken),
         Text(""),
     ]
 
@@ -109,12 +110,12 @@ def _modes(found: Coverage) -> Sheet:
     return table
 
 
-def _refused(refused: Sequence[tuple[str, str]]) -> list[RenderableType]:
-    lines = [f"  {name}: {words}" for name, words in refused[:_MOST_REFUSED]]
-    if len(refused) > _MOST_REFUSED:
-        lines.append(f"  and {len(refused) - _MOST_REFUSED:,} more")
-    heading = [Text("Refused, in the library's words:")] if lines else []
-    return [*heading, *(Text(line, overflow="fold") for line in lines)]
+def _named(heading: str, words_of: Sequence[tuple[str, str]]) -> list[RenderableType]:
+    """Functions, and the words about each."""
+    lines = [f"  {name}: {words}" for name, words in words_of[:_MOST_NAMED]]
+    if len(words_of) > _MOST_NAMED:
+        lines.append(f"  and {len(words_of) - _MOST_NAMED:,} more")
+    return [*([Text(heading)] if lines else []), *(Text(line, overflow="fold") for line in lines)]
 
 
 def _lines(row: Mapping[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.findings.prove import _factor, _is_one_factor
 from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
 from gradfuzz.calls.judging.judge import judged, judged_by_some
+from gradfuzz.calls.sweep.totals import Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
@@ -175,6 +176,19 @@ def test_results_of_turns_add_up() -> None:
     one, other = Result(drawn=3, valid=2, judged=1, asked={"rev": 1}), Result(drawn=1, words="no")
     whole = merged([other, one])
     assert (whole.drawn, whole.valid, whole.judged, whole.words) == (4, 2, 1, "")
+
+
+def test_an_error_of_gradfuzz_is_told_though_other_turns_went_well() -> None:
+    totals = Totals({"autograd": ("1.9.1", [TANH])})
+    totals.add(("autograd", 0), Result(drawn=1, valid=1, judged=1, asked={"rev": 1}))
+    assert [one.outcome for one in totals.functions()] == ["asked"]
+    totals.add(("autograd", 0), Result(error="IndexError: list index out of range"))
+    (told,) = totals.functions()
+    assert (told.outcome, told.why, told.asked) == (
+        "broken",
+        "IndexError: list index out of range",
+        {"rev": 1},
+    )
 
 
 # Calls ------------------------------------------------------------------------------------------------------

@@ -9,13 +9,17 @@ import re
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, main
+from gradfuzz.cli.sweeping.running import _exit_code
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.oracles.registry import IN_PROCESS
+from tests.report_data import called
 
 ROOT = Path(__file__).parents[3]
 
@@ -374,6 +378,14 @@ def test_a_time_limit_leaves_a_sweep_incomplete() -> None:
     result = run("sweep", "engine", "--max-time", "0.001", "--max-examples", "100000", "--jobs", "1")
     assert result.exit_code == INCOMPLETE, result.output
     assert "Incomplete" in result.stdout
+
+
+def test_an_error_of_gradfuzz_leaves_a_sweep_incomplete() -> None:
+    broken = FunctionSummary("torch.cdist", "cdist(x1, x2)", "broken", "IndexError: list index out of range")
+    asked = replace(broken, outcome="asked", why="")
+    assert _exit_code(called(findings=(), functions=(asked,)), 0) == CLEAN
+    assert _exit_code(called(findings=(), functions=(asked, broken)), 0) == INCOMPLETE
+    assert _exit_code(called(functions=(broken,)), 1) == FINDINGS
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
