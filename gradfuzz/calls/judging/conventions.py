@@ -247,7 +247,7 @@ CONVENTIONS = (
         "the eigenvectors of a complex matrix may be turned by any phase, so they have no derivative",
         (
             *("tensorflow.*eigh", "tensorflow.raw_ops.SelfAdjointEigV2", "paddle.linalg.eigh", "mlx.*eigh"),
-            *("tensorflow.eig", "tensorflow.linalg.eig", "tensorflow.raw_ops.Eig"),
+            *("tensorflow.eig", "tensorflow.linalg.eig", "tensorflow.raw_ops.Eig", "jax.*.eigh"),
         ),
         _has_a_phase,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html",
@@ -372,6 +372,13 @@ CONVENTIONS = (
         tuple(f"jax.scipy.sparse.linalg.{name}" for name in ("cg", "gmres", "bicgstab")),
         _is_iterated,
         "https://docs.jax.dev/en/latest/_autosummary/jax.scipy.sparse.linalg.cg.html",
+    ),
+    Row(
+        "rounding",
+        "rounding to fewer digits is a step, which is differentiated as if the number stayed what it is",
+        ("jax.lax.reduce_precision",),
+        lambda call, case: True,
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_precision.html",
     ),
     Row(
         "labels are a distribution",

@@ -151,8 +151,14 @@ class LinalgMpmath(LinalgObjects):
     def cholesky_of(self, a: Array) -> Array:
         return _array(self._remembered("cholesky", lambda m: self.mp.cholesky(m, tol=self.mp.zero), a))
 
+    def _lu_decomposed(self, a: Any) -> Any:
+        try:
+            return self.mp.LU_decomp(a)
+        except TypeError as error:  # it finds no pivot in a column of zeros, and takes None for one
+            raise ZeroDivisionError("the matrix is singular") from error
+
     def solve_of(self, a: Array, b: Array) -> Array:
-        lu, swaps = self._remembered("solve", self.mp.LU_decomp, a)
+        lu, swaps = self._remembered("solve", self._lu_decomposed, a)
         columns = [self.mp.U_solve(lu, self.mp.L_solve(lu, self._matrix(c), swaps)) for c in b.T]
         return np.stack([_array(x)[:, 0] for x in columns], axis=1)
 

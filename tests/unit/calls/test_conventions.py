@@ -231,3 +231,17 @@ def test_a_pool_of_zeros_is_no_finding() -> None:
     (found,) = judged(zeros, [("rev",)]).verdicts
     assert not found.case.verdict.is_wrong
     assert found.case.verdict is not Verdict.AGREE
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        ("jax.lax.reduce_precision", (array(2.0), literal("2"), literal("2")), Verdict.CONVENTION),
+        ("jax.numpy.linalg.eigh", (array([1, 1], [1 + 1j, 0.5], dtype="complex128"),), Verdict.CONVENTION),
+        ("jax.numpy.linalg.eigh", (array([1.0, 1.0], [1.0, 0.5]),), Verdict.AGREE),
+    ],
+)
+def test_conventions_of_jax(function: str, arguments: tuple[Argument, ...], expected: Verdict) -> None:
+    pytest.importorskip("jax")
+    (found,) = judged(Call("jax", function, arguments), [("rev",)]).verdicts
+    assert found.case.verdict is expected

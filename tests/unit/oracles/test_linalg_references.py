@@ -383,6 +383,15 @@ def test_a_matrix_that_is_not_finite_has_no_factors(namespaces: Any, entry: str)
             factors(a)
 
 
+@pytest.mark.parametrize("rows", [([0, 1, 2], [0, 3, 1], [0, 1, 1]), ([1, 1, 1], [1, 1, 2], [1, 1, 3])])
+def test_a_matrix_with_a_column_of_zeros_is_not_solved(namespaces: Any, rows: Any) -> None:
+    """No row is zero, at once or after a step of elimination: there mpmath finds no pivot."""
+    by_mpmath, _ = namespaces
+    a = np.array([[by_mpmath.mp.mpf(k) for k in row] for row in rows], object)
+    with pytest.raises(DomainError, match="singular"):
+        by_mpmath.solve_of(a, a)
+
+
 def test_a_basis_that_the_matrix_does_not_determine_has_no_derivative(seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=(4, 2))
     loose = question("q, r = qr(x, mode='complete')\n return sum(q[:, 2:] * w)", x)
