@@ -12,7 +12,6 @@ from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import Output, Streams, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, click
 from gradfuzz.errors import StoreError
-from gradfuzz.fuzzer.results.functions import BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -126,6 +125,8 @@ def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
 
 
 def _exit_code(finished: SweepFinished, findings: int) -> int:
+    from gradfuzz.fuzzer.results.functions import BROKEN
+
     if finished.interrupted:
         return INTERRUPTED
     if any(way.fault is not None for way in finished.summaries):
