@@ -211,7 +211,7 @@ def _asked(name: str, run: Run) -> Iterator[tuple[str, str, Asked]]:
     for (family, version), ways in groups.items():
         ops, refused = drawn, set[str]()
         if family == FAMILY:
-            ops = {one.name for one in finished.functions if one.outcome == ASKED}
+            ops = {one.name for one in finished.functions if one.outcome == ASKED or one.asked}
             refused = {one.name for one in finished.functions if one.outcome == REFUSED}
         yield family, version, Asked(replace(total(ways), name=name), ops, refused, run.began)
 

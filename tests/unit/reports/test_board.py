@@ -14,11 +14,13 @@ from click.testing import CliRunner
 
 from gradfuzz.cli import main
 from gradfuzz.fuzzer.results.events import FindingFound, SweepStarted
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.board.collected import FIXED, GONE, OPEN, RIGHT, UNASKED, WRONG, in_address
+from gradfuzz.reports.board.collected import FIXED, GONE, OPEN, RIGHT, UNASKED, WRONG, Run, _asked, in_address
 from gradfuzz.reports.board.pages import site
 from gradfuzz.reports.machine.ndjson import line
 from tests.board_data import both, made, swept, wrong
+from tests.report_data import called
 
 
 def test_releases_are_counted_as_people_count() -> None:
@@ -50,6 +52,14 @@ def test_what_is_known_of_an_op() -> None:
     assert torch.about("cos") == (RIGHT, [])
     assert torch.about("tan") == (UNASKED, [])
     assert torch.about("svd") == (UNASKED, [])
+
+
+def test_a_function_that_gradfuzz_broke_off_counts_by_what_it_was_asked() -> None:
+    """`torch.a` was asked in one turn and broken off in another, `torch.b` was broken off at once."""
+    a = FunctionSummary("torch.a", "a(x)", "broken", "IndexError", asked={"rev": 2})
+    finished = called(functions=(a, dataclasses.replace(a, name="torch.b", asked={})))
+    ((*_, asked),) = _asked("torch", Run("2026-03-01T12:00:00+00:00", finished))
+    assert (asked.ops, asked.refused) == ({"torch.a"}, set())
 
 
 def test_planted_bugs_are_shown_only_alone() -> None:
