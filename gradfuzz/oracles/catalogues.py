@@ -77,8 +77,8 @@ def _command(name: TargetName) -> tuple[list[str], str]:
     plan = managed.plan(name.base)  # says what is wrong with the name
     environment = managed.find(name.base)
     if environment is None:
-        advice = f"install it with: gradfuzz targets install '{name.base}'"
-        raise MissingExtraError(f"{name.base} itself makes its catalogue, and is not installed; {advice}")
+        reason = managed.not_installed(name.base)
+        raise MissingExtraError(f"{name.base} itself makes its catalogue, and {reason}")
     return [*plan.language.command(plan.folder, script), *arguments], environment.version
 
 

@@ -193,15 +193,18 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
     if target.specifier:
         managed.plan(target.base)  # says what is wrong with the name
         advice = f"make it with: gradfuzz targets install '{target.base}'"
-        raise MissingExtraError(f"{target.base} has no environment yet; {advice}")
+        raise MissingExtraError(f"{target.base} has no environment in {managed.root()}; {advice}")
     return []
 
 
 def _adapter(library: str) -> list[Oracle]:
     adapter = ADAPTERS[library]
     if beside(library) is None:
-        needed = f"the package {adapter.distribution}; {_how(library)}"
-        raise MissingExtraError(f"the target {library} needs {needed}")
+        from gradfuzz.oracles.foreign import managed
+
+        needed = f"needs the package {adapter.distribution}"
+        looked = f"neither beside gradfuzz nor in {managed.root()}"
+        raise MissingExtraError(f"the target {library} {needed}, which is {looked}; {_how(library)}")
     script = adapters.path(adapter.script)
     return _started(library, shlex.join([sys.executable, str(script)]))
 

@@ -24,10 +24,8 @@ def home_of(target: str) -> str:
     if name.library not in LIBRARIES or (not name.specifier and registry.beside(name.library) is not None):
         return ""
     if managed.find(name.base) is None:
-        raise MissingExtraError(
-            f"{name.base} is not installed, and calls its own functions; install it with: gradfuzz targets"
-            f" install '{name.base}'"
-        )
+        reason = managed.not_installed(name.base)
+        raise MissingExtraError(f"{name.base} calls its own functions, and {reason}")
     return name.base
 
 

@@ -134,6 +134,12 @@ def root() -> Path:
     return Path(os.environ.get(VARIABLE) or Path(".gradfuzz") / "envs").absolute()
 
 
+def not_installed(name: str) -> str:
+    """That a target is not installed, where it was looked for and what installs it: the end of a sentence."""
+    advice = f"install it with: gradfuzz targets install '{name}'"
+    return f"is installed neither beside gradfuzz nor in {root()}; {advice}"
+
+
 @contextlib.contextmanager
 def beside(store: Path) -> Iterator[None]:
     """Puts environments into the folder of `store` unless the variable is set, also for child processes."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -207,6 +208,9 @@ def test_a_name_without_a_release_is_what_is_installed(installer: Installer) -> 
         resolve("toygrad")
     with pytest.raises(MissingExtraError, match=r"gradfuzz targets install 'toygrad==1\.0'"):
         resolve("toygrad==1.0:dual")
+    where = re.escape(str(Path("stores", "envs").absolute()))
+    with managed.beside(Path("stores", "one.db")), pytest.raises(MissingExtraError, match=f"nor in {where};"):
+        resolve("toygrad")
     made, _ = managed.install("toygrad")
     assert made.version == "1.5", "the newest that is final"
     assert [w.name for w in resolve("toygrad")] == ["toygrad:dual"]
