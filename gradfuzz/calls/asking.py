@@ -89,9 +89,12 @@ def _record(node: ast.expr) -> Any:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Warnings of libraries about what is asked of them are no finding."""
+    """Warnings of libraries about what is asked of them are no finding. One is raised: that a number should
+    have been an integer, and that its digits are cut off.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message="floating point number truncated to an integer")
         yield
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.asking import called, quiet, values_of
 from gradfuzz.calls.findings.code import code
-from gradfuzz.calls.findings.script import script
+from gradfuzz.calls.findings.script import ending_script, script
 from gradfuzz.calls.findings.short import short
 from gradfuzz.calls.findings.shrink import Wrong, shrunk
 from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
@@ -225,8 +225,10 @@ def _by_keyword(call: Call, wrong: Wrong) -> Iterator[str]:
 # Death ------------------------------------------------------------------------------------------------------
 
 
-def deadly(call: Call) -> Finding:
-    """The finding of a call at which the process ends, or never ends. Nothing is called."""
+def deadly(call: Call, modes: Modes) -> Finding:
+    """The finding of a call at which the process ends, or never ends, when it is asked in `modes`. Nothing is
+    called.
+    """
     arrays = [np.asarray(np.real(np.asarray(one.array))) for one in call.differentiated()]
     params = tuple(Param(f"x{k}", Type("float", array.shape)) for k, array in enumerate(arrays))
     nothing = Program("f", params, (Return((Const(0.0),)),))
@@ -236,11 +238,11 @@ def deadly(call: Call) -> Finding:
         id="",
         target=_target(call),
         version=case_version(call),
-        check="value",
+        check=check_name(modes) if modes else "value",
         kind=Class.ERROR,
         family=FAMILY,
         precision="float64",
-        modes=(),
+        modes=modes,
         wrt=tuple(inputs),
         program=nothing,
         original=nothing,
@@ -252,6 +254,7 @@ def deadly(call: Call) -> Finding:
         seen=1,
         references=(),
         reproduced=(2, 2),
+        script=ending_script(call, modes),
         culprits=(call.function,),
         call=call,
         drawn=call,

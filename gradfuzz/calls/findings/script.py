@@ -1,5 +1,6 @@
 """A script of a finding that needs nothing but the library: it prints the derivative that the library
-returns, and the same by differences, and ends with exit code 1 while they differ.
+returns, and the same by differences, and ends with exit code 1 while they differ. Where the process ends or
+hangs at a call, the script makes the call.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.calls.findings.code import around, function
+from gradfuzz.calls.asking import values_of
+from gradfuzz.calls.findings.code import around, code, function, names
 from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, Mode, check_name
 
 _DIFFERENCES = '''
 def by_differences(g, v):
@@ -66,6 +68,35 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def ending_script(call: Call, modes: Sequence[Mode]) -> str:
+    """The script of a call at which the process ends when it is asked in `modes`: () is the value."""
+    library = library_named(call.library)
+    what = f"the {check_name(tuple(modes))}" if modes else "the call itself"
+    title = f'"""{call.function} of {call.library}: {what} ends the process, or never ends."""'
+    head = [title, "", library.header, *_own(call)]
+    if not modes:
+        last = "y" if call.form == "alone" else f"f({', '.join(names(call))})"
+        helpers = [] if call.form == "alone" else [library.helpers_code.rstrip("\n")]
+        return "\n".join([*head, *helpers, "", code(call), f"print({last})"]) + "\n"
+    values = [np.asarray(part) for v in values_of(call) for part in _parts(v)]
+    lines = [*head, library.helpers_code.rstrip("\n"), "", *_listed("xs", values, library)]
+    lines += ["", "", *function(call, "call"), "", "", *around(call), "", ""]
+    lines += [
+        "def objective(*xs):",
+        '    """The sum of the outputs, real and imaginary parts one by one."""',
+        "    parts = iter(xs)",
+        f"    return sum(total(y) for y in real_parts(f({', '.join(_given(call, library))})))",
+        *["", library.slope_code_in(modes).rstrip("\n"), "", ""],
+        f"print(slope_{modes[-1]}(objective, xs, xs))",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parts(value: Array) -> Sequence[Array]:
+    """The real arrays that an array is given as."""
+    return [value.real, value.imag] if value.dtype.kind == "c" else [value]
+
+
 def _own(call: Call) -> list[str]:
     """The import of a module of the user's own."""
     module = call.function.rpartition(".")[0]
@@ -78,17 +109,22 @@ def _listed(name: str, values: Sequence[Array], library: Library) -> list[str]:
 
 def _objective(call: Call, library: Library) -> list[str]:
     """The lines that define the weighted sum of the real outputs as a function of the real inputs."""
-    given = []
-    for one in call.differentiated():
-        is_complex = one.array is not None and one.array.dtype.kind == "c"
-        given.append(library.complex_code("next(parts)", "next(parts)") if is_complex else "next(parts)")
     return [
         "def objective(*xs):",
         '    """The weighted sum of the outputs, real and imaginary parts one by one."""',
         "    parts = iter(xs)",
-        f"    ys = f({', '.join(given)})",
+        f"    ys = f({', '.join(_given(call, library))})",
         f"    return sum(total({library.product_code}) for w, y in zip(weights, real_parts(ys)))",
     ]
+
+
+def _given(call: Call, library: Library) -> list[str]:
+    """The arguments of the function, taken from `parts` one by one."""
+    given = []
+    for one in call.differentiated():
+        is_complex = one.array is not None and one.array.dtype.kind == "c"
+        given.append(library.complex_code("next(parts)", "next(parts)") if is_complex else "next(parts)")
+    return given
 
 
 def _half_of_error(case: CheckResult) -> float:

@@ -106,9 +106,19 @@ def _is_full(call: Call, case: CheckResult) -> bool:
 def _is_scaled(call: Call, case: CheckResult) -> bool:
     """Whether the gradient is scaled on purpose: the flag is on, by name or by place."""
     place = 4 if call.function.endswith("embedding_bag") else 3
-    by_place = call.arguments[place : place + 1] if not call.function.startswith("torch.nn") else ()
-    flags = [a for a in call.arguments if a.keyword == "scale_grad_by_freq"]
+    return _is_on(call, "scale_grad_by_freq", None if call.function.startswith("torch.nn") else place)
+
+
+def _is_on(call: Call, keyword: str, place: int | None) -> bool:
+    """Whether a flag is True, by name or by place."""
+    by_place = call.arguments[place : place + 1] if place is not None else ()
+    flags = [a for a in call.arguments if a.keyword == keyword]
     return any(a.literal == "True" for a in [*flags, *by_place])
+
+
+def _is_no_color(call: Call, case: CheckResult) -> bool:
+    """Whether a number is not in [0, 1]."""
+    return any(bool(np.any((x < 0) | (x > 1))) for one in call.differentiated() for x in [seen(one)])
 
 
 def _failed(call: Call, case: CheckResult) -> bool:
@@ -325,10 +335,24 @@ CONVENTIONS = (
         (
             *("paddle.*eigh", "paddle.*eigvalsh", "paddle.*cholesky", "tensorflow.*eigh", "mlx.*eigh"),
             *("tensorflow.*eigvalsh", "tensorflow.*cholesky*", "tensorflow.*Cholesky", "mlx.*cholesky"),
-            "tensorflow.raw_ops.SelfAdjointEig*",
+            *("tensorflow.raw_ops.SelfAdjointEig*", "tensorflow.linalg.logdet"),
         ),
         _has_symmetric_part,
         "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/eigh_en.html",
+    ),
+    Row(
+        "symmetric part",
+        "one triangle of the covariance is read, and its gradient is that by the symmetric part",
+        ("autograd.scipy.stats.multivariate_normal.*",),
+        _has_symmetric_part,
+        "https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.multivariate_normal.html",
+    ),
+    Row(
+        "symmetric part",
+        "with hermitian=True one triangle is read, and its gradient is that by the symmetric part",
+        ("paddle.*pinv",),
+        lambda call, case: _is_on(call, "hermitian", 2) and _has_symmetric_part(call, case),
+        "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/pinv_en.html",
     ),
     Row(
         "matrix that is not Hermitian",
@@ -395,9 +419,24 @@ CONVENTIONS = (
         "https://www.tensorflow.org/api_docs/python/tf/random/gamma",
     ),
     Row(
+        "implicit reparameterization",
+        "a draw from a truncated normal distribution is differentiated as if it were made by the inverse of"
+        " its distribution, and it is made by rejection",
+        ("tensorflow.*arameterized*runcated*ormal",),
+        lambda call, case: True,
+        "https://www.tensorflow.org/api_docs/python/tf/random/stateless_parameterized_truncated_normal",
+    ),
+    Row(
+        "colors outside of [0, 1]",
+        "hue, saturation and value are defined for colors from 0 to 1 only, by the documents",
+        ("tensorflow.image.rgb_to_hsv", "tensorflow.raw_ops.RGBToHSV"),
+        _is_no_color,
+        "https://www.tensorflow.org/api_docs/python/tf/image/rgb_to_hsv",
+    ),
+    Row(
         "triangle that is not read",
         "the argument is a triangular matrix by the documents, and its other triangle is not read",
-        ("torch.*cholesky_inverse", "torch.*cholesky_solve"),
+        ("torch.*cholesky_inverse", "torch.*cholesky_solve", "paddle.*cholesky_solve"),
         _is_not_triangular,
         "https://docs.pytorch.org/docs/stable/generated/torch.cholesky_inverse.html",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -135,16 +135,21 @@ def by_one(call: Call, number: int) -> Call:
     return call.changed(fixed)
 
 
-def made(call: Call) -> None:
-    """Makes a call, and asks for its first derivatives; nothing is judged, and no exception is raised."""
+def made(call: Call, begins: Callable[[Modes], None]) -> None:
+    """Makes a call, and asks for its first derivatives; nothing is judged, and no exception is raised.
+
+    `begins` is told what is asked next: () is the value.
+    """
     library = library_named(call.library)
     with quiet(), contextlib.suppress(Exception), np.errstate(all="ignore"):
+        begins(())
         arrays = [library.array(value) for value in values_of(call)]
         subject = subject_of(asked(call, library), arrays, None, None, library.name)
         values = [i.value for i in subject.inputs]
         outputs = subject.values(values)
         weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in outputs]
         for mode in ("rev", "fwd"):
+            begins((mode,))
             with contextlib.suppress(Exception):
                 subject.derivative(values, weights, [], (mode,))
 

@@ -13,7 +13,7 @@ from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 from gradfuzz.tracing.common.leaves import leaves_of
@@ -123,6 +123,10 @@ def slope_fwd(g, xs, v):
     v = [w.astype(x.dtype) for w, x in zip(v, xs)]
     return paddle.incubate.autograd.jvp(g, list(xs), v)[1]
 """
+
+    def slope_code_in(self, modes: Sequence[Mode]) -> str:
+        """A gradient that is not differentiated again is asked without its graph, as when it was judged."""
+        return self.slope_code.replace("create_graph=True, ", "") if len(modes) == 1 else self.slope_code
 
     def array_code(self, value: Array) -> str:
         array = np.asarray(value)

@@ -47,7 +47,7 @@ class Died:
     words: str
     """What happened: "segmentation fault", "no answer within 60 s"."""
     draft: Finding | None = None
-    """The finding of its only call."""
+    """The finding of its only call, in the modes that were asked last."""
 
 
 class CallProcess:

@@ -9,6 +9,7 @@ from gradfuzz.calls.sweep.process import CallProcess, Died
 from gradfuzz.calls.sweep.turn import Turn
 from gradfuzz.errors import GradfuzzError, RecordError
 from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.failure import ENDS
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.sweep.replaying import Replayed, Status
 
@@ -20,7 +21,7 @@ def replayed(finding: Finding) -> Replayed:
         raise RecordError(f"{finding.id} is no finding of a call")
     try:
         home = home_of(finding.target)
-        if finding.modes and not home:
+        if not _ends(finding) and not home:
             return asked_again(finding)
         return _elsewhere(finding, call, home)
     except GradfuzzError as error:
@@ -30,15 +31,19 @@ def replayed(finding: Finding) -> Replayed:
 def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     """The same in a process of its own. Of a call at which the process ended, whether it ends again."""
     function = Function((call.function,), call.function, DIFFERENTIABLE, "")
-    about = finding if finding.modes else None
-    only = None if finding.modes else call
+    about, only = (None, call) if _ends(finding) else (finding, None)
     process = CallProcess()
     try:
         found = process.run(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
     finally:
         process.close()
     if isinstance(found, Died):
-        return Replayed(finding, Status.FAILED, f"the process ends: {found.words}")
-    if not finding.modes:
+        return Replayed(finding, Status.FAILED, f"{ENDS}: {found.words}")
+    if _ends(finding):
         return Replayed(finding, Status.FIXED, "the process does not end")
     return found if isinstance(found, Replayed) else Replayed(finding, Status.ERROR, found.words)
+
+
+def _ends(finding: Finding) -> bool:
+    """Whether it is about a process that ended."""
+    return finding.note.startswith(ENDS)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.sweep.process import CallProcess, Died
 from gradfuzz.calls.sweep.turn import Result, Turn, merged
+from gradfuzz.fuzzer.results.failure import ENDS
 
 _AGAIN = 1
 """So often a turn begins again after its process died."""
@@ -38,7 +39,7 @@ def supervised(turn: Turn) -> Result:
             raise AssertionError("no turn of a sweep asks about a finding")
         elif one.only is not None:
             if found.draft is not None:
-                finding = replace(found.draft, note=f"the process ends: {found.words}")
+                finding = replace(found.draft, note=f"{ENDS}: {found.words}")
                 parts.append(Result(findings=(named(finding),)))
         else:
             if found.call is not None:

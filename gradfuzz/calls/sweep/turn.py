@@ -14,7 +14,7 @@ from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import PATIENCE, Search
 from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
-from gradfuzz.calls.judging.judge import Judgement, judged_by_some, made
+from gradfuzz.calls.judging.judge import Judgement, Modes, judged_by_some, made
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
@@ -127,11 +127,15 @@ def merged(results: Sequence[Result]) -> Result:
     return whole
 
 
-def run(turn: Turn, note: Callable[[Call], None]) -> Result:
-    """The result of a turn; `note` is told each call before it is made."""
+def run(
+    turn: Turn, note: Callable[[Call], None], begins: Callable[[Modes], None] = lambda modes: None
+) -> Result:
+    """The result of a turn; `note` is told each call before it is made, `begins` what is asked next of the
+    only call of a turn.
+    """
     if turn.only is not None:
         note(turn.only)
-        made(turn.only)
+        made(turn.only, begins)
         return Result()
     result = Result()
     library_named(turn.library).careful = turn.again > 0

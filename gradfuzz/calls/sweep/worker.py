@@ -18,9 +18,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from gradfuzz.calls.findings.prove import deadly
+from gradfuzz.calls.judging.judge import Modes
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.sweep.again import asked_again
-from gradfuzz.calls.sweep.turn import Result, run
+from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.oracles.foreign.memory import collect_less
 
@@ -68,11 +69,14 @@ def _work(pipe: Connection, box: str, folder: str, begun: set[str]) -> None:
             if turn.library not in begun:
                 begun.add(turn.library)
                 library_named(turn.library).begin()
-            if turn.only is not None:
-                draft = deadly(turn.only)
+
+            def begins(modes: Modes, turn: Turn = turn) -> None:
+                assert turn.only is not None, "told of the only call of a turn"
+                draft = deadly(turn.only, modes)
                 pipe.send(replace(draft, target=turn.home) if turn.home else draft)
+
             try:
-                result = run(turn, note) if turn.finding is None else asked_again(turn.finding)
+                result = run(turn, note, begins) if turn.finding is None else asked_again(turn.finding)
             except Exception as error:  # noqa: BLE001 - told with the function, and the sweep goes on
                 result = Result(error=f"{type(error).__name__}: {error}")
             note.nothing()

@@ -19,6 +19,9 @@ class Failure(enum.Enum):
     """The process took more memory than it may, or the library said that there is none."""
 
 
+ENDS = "the process ends"
+"""How the note of a finding begins at whose call the process ended, or never ended."""
+
 _BEGINNINGS = (
     (Failure.OUT_OF_MEMORY, r"(the process ends: )?out of memory|_?\w*MemoryError\b|\w*OutOfMemory\w*\b"),
     (Failure.HANG, r"(the process ends: )?no answer|timed out|half a line"),

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 
+from gradfuzz.fuzzer.results.failure import ENDS
 from gradfuzz.fuzzer.results.finding import FINITE, SYSTEMATIC, Class, Finding, Likelihood
 from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.results.trigger import Trigger
@@ -30,8 +32,13 @@ def signature(finding: Finding) -> str:
 
 
 def signatures(finding: Finding) -> frozenset[str]:
-    """The finding's signature, and that of gradfuzz 0.2, where a rule changed on purpose counted, too."""
-    return frozenset({signature_of(finding), _digest(finding, planted_bug(finding))})
+    """The finding's signature, and those of gradfuzz 0.2, where a rule changed on purpose counted, too, and
+    a process that ended had always been asked for the value.
+    """
+    found = {signature_of(finding), _digest(finding, planted_bug(finding))}
+    if finding.note.startswith(ENDS):
+        found.add(_digest(replace(finding, modes=()), planted_bug(finding)))
+    return frozenset(found)
 
 
 def _digest(finding: Finding, planted: str) -> str:

@@ -426,8 +426,21 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
     ),
     KnownReport(
         *("tensorflow#127713", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),
-        functions=("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+        functions=(
+            *("tensorflow.math.xlogy", "tensorflow.math.xlog1py"),
+            *("tensorflow.math.multiply_no_nan", "tensorflow.raw_ops.MulNoNan"),
+        ),
         text="complex",
+    ),
+    KnownReport(
+        *(
+            "tensorflow#127690",
+            "tensorflow",
+            ">=2.21.0",
+            "beta is taken for a scalar",
+            (*FINITE, Class.WRONG_SHAPE),
+        ),
+        functions=("tensorflow.nn.silu", "tensorflow.nn.swish"),
     ),
     KnownReport(
         *("tensorflow#49946", "tensorflow", ">=2.21.0", "a conjugate is missing", FINITE),

@@ -30,6 +30,9 @@ _ITERATIONS = 8
 _PROBES = (-(2.0**-3), 2.0**-4, 2.0**-9, -(2.0**-10))
 """Steps that show whether a function is flat, in units of the input's size."""
 
+_ROUNDED = 2.0**-51
+"""What two roundings of a float64 can do to a value that does not move, as a share of it."""
+
 _CLOSE = 2.0**-24
 """The distance of the values that the noise is estimated from, in units of the input's size."""
 
@@ -52,7 +55,7 @@ class Slope:
     """A slope and its bound. `left` and `right` are the one-sided slopes at a kink, else the slope.
 
     `flat`: all observed values were the same. The function is constant here, or rounding inside it hides its
-    changes.
+    changes. The bound is that of a constant: 0 is to be believed where something else says 0 as well.
     """
 
     value: float
@@ -74,7 +77,7 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     known = functools.lru_cache(maxsize=None)(f)
     here = known(0.0)
     if all(known(t * size) == here for t in _PROBES):
-        return Slope(0.0, 4.0 * roundoff * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=True)
+        return Slope(0.0, _ROUNDED * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=True)
     if not math.isfinite(here):
         return None
     noise = max(_noise(known, size), roundoff * abs(here))

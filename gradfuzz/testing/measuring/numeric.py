@@ -125,14 +125,14 @@ class _Measured:
 
     def slope_of(self, f: Callable[[float], float], size: float) -> Slope | None:
         """The slope of `f` at 0, a function of the values; with the roundoff that the framework admits where
-        they have steps, or do not move. Elsewhere the slope itself is known to no more: a polynomial for
+        they have steps. Where they move without, the slope itself is known to no more: a polynomial for
         float32 is smooth near 0, and its coefficients are rounded.
         """
         coarse = self.subject.framework.roundoff
         found = slope(f, size, self.roundoff)
-        if found is None or coarse <= self.roundoff:
+        if found is None or found.flat or coarse <= self.roundoff:
             return found
-        if found.flat or _has_steps(f, size):
+        if _has_steps(f, size):
             return slope(f, size, coarse)
         return replace(found, bound=max(found.bound, SAFETY * coarse * abs(found.value)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -143,6 +144,35 @@ def test_the_helpers_of_a_script(library: Library) -> None:
     integers = library.array(np.arange(3))
     assert len(names["leaves"]((xs[0], [integers, xs[1]]))) == len(library.leaves((xs[0], [integers, xs[1]])))
     np.testing.assert_array_equal(library.numpy(names["doubled"](xs[0])), [X, 1.25 * X])
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "modes"),
+    [
+        ("numpy.pad", (np.ones(2), 1), ("rev",)),
+        ("scipy.stats.beta.cdf", (np.array(0.5), np.array(2.0), np.array(3.0)), ("rev",)),
+        ("scipy.special.y1", (np.array(0.5, ml_dtypes.bfloat16),), ("rev",)),
+    ],
+)
+def test_what_autograd_has_no_rule_for_is_refused(
+    function: str, arguments: tuple[Any, ...], modes: tuple[Mode, ...]
+) -> None:
+    """Edges that are repeated, a derivative by a shape, and numbers of 16 bits."""
+    more = (Argument("mode", literal="'edge'"),) if function.endswith("pad") else ()
+    given = tuple(Argument(literal=repr(a)) if isinstance(a, int) else Argument(array=a) for a in arguments)
+    found = judged(Call("autograd", f"autograd.{function}", (*given, *more)), [modes])
+    assert not found.verdicts
+    assert found.lacks or found.refused
+
+
+def test_an_order_whose_digits_are_cut_off_is_refused() -> None:
+    """SciPy takes Bessel functions of the second kind by integer orders, and says so."""
+    order, x = Argument(array=np.array(0.5)), Argument(array=np.array(0.5))
+    found = judged(Call("autograd", "autograd.scipy.special.yn", (order, x)), [("rev",)])
+    assert "truncated to an integer" in found.refused
+    whole = Argument(array=np.array(1), layout="contiguous")
+    (right,) = judged(Call("autograd", "autograd.scipy.special.yn", (whole, x)), [("rev",)]).verdicts
+    assert right.case.verdict is Verdict.AGREE
 
 
 def test_what_has_no_gradient_is_refused(library: Library) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import autograd.extend
 import numpy as np
 import pytest
 
@@ -162,6 +163,14 @@ def case_of(truth: dict[str, list[object]], answer: dict[str, list[object]]) -> 
     )
 
 
+@autograd.extend.primitive
+def tricky(x: Any) -> Any:
+    """The sum of the entries, with a slope of 2."""
+    return np.sum(x)
+
+
+autograd.extend.defvjp(tricky, lambda y, x: lambda g: 2.0 * g * np.ones(np.shape(x)))
+
 LOWER, SYMMETRIC = [[1.0, 0.0], [3.0, 2.0]], [[1.0, 1.5], [1.5, 2.0]]
 ANTISYMMETRIC = [[0.0, -1.5], [1.5, 0.0]]
 
@@ -178,6 +187,49 @@ def test_the_gradient_by_the_symmetric_part_is_a_convention() -> None:
     assert conventions._has_symmetric_part(hermitian, case_of(truth, {"x0": SYMMETRIC, "x1": ANTISYMMETRIC}))
     wrong = {"x0": SYMMETRIC, "x1": [[0.0, 1.5], [1.5, 0.0]]}
     assert not conventions._has_symmetric_part(hermitian, case_of(truth, wrong))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        ("paddle.linalg.pinv", (literal("True", "hermitian"),), Verdict.CONVENTION),
+        ("paddle.linalg.pinv", (literal("1e-15"), literal("True")), Verdict.CONVENTION),
+        ("paddle.linalg.pinv", (), Verdict.DISAGREE),
+        ("paddle.linalg.pinv", (literal("False", "hermitian"),), Verdict.DISAGREE),
+        ("tensorflow.linalg.logdet", (), Verdict.CONVENTION),
+        ("tensorflow.linalg.det", (), Verdict.DISAGREE),
+    ],
+)
+def test_the_symmetric_part_is_one_of_what_is_said_to_be_symmetric(
+    function: str, arguments: tuple[Argument, ...], expected: Verdict
+) -> None:
+    given: Any = case_of({"x0": LOWER}, {"x0": SYMMETRIC})
+    nothing: Any = None
+    wrong = CheckResult("there", given.question, nothing, given.truth, given.answer, Verdict.DISAGREE)
+    symmetric = Call(function.partition(".")[0], function, (array([2.0, 1.0], [1.0, 3.0]), *arguments))
+    assert conventions.excused(symmetric, wrong).verdict is expected
+
+
+def test_the_triangle_that_paddle_does_not_read() -> None:
+    given: Any = SimpleNamespace(question=SimpleNamespace(modes=("fwd",)), worst=None)
+    for factor, expected in ((FULL, True), (array([2.0, 0.0], [0.5, 3.0]), False)):
+        solve = Call("paddle", "paddle.linalg.cholesky_solve", (FULL, factor, literal("False")))
+        assert conventions._is_not_triangular(solve, given) is expected
+
+
+@pytest.mark.parametrize(("entry", "expected"), [(0.0, Verdict.CONVENTION), (1.0, Verdict.DISAGREE)])
+def test_the_covariance_of_autograd(entry: float, expected: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The right gradient is a convention, and one that is 1 too much stays wrong."""
+    from autograd.scipy.stats import multivariate_normal
+
+    own = multivariate_normal.logpdf
+    monkeypatch.setattr(
+        multivariate_normal, "logpdf", lambda x, mean, cov: own(x, mean, cov) + entry * tricky(cov)
+    )
+    name = "autograd.scipy.stats.multivariate_normal.logpdf"
+    asked = Call("autograd", name, (array(1.0, 0.5), array(0.5, 2.0), array([2.0, 1.0], [1.0, 3.0])))
+    (found,) = judged(asked, [("rev",)]).verdicts
+    assert found.case.verdict is expected
 
 
 def test_what_is_asked_of_a_matrix_and_of_labels() -> None:
@@ -213,10 +265,18 @@ def test_a_place_that_is_written_twice(places: Any, expected: bool) -> None:
         ("tensorflow.eig", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
         ("tensorflow.math.reduce_std", (0.5,), "float64", Verdict.CONVENTION),
         ("tensorflow.math.reduce_std", (0.5, 0.75), "float64", Verdict.DISAGREE),
+        ("tensorflow.image.rgb_to_hsv", (2.0, 1.0, -1.0), "float64", Verdict.CONVENTION),
+        ("tensorflow.image.rgb_to_hsv", (1.0, 0.5, 0.0), "float64", Verdict.DISAGREE),
+        (
+            "tensorflow.random.stateless_parameterized_truncated_normal",
+            (0.5,),
+            "float64",
+            Verdict.CONVENTION,
+        ),
     ],
 )
 def test_conventions_of_tensorflow(name: str, entries: Any, dtype: str, expected: Verdict) -> None:
-    """The phase of eigenvectors, and the spread of equal numbers."""
+    """The phase of eigenvectors, the spread of equal numbers, what is no color, and what is drawn."""
     question: Any = SimpleNamespace(wrt=("x0",), modes=("rev",))
     answer: Any = SimpleNamespace(gradient={})
     nothing: Any = None

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, LEFT_OUT, Function, Parameter
+from gradfuzz.calls.findings.script import ending_script
 from gradfuzz.calls.sweep import process
 from gradfuzz.calls.sweep import run as sweeps
 from gradfuzz.calls.sweep.process import CallProcess
+from gradfuzz.calls.sweep.replay import replayed
 from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.identity import signature, signatures
 from gradfuzz.fuzzer.sweep.config import SweepConfig
+from gradfuzz.fuzzer.sweep.replaying import Status
 
 X = Parameter("x", (ARRAY,), required=True)
 
@@ -32,16 +38,22 @@ def function(name: str, outcome: str = DIFFERENTIABLE) -> Function:
 
 SIN, EXP = function("autograd.numpy.sin"), function("autograd.numpy.exp")
 NEVER = Function(("autograd.numpy.linalg.inv",), "inv(x, x, x)", DIFFERENTIABLE, "", (X, X, X))
-DIES, HANGS = function("deadly.dies"), function("deadly.hangs")
+DIES, HANGS, SLOPES = (function(f"deadly.{name}") for name in ("dies", "hangs", "slopes"))
 
 DEADLY = """
-import os, signal, time
+import autograd.extend, os, signal, time
 
 def dies(x):
     os.kill(os.getpid(), signal.SIGSEGV)
 
 def hangs(x):
     time.sleep(1000.0)
+
+@autograd.extend.primitive
+def slopes(x):
+    return 2.0 * x
+
+autograd.extend.defvjp(slopes, lambda y, x: dies)
 """
 
 
@@ -98,6 +110,23 @@ def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch
     again = swept(functions, monkeypatch, memo)[-1]  # as a sweep that is resumed
     assert again.functions == end.functions
     assert [f.signature for f in again.findings] == [f.signature for f in end.findings]
+
+
+def test_a_gradient_that_ends_the_process_is_told_as_one(
+    monkeypatch: pytest.MonkeyPatch, deadly: None, tmp_path: Path
+) -> None:
+    """The finding says that it is reverse mode, and its script ends as the process did."""
+    (finding,) = swept([SLOPES], monkeypatch)[-1].findings
+    assert (finding.modes, finding.check) == (("rev",), "vjp")
+    assert finding.note == "the process ends: segmentation fault"
+    assert replayed(finding).status is Status.FAILED
+    value = replace(finding, modes=(), check="value")
+    assert signature(value) in signatures(finding), "a baseline of gradfuzz 0.2 accepts it"
+    for one, ends in ((finding, True), (replace(value, script=ending_script(finding.call, ())), False)):
+        script = tmp_path / "script.py"
+        script.write_text(one.script, encoding="utf-8")
+        ended = subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=False)
+        assert ended.returncode == (-signal.SIGSEGV if ends else 0)
 
 
 def test_a_call_that_never_ends_is_a_finding(monkeypatch: pytest.MonkeyPatch, deadly: None) -> None:

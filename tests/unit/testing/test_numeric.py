@@ -150,6 +150,25 @@ def test_a_slope_is_known_to_no_more_digits_than_the_framework_computes(
     assert measured().wrong is wrong
 
 
+@pytest.mark.parametrize("roundoff", [0.0, 2.0**-24])
+@pytest.mark.parametrize(
+    ("given", "expected"), [(0.0, Verdict.AGREE), (1.0, Verdict.INCONCLUSIVE), (1e-9, Verdict.INCONCLUSIVE)]
+)
+def test_a_constant_has_the_derivative_0(
+    monkeypatch: pytest.MonkeyPatch, roundoff: float, given: float, expected: Verdict
+) -> None:
+    """Whatever the framework rounds: the values do not move. Another answer is not called wrong, as rounding
+    may hide what moves.
+    """
+    monkeypatch.setattr(NumpyFunctions, "roundoff", roundoff)
+
+    def steps(x):
+        return np.sum(np.floor(x) if x[0].real > -1.0 else x)  # it cannot be traced
+
+    measured = measure_gradient(steps, np.array([0.5, 1.25]), grad=lambda x: np.full(2, given))
+    assert measured.verdict is expected
+
+
 class Flat(EngineOracle):
     """Its gradients have no axes but one."""
 

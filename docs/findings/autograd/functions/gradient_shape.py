@@ -1,8 +1,9 @@
 """The gradients of some functions of autograd have another shape than the argument.
 
 outer flattens its arguments, tril and triu take a vector for the rows of a square matrix, diag reads a matrix that is not
-square, solve_banded takes several right sides, and dirichlet.logpdf takes all but the last probability. Each rule supposes the other case. Prints expected and got, and exits with 1 while
-they differ.
+square, solve_banded takes several right sides, dirichlet.logpdf takes all but the last probability, and Bessel functions and
+polygamma broadcast the number over the orders. Each rule supposes the other case. Prints expected and got, and exits with
+1 while they differ.
 """
 
 import sys
@@ -10,7 +11,9 @@ import sys
 try:
     import autograd.numpy as anp
     import autograd.scipy.linalg as linalg
+    import autograd.scipy.special as special
     import autograd.scipy.stats as stats
+    import mpmath
     import numpy as np
     from autograd import grad
 except ImportError as error:
@@ -39,6 +42,11 @@ cases = {
         lambda x: stats.dirichlet.logpdf(x, np.array([0.9, 0.8])),
         [0.75],
         [-0.1 / 0.75 + 0.2 / 0.25],
+    ),
+    "iv of two orders": (
+        lambda x: anp.sum(special.iv(np.array([1.0, 2.0]), x)),
+        1.5,
+        float(mpmath.besseli(1, 1.5, derivative=1) + mpmath.besseli(2, 1.5, derivative=1)),
     ),
 }
 

@@ -8,6 +8,7 @@ import sys
 try:
     import autograd.numpy as anp
     import autograd.scipy.special as special
+    from autograd.scipy.stats import multivariate_normal
     import mpmath
     import numpy as np
     from autograd import grad
@@ -38,6 +39,11 @@ cases = {
         lambda x: anp.sum(special.logsumexp(x, b=weights, axis=1)),
         [0.0, 0.0],
         part.sum(0),
+    ),
+    "multivariate_normal.logpdf with a number as the covariance": (
+        lambda x: multivariate_normal.logpdf(x, np.array([0.5]), 2.0),
+        [1.5],
+        [-0.5],
     ),
     "psi of a complex number": (lambda x: anp.real(special.psi(x)), 2.0 + 4.0j, complex(mpmath.psi(1, 2 + 4j))),
 }

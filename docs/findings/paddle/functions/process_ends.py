@@ -16,6 +16,10 @@ CALLS = (
     "paddle.linalg.vector_norm(paddle.to_tensor(-2.5), axis=-2)",
     "paddle.slice_scatter(paddle.zeros([3]), paddle.ones([3]), [0], [0], [3], [])",
     "paddle.select_scatter(paddle.zeros([2]), paddle.to_tensor(True), -2, 0)",
+    "print(paddle.nn.functional.conv2d(paddle.ones([1, 1, 2, 2]), paddle.ones([1, 1, 2, 2]), dilation=4))",
+    "print(paddle.nn.functional.pixel_shuffle(paddle.ones([2, 2, 2, 2]), -1, 'NHWC'))",
+    "print(paddle.nn.functional.max_pool2d(paddle.ones([2, 1, 2, 2]), -1, return_mask=True))",
+    "x = paddle.ones([2, 2]); x.stop_gradient = False; paddle.grad([paddle.as_strided(x, (2, 2, 2), ()).sum()], [x])",
 )
 wrong = False
 for call in CALLS:

@@ -24,9 +24,13 @@ def solved(z):
     return tf.linalg.tridiagonal_solve(tf.reshape(tf.stack([0 * z, z, 0 * z]), [3, 1]), constant[None])[0]
 
 
+part = (c * z).real / abs(z) ** 3  # z / |z| is not analytic: d/dx and d/dy of Re(c z) / |z|, one by one
+sign = complex(c.real / abs(z) - part * z.real, -(-c.imag / abs(z) - part * z.imag))
 CASES = (
     ("squared_difference", lambda z: constant * tf.math.squared_difference(z, 0 * z), 2 * c.real * z.conjugate()),
     ("xlogy", lambda z: tf.math.xlogy(constant, z), c / z),
+    ("multiply_no_nan", lambda z: tf.math.multiply_no_nan(constant, z), c),
+    ("raw_ops.Sign", lambda z: constant * tf.raw_ops.Sign(x=z), sign),
     ("xlog1py", lambda z: tf.math.xlog1py(constant, z), c / (1 + z)),
     ("tridiagonal_solve", solved, -c / z**2),
     ("log, which is right", tf.math.log, 1 / z),
