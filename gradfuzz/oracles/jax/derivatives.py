@@ -53,23 +53,34 @@ def gradient_of(step: Step, weights: Arrays, xs: Arrays, mode: str) -> tuple[Arr
     ), outputs
 
 
-def along(step: Step, weights: Arrays, directions: Arrays, mode: str) -> Step:
-    """The derivative of the weighted sum of step(xs) along `directions`, again as a function of xs."""
+def along(step: Step, weights: Arrays, directions: Arrays, mode: str) -> tuple[Step, Arrays]:
+    """The derivative of the weighted sum of step(xs) along `directions`, again as a function of xs and the
+    weights of its values: the gradient, weighted by the directions, or the slopes, by the weights.
+    """
 
-    def slope(xs: Arrays) -> tuple[Arrays, Any]:
-        if mode == "rev":
-            slopes, outputs = gradient_of(step, weights, xs, "rev")
-            return (weighted(directions, slopes, xs[0].dtype),), outputs
+    def gradient(xs: Arrays) -> tuple[Arrays, Any]:
+        return gradient_of(step, weights, xs, "rev")
+
+    def slopes(xs: Arrays) -> tuple[Arrays, Any]:
         _, slopes, outputs = jax.jvp(step, (xs,), (directions,), has_aux=True)
-        return (weighted(weights, slopes, xs[0].dtype),), outputs
+        return slopes, outputs
 
-    return slope
+    return (gradient, directions) if mode == "rev" else (slopes, weights)
 
 
 def derivative(
     f: Function, xs: Arrays, weights: Sequence[Any], directions: Arrays, modes: Sequence[str]
 ) -> tuple[Any, Arrays]:
     """The outputs of f(*xs) and the gradient with respect to each of xs."""
+    step, active = before_the_last(f, weights, directions, modes)
+    slopes, outputs = gradient_of(step, active, xs, modes[-1])
+    return outputs, slopes
+
+
+def before_the_last(
+    f: Function, weights: Sequence[Any], directions: Arrays, modes: Sequence[str]
+) -> tuple[Step, Arrays]:
+    """All derivatives but the outermost, as a function of xs, and the weights of its values."""
 
     def outputs_of(xs: Arrays) -> tuple[Arrays, Any]:
         outputs = f(*xs)
@@ -78,9 +89,8 @@ def derivative(
     step: Step = outputs_of
     active: Arrays = tuple(w for w in weights if w is not None)
     for mode in modes[:-1]:
-        step, active = along(step, active, directions, mode), (np.ones((), xs[0].dtype),)
-    slopes, outputs = gradient_of(step, active, xs, modes[-1])
-    return outputs, slopes
+        step, active = along(step, active, directions, mode)
+    return step, active
 
 
 def jacobians(

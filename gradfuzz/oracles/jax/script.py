@@ -76,7 +76,8 @@ def structured_source(question: Question, point_index: int, kind: str) -> str:
 
 def _differentiating(question: Question) -> list[str]:
     """The functions of `derivatives` that `derivative` needs, and itself."""
-    return ["weighted", "gradient_of", *(["along"] if question.order > 1 else []), "derivative"]
+    steps = ["along"] if question.order > 1 else []
+    return ["weighted", "gradient_of", *steps, "before_the_last", "derivative"]
 
 
 def _helpers(*names: str) -> list[str]:

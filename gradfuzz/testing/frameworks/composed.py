@@ -54,8 +54,16 @@ class ComposedFramework(Framework):
         return outputs, [self._each(g, xs, k) for k in range(len(xs))]
 
     def push(
-        self, f: Call, xs: Sequence[Any], weights: Sequence[Array | None], probe: Sequence[Array]
-    ) -> tuple[Sequence[Any], Any]:
+        self,
+        f: Call,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+        probe: Sequence[Array],
+    ) -> tuple[Sequence[Any], Any] | None:
+        if len(modes) > 1:
+            return None
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
         return f(*xs), self.slope(self._objective(f, weights, xs[0]), xs, along)
 

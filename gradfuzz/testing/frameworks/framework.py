@@ -118,10 +118,12 @@ class Framework(abc.ABC):
         f: Call,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
         probe: Sequence[Array],
     ) -> tuple[Sequence[Any], Any] | None:
-        """The outputs of `f(*xs)`, and the forward derivative along `probe`; None where the framework has no
-        way of its own for it.
+        """The outputs of `f(*xs)`, and the derivative in `modes`, of which the last is "fwd", along `probe`;
+        None where the framework has no way of its own for it.
         """
         return None
 

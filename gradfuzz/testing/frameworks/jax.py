@@ -15,7 +15,7 @@ import numpy as np
 
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import own
-from gradfuzz.oracles.jax.derivatives import derivative
+from gradfuzz.oracles.jax.derivatives import before_the_last, derivative
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -71,6 +71,24 @@ def _given(value: Array, dtype: Any = None) -> Any:
         return jnp.asarray(value, dtype)
     return jax.device_put(np.asarray(value, dtype))
 
+
+def _in(dtype: Any, f: Call) -> Call:
+    """`f` with all its floats in one dtype: JAX takes a cotangent only in the dtype of its output, which may
+    be wider than the inputs'.
+    """
+
+    def in_one_dtype(*xs: Any) -> tuple[Any, ...]:
+        outputs = (y if isinstance(y, jax.Array) else jnp.asarray(y) for y in f(*xs))
+        return tuple(
+            y.astype(dtype) if y.dtype != dtype and jnp.issubdtype(y.dtype, jnp.floating) else y
+            for y in outputs
+        )
+
+    return in_one_dtype
+
+
+_FEW = 8
+"""So many entries have a jvp each. A batch of jvp's would have each operation compiled once more."""
 
 _LONG = 50
 """Operations of a function that is compiled as a whole."""
@@ -173,31 +191,48 @@ class JaxFunctions(Framework):
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         dtype = np.dtype(xs[0].dtype)
+        traced = any(isinstance(x, jax.core.Tracer) for x in xs)
+        if modes[-1] == "fwd" and not traced and 0 < sum(x.size for x in xs) <= _FEW:
+            return self._by_entries(f, xs, weights, directions, modes)
         cotangents = [None if w is None else _given(w, dtype) for w in weights]
         along = tuple(_given(v, dtype) for v in directions)
+        return derivative(_in(dtype, f), tuple(xs), cotangents, along, modes)
 
-        def in_one_dtype(*xs: Any) -> tuple[Any, ...]:
-            """JAX takes a cotangent only in the dtype of its output, which may be wider than the inputs'."""
-            outputs = (y if isinstance(y, jax.Array) else jnp.asarray(y) for y in f(*xs))
-            return tuple(
-                y.astype(dtype) if y.dtype != dtype and jnp.issubdtype(y.dtype, jnp.floating) else y
-                for y in outputs
-            )
-
-        return derivative(in_one_dtype, tuple(xs), cotangents, along, modes)
+    def _by_entries(
+        self,
+        f: Call,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        slopes = [np.zeros(x.shape, x.dtype) for x in xs]
+        outputs: Sequence[Any] = ()
+        for slope in slopes:
+            for index in np.ndindex(slope.shape):
+                unit = [np.zeros(x.shape) for x in xs]
+                unit[next(k for k, s in enumerate(slopes) if s is slope)][index] = 1.0
+                outputs, slope[index] = self.push(f, xs, weights, directions, modes, unit)
+        return outputs, slopes
 
     def push(
         self,
         f: Call,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
         probe: Sequence[Array],
     ) -> tuple[Sequence[Any], Any]:
         """One jvp: JAX would compile every operation of a batch of them anew."""
-        along = tuple(_given(v, x.dtype) for v, x in zip(probe, xs, strict=True))
-        outputs, tangents = jax.jvp(f, tuple(xs), along)
-        pairs = zip(weights, tangents, strict=True)
-        return outputs, sum([np.sum(w * np.asarray(t, np.float64)) for w, t in pairs if w is not None])
+        dtype = np.dtype(xs[0].dtype)
+        cotangents = [None if w is None else _given(w, dtype) for w in weights]
+        along, tangents = (tuple(_given(v, dtype) for v in line) for line in (directions, probe))
+        step, active = before_the_last(_in(dtype, f), cotangents, along, modes)
+        _, slopes, outputs = jax.jvp(step, (tuple(xs),), (tangents,), has_aux=True)
+        pairs = zip(active, slopes, strict=True)
+        terms = [np.sum(np.asarray(w, np.float64) * np.asarray(t, np.float64)) for w, t in pairs]
+        return outputs, sum(terms)
 
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
         from gradfuzz.tracing.jax.trace import traced

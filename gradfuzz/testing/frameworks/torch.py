@@ -133,8 +133,12 @@ class TorchFunctions(Framework):
         f: Call,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
         probe: Sequence[Array],
-    ) -> tuple[Sequence[Any], Any]:
+    ) -> tuple[Sequence[Any], Any] | None:
+        if len(modes) > 1:
+            return None
         like = xs[0]
         cotangents = [None if w is None else self.like(w, like) for w in weights]
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]

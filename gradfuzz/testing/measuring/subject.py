@@ -206,12 +206,12 @@ class Subject:
         lines = [*probes, *([directions] if len(modes) > 1 else [])]
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
-            if len(modes) == 1:
-                about = self._by_differentiated(arrays), [arrays[k] for k in self.wrt], weights
-                pushed = [p for probe in probes if (p := self.framework.push(*about, probe)) is not None]
-                if pushed:
-                    found = [self.framework.numpy(slope) for _, slope in pushed]
-                    return [self.framework.numpy(y) for y in pushed[-1][0]], np.array(found, dtype)
+            xs = [arrays[k] for k in self.wrt]
+            about = self._by_differentiated(arrays), xs, weights, directions, modes
+            pushed = [p for probe in probes if (p := self.framework.push(*about, probe)) is not None]
+            if pushed:
+                found = [self.framework.numpy(slope) for _, slope in pushed]
+                return [self.framework.numpy(y) for y in pushed[-1][0]], np.array(found, dtype)
 
             def f(*ts: Any) -> tuple[Any, ...]:
                 arguments = list(arrays)
