@@ -50,8 +50,8 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     )
     lines += _listed("unit", units, library)
     lines += _listed("along", along, library) if len(question.modes) > 1 else []
-    lines += ["", "", *function(call, "call"), "", "", *around(call), "", "", *_objective(call, library)]
-    lines += ["", library.slope_code_in(question.modes).rstrip("\n")]
+    terms = f"total({library.product_code}) for w, y in zip(weights, {{}})"
+    lines += _differentiated(call, library, question.modes, terms)
     for mode in question.modes[:-1]:
         lines += ["", "", f"def first(*xs, g={inner}):", f"    return slope_{mode}(g, xs, along)"]
         inner = "first"
@@ -80,15 +80,8 @@ def ending_script(call: Call, modes: Sequence[Mode]) -> str:
         return "\n".join([*head, *helpers, "", code(call), f"print({last})"]) + "\n"
     values = [np.asarray(part) for v in values_of(call) for part in _parts(v)]
     lines = [*head, library.helpers_code.rstrip("\n"), "", *_listed("xs", values, library)]
-    lines += ["", "", *function(call, "call"), "", "", *around(call), "", ""]
-    lines += [
-        "def objective(*xs):",
-        '    """The sum of the outputs, real and imaginary parts one by one."""',
-        "    parts = iter(xs)",
-        f"    return sum(total(y) for y in real_parts(f({', '.join(_given(call, library))})))",
-        *["", library.slope_code_in(modes).rstrip("\n"), "", ""],
-        f"print(slope_{modes[-1]}(objective, xs, xs))",
-    ]
+    lines += _differentiated(call, library, modes, "total(y) for y in {}")
+    lines += ["", "", f"print(slope_{modes[-1]}(objective, xs, xs))"]
     return "\n".join(lines) + "\n"
 
 
@@ -107,24 +100,24 @@ def _listed(name: str, values: Sequence[Array], library: Library) -> list[str]:
     return [f"{name} = [", *(f"    {library.array_code(v)}," for v in values), "]"]
 
 
-def _objective(call: Call, library: Library) -> list[str]:
-    """The lines that define the weighted sum of the real outputs as a function of the real inputs."""
-    return [
-        "def objective(*xs):",
-        '    """The weighted sum of the outputs, real and imaginary parts one by one."""',
-        "    parts = iter(xs)",
-        f"    ys = f({', '.join(_given(call, library))})",
-        f"    return sum(total({library.product_code}) for w, y in zip(weights, real_parts(ys)))",
-    ]
-
-
-def _given(call: Call, library: Library) -> list[str]:
-    """The arguments of the function, taken from `parts` one by one."""
+def _differentiated(call: Call, library: Library, modes: Sequence[Mode], terms: str) -> list[str]:
+    """The lines that define the call, the sum of its real outputs as a function of the real inputs, and the
+    library's slopes of that. `terms` is what is summed, of the real outputs {}.
+    """
     given = []
     for one in call.differentiated():
         is_complex = one.array is not None and one.array.dtype.kind == "c"
         given.append(library.complex_code("next(parts)", "next(parts)") if is_complex else "next(parts)")
-    return given
+    weighted = "weighted " if "weights" in terms else ""
+    return [
+        *["", "", *function(call, "call"), "", "", *around(call), "", ""],
+        "def objective(*xs):",
+        f'    """The {weighted}sum of the outputs, real and imaginary parts one by one."""',
+        "    parts = iter(xs)",
+        f"    ys = f({', '.join(given)})",
+        f"    return sum({terms.format('real_parts(ys)')})",
+        *["", library.slope_code_in(modes).rstrip("\n")],
+    ]
 
 
 def _half_of_error(case: CheckResult) -> float:

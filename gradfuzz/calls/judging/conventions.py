@@ -118,7 +118,7 @@ def _is_on(call: Call, keyword: str, place: int | None) -> bool:
 
 def _is_no_color(call: Call, case: CheckResult) -> bool:
     """Whether a number is not in [0, 1]."""
-    return any(bool(np.any((x < 0) | (x > 1))) for one in call.differentiated() for x in [seen(one)])
+    return any(np.any(((x := seen(one)) < 0) | (x > 1)) for one in call.differentiated())
 
 
 def _failed(call: Call, case: CheckResult) -> bool:

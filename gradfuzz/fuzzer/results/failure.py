@@ -23,11 +23,11 @@ ENDS = "the process ends"
 """How the note of a finding begins at whose call the process ended, or never ended."""
 
 _BEGINNINGS = (
-    (Failure.OUT_OF_MEMORY, r"(the process ends: )?out of memory|_?\w*MemoryError\b|\w*OutOfMemory\w*\b"),
-    (Failure.HANG, r"(the process ends: )?no answer|timed out|half a line"),
+    (Failure.OUT_OF_MEMORY, rf"({ENDS}: )?out of memory|_?\w*MemoryError\b|\w*OutOfMemory\w*\b"),
+    (Failure.HANG, rf"({ENDS}: )?no answer|timed out|half a line"),
     (
         Failure.CRASH,
-        r"start:|SIG[A-Z]+:|signal \d+:|exited:|the process ends:|flood:|gone:|protocol:|wrong id:",
+        rf"start:|SIG[A-Z]+:|signal \d+:|exited:|{ENDS}:|flood:|gone:|protocol:|wrong id:",
     ),
 )
 """How the messages begin: of `oracles.foreign.process` and `worker`, of sweeps of functions, of Python."""

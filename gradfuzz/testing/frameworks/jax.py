@@ -15,7 +15,7 @@ import numpy as np
 
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import own
-from gradfuzz.oracles.jax.derivatives import before_the_last, derivative
+from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -72,10 +72,13 @@ def _given(value: Array, dtype: Any = None) -> Any:
     return jax.device_put(np.asarray(value, dtype))
 
 
-def _in(dtype: Any, f: Call) -> Call:
-    """`f` with all its floats in one dtype: JAX takes a cotangent only in the dtype of its output, which may
-    be wider than the inputs'.
+def _about(
+    f: Call, xs: Sequence[Any], weights: Sequence[Array | None], directions: Sequence[Array]
+) -> tuple[Call, list[Any], tuple[Any, ...]]:
+    """The function, the weights and the directions, all in the dtype of the inputs: JAX takes a cotangent
+    only in the dtype of its output, which may be wider than the inputs'.
     """
+    dtype = np.dtype(xs[0].dtype)
 
     def in_one_dtype(*xs: Any) -> tuple[Any, ...]:
         outputs = (y if isinstance(y, jax.Array) else jnp.asarray(y) for y in f(*xs))
@@ -84,7 +87,16 @@ def _in(dtype: Any, f: Call) -> Call:
             for y in outputs
         )
 
-    return in_one_dtype
+    cotangents = [None if w is None else _given(w, dtype) for w in weights]
+    return in_one_dtype, cotangents, tuple(_given(v, dtype) for v in directions)
+
+
+def _pushed(step: Step, weights: Sequence[Any], xs: Sequence[Any], probe: Sequence[Array]) -> tuple[Any, Any]:
+    """The outputs, and the weighted sum of the slopes of `step` along `probe`, by one jvp."""
+    tangents = tuple(_given(v, x.dtype) for v, x in zip(probe, xs, strict=True))
+    _, slopes, outputs = jax.jvp(step, (tuple(xs),), (tangents,), has_aux=True)
+    pairs = zip(weights, slopes, strict=True)
+    return outputs, sum([np.sum(np.asarray(w, np.float64) * np.asarray(t, np.float64)) for w, t in pairs])
 
 
 _FEW = 8
@@ -190,29 +202,18 @@ class JaxFunctions(Framework):
         directions: Sequence[Array],
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        dtype = np.dtype(xs[0].dtype)
+        about = _about(f, xs, weights, directions)
         traced = any(isinstance(x, jax.core.Tracer) for x in xs)
-        if modes[-1] == "fwd" and not traced and 0 < sum(x.size for x in xs) <= _FEW:
-            return self._by_entries(f, xs, weights, directions, modes)
-        cotangents = [None if w is None else _given(w, dtype) for w in weights]
-        along = tuple(_given(v, dtype) for v in directions)
-        return derivative(_in(dtype, f), tuple(xs), cotangents, along, modes)
-
-    def _by_entries(
-        self,
-        f: Call,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        if modes[-1] == "rev" or traced or not 0 < sum(x.size for x in xs) <= _FEW:
+            f, cotangents, along = about
+            return derivative(f, tuple(xs), cotangents, along, modes)
+        step, active = before_the_last(*about, modes)
         slopes = [np.zeros(x.shape, x.dtype) for x in xs]
-        outputs: Sequence[Any] = ()
-        for slope in slopes:
+        for k, slope in enumerate(slopes):
             for index in np.ndindex(slope.shape):
                 unit = [np.zeros(x.shape) for x in xs]
-                unit[next(k for k, s in enumerate(slopes) if s is slope)][index] = 1.0
-                outputs, slope[index] = self.push(f, xs, weights, directions, modes, unit)
+                unit[k][index] = 1.0
+                outputs, slope[index] = _pushed(step, active, xs, unit)
         return outputs, slopes
 
     def push(
@@ -225,14 +226,8 @@ class JaxFunctions(Framework):
         probe: Sequence[Array],
     ) -> tuple[Sequence[Any], Any]:
         """One jvp: JAX would compile every operation of a batch of them anew."""
-        dtype = np.dtype(xs[0].dtype)
-        cotangents = [None if w is None else _given(w, dtype) for w in weights]
-        along, tangents = (tuple(_given(v, dtype) for v in line) for line in (directions, probe))
-        step, active = before_the_last(_in(dtype, f), cotangents, along, modes)
-        _, slopes, outputs = jax.jvp(step, (tuple(xs),), (tangents,), has_aux=True)
-        pairs = zip(active, slopes, strict=True)
-        terms = [np.sum(np.asarray(w, np.float64) * np.asarray(t, np.float64)) for w, t in pairs]
-        return outputs, sum(terms)
+        step, active = before_the_last(*_about(f, xs, weights, directions), modes)
+        return _pushed(step, active, xs, probe)
 
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
         from gradfuzz.tracing.jax.trace import traced

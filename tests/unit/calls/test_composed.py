@@ -147,22 +147,28 @@ def test_the_helpers_of_a_script(library: Library) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "modes"),
+    ("function", "arguments", "words"),
     [
-        ("numpy.pad", (np.ones(2), 1), ("rev",)),
-        ("scipy.stats.beta.cdf", (np.array(0.5), np.array(2.0), np.array(3.0)), ("rev",)),
-        ("scipy.special.y1", (np.array(0.5, ml_dtypes.bfloat16),), ("rev",)),
+        (
+            "numpy.pad",
+            (Argument(array=np.ones(2)), Argument(literal="1"), Argument("mode", literal="'edge'")),
+            "Only constant mode padding is supported",
+        ),
+        ("scipy.stats.beta.cdf", tuple(Argument(array=np.array(a)) for a in (0.5, 2.0, 3.0)), "KeyError: 1"),
+        (
+            "scipy.special.y1",
+            (Argument(array=np.array(0.5, ml_dtypes.bfloat16)),),
+            "Can't differentiate w.r.t. type",
+        ),
     ],
 )
 def test_what_autograd_has_no_rule_for_is_refused(
-    function: str, arguments: tuple[Any, ...], modes: tuple[Mode, ...]
+    function: str, arguments: tuple[Argument, ...], words: str
 ) -> None:
     """Edges that are repeated, a derivative by a shape, and numbers of 16 bits."""
-    more = (Argument("mode", literal="'edge'"),) if function.endswith("pad") else ()
-    given = tuple(Argument(literal=repr(a)) if isinstance(a, int) else Argument(array=a) for a in arguments)
-    found = judged(Call("autograd", f"autograd.{function}", (*given, *more)), [modes])
+    found = judged(Call("autograd", f"autograd.{function}", arguments), [("rev",)])
     assert not found.verdicts
-    assert found.lacks or found.refused
+    assert words in found.lacks[("rev",)]
 
 
 def test_an_order_whose_digits_are_cut_off_is_refused() -> None:
@@ -170,7 +176,7 @@ def test_an_order_whose_digits_are_cut_off_is_refused() -> None:
     order, x = Argument(array=np.array(0.5)), Argument(array=np.array(0.5))
     found = judged(Call("autograd", "autograd.scipy.special.yn", (order, x)), [("rev",)])
     assert "truncated to an integer" in found.refused
-    whole = Argument(array=np.array(1), layout="contiguous")
+    whole = Argument(array=np.array(1))
     (right,) = judged(Call("autograd", "autograd.scipy.special.yn", (whole, x)), [("rev",)]).verdicts
     assert right.case.verdict is Verdict.AGREE
 

@@ -1,0 +1,87 @@
+"""Derivatives of functions of JAX, next to closed forms: few entries one by one, many in a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.oracles.base import Mode
+from gradfuzz.testing.frameworks.framework import Framework
+
+FIRST_ORDER: list[tuple[Mode, ...]] = [("rev",), ("fwd",)]
+SECOND_ORDER: list[tuple[Mode, ...]] = [("rev", "rev"), ("rev", "fwd"), ("fwd", "rev"), ("fwd", "fwd")]
+
+
+@pytest.fixture
+def functions() -> Framework:
+    pytest.importorskip("jax")
+    from gradfuzz.testing.frameworks.jax import JaxFunctions
+
+    return JaxFunctions()
+
+
+def cubic(x: Any, y: Any) -> tuple[Any, ...]:
+    """The first output is asked about, the second is not."""
+    return x * x * x * y, x
+
+
+class Case:
+    """The weighted sum of x^3 y at arrays of `size` entries, and its derivatives."""
+
+    def __init__(self, size: int) -> None:
+        rng = np.random.default_rng(size)
+        self.x, self.y, self.w, self.v, self.u = rng.uniform(0.5, 2.0, (5, size))
+        self.first = [3 * self.w * self.x**2 * self.y, self.w * self.x**3]
+        """By x and y."""
+        self.second = [
+            self.w * (6 * self.x * self.y * self.v + 3 * self.x**2 * self.u),
+            3 * self.w * self.x**2 * self.v,
+        ]
+        """That of the slope along (v, u)."""
+
+    def expected(self, modes: tuple[Mode, ...]) -> list[Any]:
+        return self.first if len(modes) == 1 else self.second
+
+
+@pytest.mark.parametrize("size", [1, 3, 6], ids=["one each", "one by one", "in a batch"])
+@pytest.mark.parametrize("modes", [*FIRST_ORDER, *SECOND_ORDER], ids=" ".join)
+def test_a_gradient(functions: Framework, size: int, modes: tuple[Mode, ...]) -> None:
+    case = Case(size)
+    with functions.context("float64"):
+        xs = [functions.array(case.x), functions.array(case.y)]
+        outputs, slopes = functions.derivative(cubic, xs, [case.w, None], [case.v, case.u], modes)
+        np.testing.assert_allclose(functions.numpy(outputs[0]), case.x**3 * case.y, rtol=1e-14)
+        for slope, expected in zip(slopes, case.expected(modes), strict=True):
+            np.testing.assert_allclose(functions.numpy(slope), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("modes", [modes for modes in (*FIRST_ORDER, *SECOND_ORDER) if modes[-1] == "fwd"])
+def test_a_slope_along_a_probe(functions: Framework, modes: tuple[Mode, ...]) -> None:
+    case, probe = Case(6), np.random.default_rng(1).uniform(-1.0, 1.0, (2, 6))
+    with functions.context("float64"):
+        xs = [functions.array(case.x), functions.array(case.y)]
+        found = functions.push(cubic, xs, [case.w, None], [case.v, case.u], modes, list(probe))
+        assert found is not None
+        expected = sum(np.sum(g * p) for g, p in zip(case.expected(modes), probe, strict=True))
+        np.testing.assert_allclose(found[1], expected, rtol=1e-13)
+
+
+def test_an_array_without_entries_has_an_empty_gradient(functions: Framework) -> None:
+    with functions.context("float64"):
+        nothing = functions.array(np.zeros((0, 2)))
+        outputs, slopes = functions.derivative(
+            cubic, [nothing, nothing], [np.zeros((0, 2)), None], [], ("fwd",)
+        )
+        assert [np.shape(functions.numpy(a)) for a in (*outputs, *slopes)] == [(0, 2)] * 4
+
+
+def test_a_gradient_can_be_traced(functions: Framework) -> None:
+    """Proofs trace the library's own derivative."""
+    jax = pytest.importorskip("jax")
+    case = Case(1)
+    with functions.context("float64"):
+        traced = jax.jit(lambda *xs: functions.derivative(cubic, xs, [case.w, None], [], ("fwd",))[1])
+        for slope, expected in zip(traced(case.x, case.y), case.first, strict=True):
+            np.testing.assert_allclose(functions.numpy(slope), expected, rtol=1e-14)
