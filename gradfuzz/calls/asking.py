@@ -56,12 +56,16 @@ def values_of(call: Call) -> list[Array]:
     return [np.asarray(one.array) for one in call.differentiated()]
 
 
-def is_inside(call: Call) -> bool:
-    """Whether the values of a call are finite numbers."""
+def is_inside(call: Call, *, estimated: bool = False) -> bool:
+    """Whether the values of a call are finite numbers. Where they are `estimated`, they are so first."""
     library = library_named(call.library)
     with quiet(), np.errstate(all="ignore"):
         try:
-            ys = called(call, library)(*[library.array(value) for value in values_of(call)])
+            function, values = called(call, library), values_of(call)
+            known = library.estimate(function, values) if estimated else None
+            if known is not None and not all(bool(np.all(np.isfinite(y))) for y in known):
+                return False
+            ys = function(*[library.array(value) for value in values])
             return all(bool(np.all(np.isfinite(library.numpy(y)))) for y in ys)
         except Exception:  # noqa: BLE001 - a function that draws random numbers may raise the second time
             return False

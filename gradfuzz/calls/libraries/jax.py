@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,12 @@ from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.precision import Precision
 from gradfuzz.testing.frameworks.framework import FrameworkName
+from gradfuzz.tracing.common.graph import entered
+from gradfuzz.tracing.jax.trace import traced
 
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 """What a function raises that Python follows by the values of its arrays, which `eval_shape` has not."""
@@ -35,13 +40,16 @@ class JaxLibrary(Library):
 
     def begin(self) -> None:
         jax.config.update("jax_enable_x64", True)  # so that no function rounds a constant to float32
+        jax.config.update("jax_traceback_filtering", "off")  # it takes longer than the call that raises
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # operations are small and many
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
     def array(self, value: Array) -> Any:
-        """A constant, also inside of a function that is traced: Python may read its numbers."""
+        """A constant, also inside of a function that is traced: Python may read its numbers. `jnp.asarray`
+        would compile an operation for each new shape.
+        """
         with _types_of([value]), jax.ensure_compile_time_eval():
-            return jnp.asarray(value)
+            return jax.device_put(np.asarray(value))
 
     def dtype(self, name: str) -> Any:
         return jnp.dtype(name)
@@ -63,6 +71,16 @@ class JaxLibrary(Library):
                 jax.eval_shape(f, *arrays)
             except _NEEDS_VALUES:
                 f(*arrays)
+
+    def estimate(self, f: Callable[..., Any], values: Sequence[Array]) -> list[Array] | None:
+        """By the traced program: JAX compiles each operation anew for the shapes of each call."""
+        try:
+            program = traced(f, values)
+            inputs = {p.name: entered(value) for p, value in zip(program.params, values, strict=True)}
+            namespace = NumpyNamespace(cast("Precision", values[0].dtype.name))
+            return [np.asarray(y) for y in interpret(program, inputs, namespace)]
+        except Exception:  # noqa: BLE001 - not every function makes a program
+            return None
 
     def sin(self, x: Any) -> Any:
         return jnp.sin(x)

@@ -99,6 +99,10 @@ class Library(abc.ABC):
     def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
         """Raises what the library raises where `f` does not take these arrays; cheap."""
 
+    def estimate(self, f: Callable[..., Any], values: Sequence[Array]) -> list[Array] | None:
+        """What NumPy computes for what `f` returns; None where it is not known, or is no cheaper than `f`."""
+        return None
+
     @abc.abstractmethod
     def sin(self, x: Any) -> Any: ...
 

@@ -53,8 +53,10 @@ class Died:
 class CallProcess:
     """A process in which calls are made, and the next one where it dies. It has one turn at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiled: Path | None = None) -> None:
+        """`compiled` is the folder of what JAX compiles, which processes may share (None: one of its own)."""
         self._folder = tempfile.TemporaryDirectory(prefix="gradfuzz-calls-", ignore_cleanup_errors=True)
+        self._compiled = compiled or Path(self._folder.name, "compiled")
         self._worker: _Worker | None = None
         self._count = 0
         self._closed = False
@@ -103,7 +105,7 @@ class CallProcess:
         self._count += 1
         folder = Path(self._folder.name, str(self._count))
         folder.mkdir()
-        return _Worker(folder, turn)
+        return _Worker(folder, turn, self._compiled)
 
     def _drop(self) -> None:
         if self._worker is not None:
@@ -111,16 +113,16 @@ class CallProcess:
             self._worker = None
 
 
-def _environment(folder: Path, home: str) -> dict[str, str]:
+def _environment(compiled: Path, home: str) -> dict[str, str]:
     """The variables of a process.
 
-    JAX compiles each operation anew for each shape, and that is nearly all of its time. Without optimization
-    it takes half of that, and what is kept in a folder it compiles once: in `folder`, or in that which the
+    JAX compiles each operation anew for each shape, and that is most of its time. Without optimization it
+    takes half of that, and what is kept in a folder it compiles once: in `compiled`, or in that which the
     user has named to JAX, from sweep to sweep. Beside gradfuzz a process finds the modules that this one
     finds.
     """
-    found = {_KEPT: str(folder), **ENVIRONMENT, **os.environ}
-    found["XLA_FLAGS"] = f"{found['XLA_FLAGS']} {_QUICK}"
+    found = {_KEPT: str(compiled), **ENVIRONMENT, **os.environ}
+    found["XLA_FLAGS"] = f"{_QUICK} {found['XLA_FLAGS']}"
     if not home:
         found["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     return found
@@ -141,7 +143,7 @@ def _ending(code: int | None) -> str:
 class _Worker:
     """One process and its box."""
 
-    def __init__(self, folder: Path, turn: Turn) -> None:
+    def __init__(self, folder: Path, turn: Turn, compiled: Path) -> None:
         """A process for `turn` and those of the same home. `TargetProcessError` where none comes up."""
         self.home = turn.home
         self._box = folder / "box"
@@ -157,7 +159,7 @@ class _Worker:
             self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
                 command,
                 cwd=work,
-                env=_environment(folder.parent / "xla", turn.home),
+                env=_environment(compiled, turn.home),
                 pass_fds=[number],
                 stdin=subprocess.DEVNULL,
                 stdout=said,

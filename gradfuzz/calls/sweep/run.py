@@ -49,7 +49,7 @@ _SHORT_PATIENCE = 1000
 _HEARTBEAT = 1.0
 """Seconds between two progress events while workers are busy."""
 
-_AHEAD = 4
+_AHEAD = 40
 """So many turns for each that is under way may wait for an earlier one."""
 
 _GRACE = 3.0

@@ -1,12 +1,14 @@
 """A turn from its beginning to its end, also where processes die of it.
 
-Each thread keeps its process from turn to turn.
+Each thread keeps its process from turn to turn. What JAX compiles in one serves all.
 """
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.sweep.process import CallProcess, Died
@@ -18,16 +20,16 @@ _AGAIN = 1
 
 _own = threading.local()
 _processes: list[CallProcess] = []
+_compiled: list[tempfile.TemporaryDirectory[str]] = []
+"""One folder, from the first process to the last."""
+_lock = threading.Lock()
 
 
 def supervised(turn: Turn) -> Result:
     """What a turn found out. Where a process dies at a call, this is called again alone: a call that is
     deadly is a finding. The turn begins again with other calls.
     """
-    if not hasattr(_own, "process"):
-        _own.process = CallProcess()
-        _processes.append(_own.process)
-    process: CallProcess = _own.process
+    process = _process()
     parts: list[Result] = []
     waiting = [turn]
     while waiting:
@@ -52,7 +54,22 @@ def supervised(turn: Turn) -> Result:
     return merged(parts)
 
 
+def _process() -> CallProcess:
+    """The process of this thread."""
+    if not hasattr(_own, "process"):
+        with _lock:
+            if not _compiled:
+                prefix = "gradfuzz-compiled-"
+                _compiled.append(tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True))
+            _own.process = CallProcess(Path(_compiled[0].name))
+            _processes.append(_own.process)
+    process: CallProcess = _own.process
+    return process
+
+
 def end() -> None:
     """Ends the processes of all threads."""
     while _processes:
         _processes.pop().close()
+    while _compiled:
+        _compiled.pop().cleanup()

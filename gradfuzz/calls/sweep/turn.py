@@ -156,7 +156,7 @@ def run(
         if call is None or outside > _OUTSIDE or count > _MADE + 20 * turn.calls:
             break
         note(call)
-        if not is_inside(call):
+        if not is_inside(call, estimated=outside > 0):
             search.outside()
             outside += 1
             continue

@@ -135,7 +135,8 @@ def check_answers(answers: LazyAnswers, evaluator: Evaluator, *, entries: bool =
     if size > (MANY if entries else FEW):
         (tolerance,) = evaluator.tolerances(question)
         case = guess(probed(question, tolerance))
-        if not suspicious(case) or case.verdict is Verdict.CRASHED:
+        hopeless = tolerance.reason is not None and _has_truth(case)
+        if not suspicious(case) or case.verdict is Verdict.CRASHED or hopeless:
             return told(case)
         if size > MANY:
             return located(case, guess, lambda one: _confirmed(answers, one, evaluator, tolerance), tolerance)
@@ -196,7 +197,8 @@ def _judged(
 
 def _as_needed(answers: LazyAnswers, asked: Question, evaluator: Evaluator) -> CheckResult:
     case = _judged(answers, asked, evaluator)
-    if case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED):
+    unsettled = case.verdict is Verdict.INCONCLUSIVE and _has_truth(case)  # a second truth changes nothing
+    if unsettled or case.verdict in (Verdict.AGREE, Verdict.UNSUPPORTED):
         return case
     confirm = functools.partial(_judged, answers, evaluator=evaluator, confirm=True)
     if case.verdict is Verdict.DISAGREE and case.worst is not None and case.worst[0] in asked.wrt:
@@ -205,6 +207,10 @@ def _as_needed(answers: LazyAnswers, asked: Question, evaluator: Evaluator) -> C
         if worst.verdict is Verdict.DISAGREE:
             return replace(case, references=worst.references)
     return confirm(asked)
+
+
+def _has_truth(case: CheckResult) -> bool:
+    return case.truth is not None and case.truth.status == "ok"
 
 
 def refused(question: Question, why: str) -> list[Answer]:

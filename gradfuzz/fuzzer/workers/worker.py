@@ -17,7 +17,7 @@ DEATHS = 3
 
 ENVIRONMENT = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }
 """The programs are tiny: threads inside a worker only take the cores from the other workers."""
 

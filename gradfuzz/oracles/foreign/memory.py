@@ -34,6 +34,14 @@ def resident(pid: int) -> int:
     return total
 
 
+def machine() -> int:
+    """Memory in bytes of the machine; 0 where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
 def collect_less() -> None:
     """From now on this process looks for garbage less often."""
     gc.set_threshold(*_GARBAGE)

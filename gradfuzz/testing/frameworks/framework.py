@@ -55,6 +55,10 @@ class Framework(abc.ABC):
         """`call` prepared for hundreds of evaluations."""
         return call
 
+    def repeated(self, derivative: Call) -> Call:
+        """`derivative`, a function that differentiates, prepared for hundreds of evaluations."""
+        return derivative
+
     def at_once(self, call: Call) -> Call:
         """`call` prepared for one evaluation whose last digits do not matter."""
         return call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.oracles.foreign.memory import own
+from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
@@ -25,8 +26,10 @@ from gradfuzz.tracing.common.units import Unit
 _NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
 
 
-_KEPT = 200.0
-"""JAX keeps each operation that it has compiled. When the process has grown by so many MiB, it may forget."""
+_KEPT = 200.0, 1 / 32
+"""JAX keeps each operation that it has compiled. It may forget when the process has grown by so many MiB and
+by this share of the machine's memory: what it forgets, it traces and compiles again.
+"""
 
 _CHECKS = 16
 """After so many checks, where nobody says how large the process is."""
@@ -47,12 +50,19 @@ class _Growth:
         self._checks += 1
         size = _resident()
         self._least = min(size, self._least) or size
-        return size > self._least + _KEPT if size else self._checks >= _CHECKS
+        return size > self._least + _granted() if size else self._checks >= _CHECKS
 
 
 def _resident() -> float:
     """The memory of this process in MiB; 0 where the system does not say."""
     return own(os.getpid()) / 2**20
+
+
+@functools.cache
+def _granted() -> float:
+    """By how many MiB the process may grow."""
+    least, share = _KEPT
+    return max(least, share * machine() / 2**20)
 
 
 def _give_back() -> None:
@@ -126,6 +136,23 @@ def _operations(jaxpr: Any) -> Iterator[str]:
             yield name
 
 
+def _compiled(call: Call, gains: Callable[[Sequence[Any]], bool]) -> Call:
+    """`call`, compiled where that is possible and `gains` says so of its first arrays."""
+    evaluate: Call | None = None
+
+    def compiled(*arrays: Any) -> tuple[Any, ...]:
+        nonlocal evaluate
+        if evaluate is None:
+            try:
+                evaluate = jax.jit(call) if gains(arrays) else call
+                return tuple(evaluate(*arrays))
+            except Exception:  # noqa: BLE001 - Python decides on values; or it fails, and does so again
+                evaluate = call
+        return evaluate(*arrays)
+
+    return compiled
+
+
 class JaxFunctions(Framework):
     """JAX with its own pytrees."""
 
@@ -157,19 +184,11 @@ class JaxFunctions(Framework):
         """Compiled once where it has a loop or a branch, which each call would compile again, and where it
         is long. The operations of a short function are compiled when its gradient is asked.
         """
-        evaluate: Call | None = None
+        return _compiled(call, lambda arrays: not _is_short(jax.make_jaxpr(call)(*arrays).jaxpr))
 
-        def prepared(*arrays: Any) -> tuple[Any, ...]:
-            nonlocal evaluate
-            if evaluate is None:
-                try:
-                    evaluate = call if _is_short(jax.make_jaxpr(call)(*arrays).jaxpr) else jax.jit(call)
-                    return tuple(evaluate(*arrays))
-                except Exception:  # noqa: BLE001 - Python decides on values; or it fails, and does so again
-                    evaluate = call
-            return evaluate(*arrays)
-
-        return prepared
+    def repeated(self, derivative: Call) -> Call:
+        """Compiled once: JAX traces a derivative in Python each time."""
+        return _compiled(derivative, lambda arrays: True)
 
     def at_once(self, call: Call) -> Call:
         """Compiled as a whole: otherwise each operation of a new shape would be."""

@@ -135,6 +135,18 @@ class Asked:
     method: Method
 
 
+def _of_two(case: CheckResult, numbers: Asked) -> Asked:
+    """What the function's own differences say where the program cannot be judged, or why it cannot."""
+    other = numbers.case
+    # At a kink that smooths itself out, and near the end of the range, a right rule may return another
+    # number, but no NaN.
+    smooths = case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
+    unsure = case.reason is Reason.RANGE or smooths
+    if other.verdict is Verdict.INCONCLUSIVE or (unsure and other.verdict is Verdict.DISAGREE):
+        return Asked(case, "traced")
+    return numbers
+
+
 class Inquiry:
     """A subject at its arguments, and its truth.
 
@@ -177,6 +189,7 @@ class Inquiry:
         self._program = self._traced(outputs)
         self.unsteady = self._program is None and self._gradient is None and not self._exact.is_steady()
         self._known: dict[tuple[object, ...], NumericTruth] = {}
+        self._wholes: dict[tuple[object, ...], Answer] = {}
 
     # The program
 
@@ -253,30 +266,24 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor, entry)
         question = self._question(self._program, modes, factor)
+        numbers = self._by_numbers(modes, factor) if entry is None and self._is_undefined(question) else None
+        if numbers is not None and numbers.case.verdict is not Verdict.INCONCLUSIVE:
+            return numbers
         answers = LazyAnswers(self.oracle, question)
         if entry is None:
             case = check_answers(answers, self._evaluator, entries=self._entries)
         else:
             case = check_entry(answers, self._evaluator, entry)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
-            return self._second_opinion(case, modes, factor, entry)
+            return _of_two(case, numbers or self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case, answers)
         return Asked(case, "traced")
 
-    def _second_opinion(
-        self, case: CheckResult, modes: Sequence[Mode], factor: float, entry: Entry | None
-    ) -> Asked:
-        """What the function's own differences say where the program cannot be judged."""
-        asked = self._by_numbers(modes, factor, entry)
-        other = asked.case
-        # At a kink that smooths itself out, and near the end of the range, a right rule may return another
-        # number, but no NaN.
-        smooths = case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
-        unsure = case.reason is Reason.RANGE or smooths
-        if other.verdict is Verdict.INCONCLUSIVE or (unsure and other.verdict is Verdict.DISAGREE):
-            return Asked(case, "traced")
-        return asked
+    def _is_undefined(self, question: Question) -> bool:
+        """Whether the program has no value at the point, as where it selects between a number and NaN."""
+        (value,) = self._evaluator.reference_values(replace(question, modes=()))
+        return value.truth.doubt is Doubt.DOMAIN
 
     def _upheld(self, case: CheckResult, answers: LazyAnswers) -> Asked:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
@@ -443,11 +450,18 @@ class Inquiry:
         if self._gradient is None and entry is not None:
             return of_entry(question, entry, judge), self._numeric(at_entry(question, entry))
         if self._gradient is None and size > most:
-            in_full = question.modes[-1] == "rev" or size <= MANY
-            asked = probed_by_size(question, answers.to(question) if in_full else None)
+            asked = probed_by_size(question, self._whole(answers, in_full=size <= MANY))
             case = judge(asked)
             if size > _MEASURED and case.verdict is Verdict.DISAGREE:
                 return located(case, judge, judge), self._numeric(asked)
             if size > _MEASURED or case.verdict is Verdict.AGREE:
                 return told(case), self._numeric(asked)
         return judge(question), self._numeric(question)
+
+    def _whole(self, answers: LazyAnswers, *, in_full: bool) -> Answer | None:
+        """An answer with every entry: that of reverse mode where it was asked before, since it takes less."""
+        question = answers.question
+        key = question_key(question)
+        if question.modes[-1] == "rev":
+            self._wholes[key] = answers.to(question)
+        return self._wholes.get(key) or (answers.to(question) if in_full else None)

@@ -190,6 +190,27 @@ class Subject:
                 )
             return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
 
+    def gradients(
+        self, weights: Sequence[Array | None], precision: Precision
+    ) -> Callable[[Sequence[Array]], list[Array]]:
+        """The gradient by each input in `wrt` as a function of the values of all inputs, for many of them."""
+        if self.grad is not None:
+            return lambda values: self.derivative(values, weights, [], ("rev",), precision)[1]
+
+        def slopes(*arrays: Any) -> tuple[Any, ...]:
+            xs = [arrays[k] for k in self.wrt]
+            return tuple(
+                self.framework.derivative(self._by_differentiated(arrays), xs, weights, [], ("rev",))[1]
+            )
+
+        repeated = self.framework.repeated(slopes)
+
+        def gradient(values: Sequence[Array]) -> list[Array]:
+            with self.framework.context(precision), np.errstate(all="ignore"):
+                return [self.framework.numpy(g) for g in repeated(*self.arrays(values, precision))]
+
+        return gradient
+
     def products(
         self,
         values: Sequence[Array],

@@ -2,6 +2,7 @@
 form gives.
 """
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.calls.asking import asked, called, values_of
+from gradfuzz.calls.asking import asked, called, is_inside, values_of
 from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Form, Layout
@@ -328,3 +329,32 @@ def test_a_script_reaches_the_functions_after_its_header(name: str) -> None:
     code = f"{library_named(name).header}\nprint(all(map(callable, [{', '.join(NAMES[name].split())}])))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.stdout == "True\n", ended.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_jax_is_estimated_without_a_compile(dtype: str) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    library = library_named("jax")
+    x = np.array([-1.0, 2.0], dtype)
+    (found,) = library.estimate(lambda x: (jnp.where(x > 0, jnp.log(jnp.abs(x) + 1), jnp.nan),), [x]) or []
+    assert found.dtype == np.dtype(dtype)
+    assert np.isnan(found[0])
+    assert found[1] == pytest.approx(math.log(3.0), rel=1e-6)
+
+
+def test_what_python_decides_on_is_not_estimated() -> None:
+    pytest.importorskip("jax")
+    library = library_named("jax")
+    assert library.estimate(lambda x: (x if x[0] > 0 else -x,), [np.ones(2)]) is None
+
+
+def test_a_call_is_outside_by_its_estimate_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax")
+    library = library_named("jax")
+    one = call(library, "log", Argument(array=np.array([-1.0, 2.0])))
+    computed: list[str] = []
+    monkeypatch.setattr(type(library), "array", lambda self, value: computed.append("JAX") or value)
+    assert not is_inside(one, estimated=True)
+    assert not computed
+    assert not is_inside(one)
+    assert computed == ["JAX"]

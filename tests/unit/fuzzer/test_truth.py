@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
+from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.truth import Truths
 from gradfuzz.oracles.base import Answer, Doubt, Point, Question, Truth
+from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.text.parse import parse
@@ -123,6 +125,21 @@ def test_confirming_a_quick_answer_asks_the_first_reference_no_second_time() -> 
     assert truths.confirmed(asked)[0].references == ("arb", "mpmath")
     assert truths.confirmed(asked)[0].truth.gradient["x"] == 4.0
     assert first.asked == 1
+
+
+class _Unasked(MpmathReference):
+    def truth(self, question: Question) -> list[Truth]:
+        pytest.fail("the second reference is asked")
+
+
+@pytest.mark.parametrize("entries", [3, 8], ids=["by entry", "along directions"])
+def test_what_the_range_of_a_dtype_hides_needs_no_second_truth(entries: int) -> None:
+    """exp(-90) is a subnormal number in float32."""
+    asked = question("sum(exp(x * 90.0))", x=np.full(entries, -1.0))
+    asked = replace(asked, precision="float32", points=(Point({"x": np.full(entries, -1.0, np.float32)}),))
+    answers: Any = LazyAnswers(EngineOracle(), asked)
+    case = check_answers(answers, Evaluator(Truths(second=_Unasked())))
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.RANGE)
 
 
 def test_a_ball_that_holds_zero_is_shown_as_zero() -> None:

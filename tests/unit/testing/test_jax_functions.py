@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.oracles.base import Mode
+from gradfuzz.testing import measure_gradient
 from gradfuzz.testing.frameworks.framework import Framework
+from gradfuzz.testing.measuring.subject import subject_of
 
 FIRST_ORDER: list[tuple[Mode, ...]] = [("rev",), ("fwd",)]
 SECOND_ORDER: list[tuple[Mode, ...]] = [("rev", "rev"), ("rev", "fwd"), ("fwd", "rev"), ("fwd", "fwd")]
@@ -85,3 +88,45 @@ def test_a_gradient_can_be_traced(functions: Framework) -> None:
         traced = jax.jit(lambda *xs: functions.derivative(cubic, xs, [case.w, None], [], ("fwd",))[1])
         for slope, expected in zip(traced(case.x, case.y), case.first, strict=True):
             np.testing.assert_allclose(functions.numpy(slope), expected, rtol=1e-14)
+
+
+def test_gradients_at_many_points_are_compiled_once(functions: Framework) -> None:
+    traced: list[int] = []
+
+    def slopes(x: Any) -> tuple[Any, ...]:
+        traced.append(1)
+        return (3.0 * x * x,)
+
+    repeated = functions.repeated(slopes)
+    for x in (1.0, 2.0, 3.0):
+        (found,) = repeated(functions.array(np.array(x)))
+        assert float(found) == pytest.approx(3.0 * x * x)
+    assert len(traced) == 1
+
+
+def test_what_cannot_be_compiled_is_evaluated(functions: Framework) -> None:
+    repeated = functions.repeated(lambda x: (2.0 * x if x > 0 else -x,))
+    assert [float(repeated(functions.array(np.array(x)))[0]) for x in (1.0, -3.0)] == [2.0, 3.0]
+
+
+def test_a_subject_gives_gradients_at_many_points(functions: Framework) -> None:
+    case = Case(3)
+    with functions.context("float64"):
+        xs = [functions.array(case.x), functions.array(case.y)]
+        subject = subject_of(lambda x, y: x * x * x * y, xs, None, None, "jax")
+    gradients = subject.gradients([case.w], "float64")
+    for factor in (1.0, 0.5):
+        by_x, by_y = gradients([factor * case.x, case.y])
+        np.testing.assert_allclose(by_x, case.first[0] * factor**2, rtol=1e-14)
+        np.testing.assert_allclose(by_y, case.first[1] * factor**3, rtol=1e-14)
+
+
+def test_a_selection_beside_nan_is_measured(functions: Framework) -> None:
+    """The program has no value where it has the constant NaN, though nobody selects it."""
+    jnp = pytest.importorskip("jax.numpy")
+    with functions.context("float64"):
+        x = functions.array(np.linspace(0.5, 2.0, 9))
+        found = measure_gradient(lambda x: jnp.where(x > 0.0, jnp.log(x), jnp.nan).sum(), x)
+    assert found.verdict is Verdict.AGREE
+    assert found.method in ("Richardson", "complex step")
+    np.testing.assert_allclose(found.expected["x"], 1.0 / np.linspace(0.5, 2.0, 9), rtol=1e-9)

@@ -13,7 +13,7 @@ import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Class, Verdict
-from gradfuzz.oracles.base import ALONG, Answer, Point, ProbedQuestion, Question, Truth
+from gradfuzz.oracles.base import ALONG, Answer, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 from gradfuzz.testing import measure_gradient
@@ -188,6 +188,46 @@ def test_a_gradient_of_a_wrong_shape_is_told_also_where_its_products_are_asked_f
     (answer,) = flat.answer(plain)
     case = judged_by_numbers(flat, question, answer, NumericTruth(truth, "Richardson"))
     assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.WRONG_SHAPE)
+
+
+class Counting(EngineOracle):
+    """How often it was asked, and its gradients times a factor."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+        self.asked = 0
+
+    def answer(self, question: Question) -> list[Answer]:
+        self.asked += 1
+        return [
+            replace(answer, gradient={name: self.factor * g for name, g in answer.gradient.items()})
+            for answer in super().answer(question)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("factor", "known", "expected", "again"),
+    [
+        (1.0, True, Verdict.AGREE, False),
+        (1.5, True, Verdict.DISAGREE, True),
+        (1.0, False, Verdict.INCONCLUSIVE, False),
+    ],
+    ids=["right", "wrong", "no truth"],
+)
+def test_the_noise_of_an_answer_is_measured_where_it_matters(
+    factor: float, known: bool, expected: Verdict, again: bool
+) -> None:
+    program = parse('def f(x: "float[3]"):\n    return sum(sin(x))\n')
+    question = plain_question(program, [Point({"x": X})], "float64", None, ("rev",))
+    truth = Truth("ok", gradient={"x": np.cos(X)}, bounds={"x": np.full(3, 1e-12)})
+    if not known:
+        truth = Truth.unknown(Doubt.REFERENCES, "too noisy")
+    oracle: Any = Counting(factor)
+    (answer,) = oracle.answer(question)
+    case = judged_by_numbers(oracle, question, answer, NumericTruth(truth, "Richardson"))
+    assert case.verdict is expected
+    assert (oracle.asked > 1) is again
 
 
 X = np.array([0.5, 1.25, 2.0])
