@@ -11,6 +11,7 @@ from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing import measure_gradient
 from gradfuzz.testing.frameworks.framework import Framework
+from gradfuzz.testing.measuring.measure import Inquiry
 from gradfuzz.testing.measuring.subject import subject_of
 
 FIRST_ORDER: list[tuple[Mode, ...]] = [("rev",), ("fwd",)]
@@ -130,3 +131,25 @@ def test_a_selection_beside_nan_is_measured(functions: Framework) -> None:
     assert found.verdict is Verdict.AGREE
     assert found.method in ("Richardson", "complex step")
     np.testing.assert_allclose(found.expected["x"], 1.0 / np.linspace(0.5, 2.0, 9), rtol=1e-9)
+
+
+def test_forward_mode_is_asked_along_the_entries_of_reverse_mode(
+    functions: Framework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No whole gradient by forward mode, which has as many directions as entries, where one is known."""
+    jnp = pytest.importorskip("jax.numpy")
+    with functions.context("float64"):
+        x = functions.array(np.linspace(0.5, 2.0, 12))
+        subject = subject_of(lambda x: jnp.where(x > 0.0, jnp.log(x), jnp.nan).sum(), [x], None, None, "jax")
+    inquiry = Inquiry(subject)
+    whole: list[Any] = []
+    derivative = type(functions).derivative
+    monkeypatch.setattr(
+        type(functions),
+        "derivative",
+        lambda self, *about: whole.append(about[-1]) or derivative(self, *about),
+    )
+    assert inquiry.ask(("rev",)).case.verdict is Verdict.AGREE
+    assert inquiry.ask(("fwd",)).case.verdict is Verdict.AGREE
+    assert ("rev",) in whole
+    assert ("fwd",) not in whole
