@@ -63,12 +63,16 @@ def is_inside(call: Call, *, estimated: bool = False) -> bool:
         try:
             function, values = called(call, library), values_of(call)
             known = library.estimate(function, values) if estimated else None
-            if known is not None and not all(bool(np.all(np.isfinite(y))) for y in known):
+            if known is not None and not _are_finite(known):
                 return False
             ys = function(*[library.array(value) for value in values])
-            return all(bool(np.all(np.isfinite(library.numpy(y)))) for y in ys)
+            return _are_finite([library.numpy(y) for y in ys])
         except Exception:  # noqa: BLE001 - a function that draws random numbers may raise the second time
             return False
+
+
+def _are_finite(arrays: Sequence[Array]) -> bool:
+    return all(bool(np.all(np.isfinite(array))) for array in arrays)
 
 
 def _built(argument: Argument, library: Library, given: Any) -> Any:

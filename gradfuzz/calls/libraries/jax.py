@@ -17,6 +17,7 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import Precision
+from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 from gradfuzz.tracing.common.graph import entered
 from gradfuzz.tracing.jax.trace import traced
@@ -45,11 +46,9 @@ class JaxLibrary(Library):
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
     def array(self, value: Array) -> Any:
-        """A constant, also inside of a function that is traced: Python may read its numbers. `jnp.asarray`
-        would compile an operation for each new shape.
-        """
+        """A constant, also inside of a function that is traced: Python may read its numbers."""
         with _types_of([value]), jax.ensure_compile_time_eval():
-            return jax.device_put(np.asarray(value))
+            return framework_named(self.name).given(value)
 
     def dtype(self, name: str) -> Any:
         return jnp.dtype(name)

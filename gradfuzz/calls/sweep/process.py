@@ -117,9 +117,8 @@ def _environment(compiled: Path, home: str) -> dict[str, str]:
     """The variables of a process.
 
     JAX compiles each operation anew for each shape, and that is most of its time. Without optimization it
-    takes half of that, and what is kept in a folder it compiles once: in `compiled`, or in that which the
-    user has named to JAX, from sweep to sweep. Beside gradfuzz a process finds the modules that this one
-    finds.
+    takes less, and what is kept in a folder it compiles once: in `compiled`, or in that which the user has
+    named to JAX, from sweep to sweep. Beside gradfuzz a process finds the modules that this one finds.
     """
     found = {_KEPT: str(compiled), **ENVIRONMENT, **os.environ}
     found["XLA_FLAGS"] = f"{_QUICK} {found['XLA_FLAGS']}"

@@ -332,7 +332,7 @@ def test_a_script_reaches_the_functions_after_its_header(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_jax_is_estimated_without_a_compile(dtype: str) -> None:
+def test_jax_is_estimated_by_numpy(dtype: str) -> None:
     jnp = pytest.importorskip("jax.numpy")
     library = library_named("jax")
     x = np.array([-1.0, 2.0], dtype)
