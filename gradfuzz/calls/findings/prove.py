@@ -61,12 +61,13 @@ def proved(
     same = Wrong(wrong.modes, wrong.case.kind)
     small = shrunk(call, same, function, note, seconds=_SECONDS, trials=_TRIALS) if shrink else call
     note(small)
-    found = [judged(small, [wrong.modes], (1.0, *FACTORS)) for _ in range(_AGAIN)]
-    first = found[0].of(wrong.modes)
-    confirmed = sum(same.fits(one.of(wrong.modes)) for one in found)
+    found = judged(small, [wrong.modes], (1.0, *FACTORS))
+    again = [judged(small, [wrong.modes]) for _ in range(_AGAIN - 1)]
+    first = found.of(wrong.modes)
+    confirmed = sum(same.fits(one.of(wrong.modes)) for one in (found, *again))
     if first is None or not same.fits(first) or confirmed < _AGAIN:
         return None
-    cases = [one.case for one in found[0].verdicts if same.fits(one)]
+    cases = [one.case for one in found.verdicts if same.fits(one)]
     case = cases[0]
     assert case.kind is not None, "a disagreement has a class"
     proof = _proof(small, wrong.modes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.judging.judge import Judged, Modes, judged
+from gradfuzz.calls.judging.judge import Judged, Modes, judged, raises
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.finding import FINITE, Class
@@ -29,6 +29,10 @@ class Wrong:
     @property
     def group(self) -> str:
         return "wrong numbers" if self.kind in FINITE else self.kind.value if self.kind else ""
+
+    def can_fit(self, call: Call) -> bool:
+        """Whether a call may be wrong in this way. That a derivative raises takes no judgement."""
+        return self.kind is not Class.ERROR or raises(call, self.modes)
 
     def fits(self, found: Judged | None) -> bool:
         """Whether a verdict is this one."""
@@ -62,7 +66,7 @@ def shrunk(
                 return call
             tried.add(key)
             note(candidate)
-            if wrong.fits(judged(candidate, [wrong.modes]).of(wrong.modes)):
+            if wrong.can_fit(candidate) and wrong.fits(judged(candidate, [wrong.modes]).of(wrong.modes)):
                 call, progress = candidate, True
                 break
     return call

@@ -140,18 +140,38 @@ def made(call: Call, begins: Callable[[Modes], None]) -> None:
 
     `begins` is told what is asked next: () is the value.
     """
-    library = library_named(call.library)
     with quiet(), contextlib.suppress(Exception), np.errstate(all="ignore"):
         begins(())
-        arrays = [library.array(value) for value in values_of(call)]
-        subject = subject_of(asked(call, library), arrays, None, None, library.name)
-        values = [i.value for i in subject.inputs]
-        outputs = subject.values(values)
-        weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in outputs]
+        derivative = _derivative(call)
         for mode in ("rev", "fwd"):
             begins((mode,))
             with contextlib.suppress(Exception):
-                subject.derivative(values, weights, [], (mode,))
+                derivative((mode,))
+
+
+def raises(call: Call, modes: Modes) -> bool:
+    """Whether a call has a value, and its derivative raises; nothing is judged."""
+    with quiet(), np.errstate(all="ignore"):
+        try:
+            derivative = _derivative(call)
+        except Exception:  # noqa: BLE001 - the call itself is refused
+            return False
+        try:
+            derivative(modes)
+        except Exception:  # noqa: BLE001 - whatever it raises is the answer
+            return True
+    return False
+
+
+def _derivative(call: Call) -> Callable[[Modes], object]:
+    """The derivative of the sum of what a call returns, by modes. Raises what the call raises."""
+    library = library_named(call.library)
+    arrays = [library.array(value) for value in values_of(call)]
+    subject = subject_of(asked(call, library), arrays, None, None, library.name)
+    values = [i.value for i in subject.inputs]
+    weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in subject.values(values)]
+    directions = [np.ones(values[k].shape) for k in subject.wrt]
+    return lambda modes: subject.derivative(values, weights, directions, modes)
 
 
 def _is_refused(case: CheckResult, library: Library) -> bool:

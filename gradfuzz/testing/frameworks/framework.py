@@ -52,12 +52,16 @@ class Framework(abc.ABC):
         return
 
     def prepared(self, call: Call) -> Call:
-        """`call` prepared for hundreds of evaluations."""
+        """`call` as it is evaluated at `operand`s."""
         return call
 
-    def repeated(self, derivative: Call) -> Call:
-        """`derivative`, a function that differentiates, prepared for hundreds of evaluations."""
-        return derivative
+    def repeated(self, call: Call) -> Call:
+        """`call`, which may be a prepared one, as it is evaluated at hundreds of `operand`s."""
+        return call
+
+    def operand(self, value: Array, like: Any = None) -> Any:
+        """A NumPy array as prepared and repeated functions take it."""
+        return self.given(value, like)
 
     def at_once(self, call: Call) -> Call:
         """`call` prepared for one evaluation whose last digits do not matter."""

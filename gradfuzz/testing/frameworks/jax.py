@@ -119,12 +119,28 @@ _CONTROL = frozenset({"scan", "while", "cond", "custom_linear_solve"})
 """What is compiled anew in each call; a linear solve has the loops of its solver."""
 
 
-def _is_short(jaxpr: Any) -> bool:
-    """Whether there is neither a loop nor a branch, nor many operations. A function under `jax.jit` is one
-    operation, which JAX compiles once.
-    """
-    names = list(_operations(jaxpr))
-    return len(names) < _LONG and not _CONTROL.intersection(names)
+_JIT = frozenset({"jit", "pjit"})
+"""A function under `jax.jit` is one operation, which JAX compiles once."""
+
+
+def _is_long(call: Call, arrays: Sequence[Any]) -> bool:
+    """Whether there is a loop or a branch, or there are many operations."""
+    names = _names(call, arrays)
+    return len(names) >= _LONG or not _CONTROL.isdisjoint(names)
+
+
+def _has_parts(call: Call, arrays: Sequence[Any]) -> bool:
+    """Whether a function is more than one that is compiled already."""
+    names = _names(call, arrays)
+    return len(names) > 1 or not _JIT.issuperset(names)
+
+
+def _always(call: Call, arrays: Sequence[Any]) -> bool:
+    return True
+
+
+def _names(call: Call, arrays: Sequence[Any]) -> list[str]:
+    return list(_operations(jax.make_jaxpr(call)(*arrays).jaxpr))
 
 
 def _operations(jaxpr: Any) -> Iterator[str]:
@@ -136,21 +152,34 @@ def _operations(jaxpr: Any) -> Iterator[str]:
             yield name
 
 
-def _compiled(call: Call, gains: Callable[[Sequence[Any]], bool]) -> Call:
-    """`call`, compiled where that is possible and `gains` says so of its first arrays."""
-    evaluate: Call | None = None
+class _Evaluation:
+    """A function of arrays of JAX's or NumPy's, compiled where that is possible and `gains` says so of it and
+    its first arrays.
+    """
 
-    def compiled(*arrays: Any) -> tuple[Any, ...]:
-        nonlocal evaluate
-        if evaluate is None:
+    def __init__(self, call: Call, gains: Callable[[Call, Sequence[Any]], bool]) -> None:
+        self._call, self._gains = call, gains
+        self._compiled: Call | None = None
+        self._is_decided = False
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        if not self._is_decided:
+            self._is_decided = True
             try:
-                evaluate = jax.jit(call) if gains(arrays) else call
-                return tuple(evaluate(*arrays))
-            except Exception:  # noqa: BLE001 - Python decides on values; or it fails, and does so again
-                evaluate = call
-        return evaluate(*arrays)
+                if self._gains(self._call, arrays):
+                    compiled = jax.jit(self._call)
+                    found = tuple(compiled(*arrays))
+                    self._compiled = compiled
+                    return found
+            except Exception:  # noqa: BLE001, S110 - Python decides on values; or it fails, and does so again
+                pass
+        if self._compiled is not None:
+            return tuple(self._compiled(*arrays))  # it takes NumPy's arrays faster than JAX makes its own
+        return tuple(self._call(*map(_given, arrays)))
 
-    return compiled
+    def often(self) -> _Evaluation:
+        """The same function, to be compiled as well where only hundreds of evaluations gain by it."""
+        return self if self._compiled is not None else _Evaluation(self._call, _has_parts)
 
 
 class JaxFunctions(Framework):
@@ -184,11 +213,14 @@ class JaxFunctions(Framework):
         """Compiled once where it has a loop or a branch, which each call would compile again, and where it
         is long. The operations of a short function are compiled when its gradient is asked.
         """
-        return _compiled(call, lambda arrays: not _is_short(jax.make_jaxpr(call)(*arrays).jaxpr))
+        return _Evaluation(call, _is_long)
 
-    def repeated(self, derivative: Call) -> Call:
-        """Compiled once: JAX traces a derivative in Python each time."""
-        return _compiled(derivative, lambda arrays: True)
+    def repeated(self, call: Call) -> Call:
+        """Compiled once: JAX goes through Python for each operation, and traces a derivative each time."""
+        return call.often() if isinstance(call, _Evaluation) else _Evaluation(call, _always)
+
+    def operand(self, value: Array, like: Any = None) -> Any:
+        return value
 
     def at_once(self, call: Call) -> Call:
         """Compiled as a whole: otherwise each operation of a new shape would be."""

@@ -82,7 +82,7 @@ class _Measured:
     """A function's values at and around a point, as one weighted sum."""
 
     def __init__(self, subject: Subject, question: Question, point: Point) -> None:
-        self.subject = subject
+        self.subject = subject = subject.repeated()
         self.inputs = [np.asarray(point.inputs[p.name]) for p in question.program.params]
         self.weights = question.weights
         self.precision: Precision = "float64"

@@ -134,7 +134,15 @@ class Subject:
         """NumPy arrays, one per input, as the framework's arrays, floats in `precision`. `traced`: they are
         constants of a function that is traced.
         """
-        make = self.framework.array if traced else self.framework.given
+        return self._entered(values, precision, self.framework.array if traced else self.framework.given)
+
+    def _operands(self, values: Sequence[Array], precision: Precision | None) -> list[Any]:
+        """The same for the framework's prepared functions."""
+        return self._entered(values, precision, self.framework.operand)
+
+    def _entered(
+        self, values: Sequence[Array], precision: Precision | None, make: Callable[[Array, Any], Any]
+    ) -> list[Any]:
         floats = FORMATS[precision or self.precision].dtype
         likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
         return [
@@ -145,8 +153,13 @@ class Subject:
     def values(self, values: Sequence[Array], precision: Precision | None = None) -> list[Array]:
         """The function's outputs at NumPy arrays, as NumPy arrays. Raises the function's exceptions."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
-            evaluate = self._evaluate or self.call
-            return [self.framework.numpy(y) for y in evaluate(*self.arrays(values, precision))]
+            evaluate = self._evaluate or self.framework.prepared(self.call)
+            return [self.framework.numpy(y) for y in evaluate(*self._operands(values, precision))]
+
+    def repeated(self) -> Subject:
+        """The subject for hundreds of values."""
+        evaluate = self._evaluate or self.framework.prepared(self.call)
+        return replace(self, _evaluate=self.framework.repeated(evaluate))
 
     def is_steady(self) -> bool:
         """Whether two calls with the same arguments return the same values, but for their last digits."""
@@ -207,7 +220,7 @@ class Subject:
 
         def gradient(values: Sequence[Array]) -> list[Array]:
             with self.framework.context(precision), np.errstate(all="ignore"):
-                return [self.framework.numpy(g) for g in repeated(*self.arrays(values, precision))]
+                return [self.framework.numpy(g) for g in repeated(*self._operands(values, precision))]
 
         return gradient
 

@@ -2,6 +2,7 @@
 form gives.
 """
 
+import importlib
 import math
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.calls.asking import asked, called, is_inside, values_of
+from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
 from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Form, Layout
@@ -35,6 +36,9 @@ def library(request: pytest.FixtureRequest) -> Library:
 @pytest.fixture
 def script(library: Library) -> Iterator[dict[str, Any]]:
     """The names of a script of the library after its helpers; JAX has the types of before at the end."""
+    if library.name == "torch":
+        with quiet():  # it compiles rules of forward mode when they are first used, and warns that it does
+            importlib.import_module("torch._decomp.decompositions_for_jvp")
     names: dict[str, Any] = {}
     code = f"{library.header}\n{library.helpers_code}\n{library.slope_code}"
     if library.name != "jax":

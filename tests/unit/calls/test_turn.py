@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
@@ -47,8 +49,27 @@ SUM = Function(
 @pytest.fixture
 def doubled_tanh() -> Iterator[None]:
     """The reverse rule of tanh has a factor of 2."""
+    with tanh_with(lambda ans, x: lambda g: 2.0 * g * (1.0 - ans**2)):
+        yield
+
+
+@pytest.fixture
+def raising_tanh() -> Iterator[None]:
+    """The reverse rule of tanh raises for more than one entry."""
+
+    def rule(ans: Any, x: Any) -> Any:
+        if np.size(x) > 1:
+            raise ValueError("one entry only")
+        return lambda g: g * (1.0 - ans**2)
+
+    with tanh_with(rule):
+        yield
+
+
+@contextlib.contextmanager
+def tanh_with(rule: Any) -> Iterator[None]:
     before = primitive_vjps[anp.tanh]
-    defvjp(anp.tanh, lambda ans, x: lambda g: 2.0 * g * (1.0 - ans**2))
+    defvjp(anp.tanh, rule)
     yield
     primitive_vjps[anp.tanh] = before
 
@@ -283,6 +304,21 @@ def test_shrinking_makes_no_call_twice(doubled_tanh: None) -> None:
     assert code(small) == "x0 = np.array(0.5, np.float64)\ny = autograd.numpy.tanh(x0)"  # 0.3 in halves
     told = [str(encode(Call, one)) for one in [call, *made]]
     assert len(set(told)) == len(told) < 30
+
+
+def test_what_no_longer_raises_is_not_judged(raising_tanh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a call whose derivative raises only those smaller ones are measured that raise as well."""
+    asked: list[Call] = []
+    monkeypatch.setattr(
+        "gradfuzz.calls.findings.shrink.judged", lambda call, modes: asked.append(call) or judged(call, modes)
+    )
+    made: list[Call] = []
+    call = Call("autograd", "autograd.numpy.tanh", (array(*np.linspace(-1.0, 1.5, 6)),))
+    small = shrunk(call, Wrong(("rev",), Class.ERROR), TANH, made.append, seconds=60.0, trials=10_000)
+    (x,) = values_of(small)
+    assert x.shape == (2,)
+    sizes = [{values_of(one)[0].size for one in calls} for calls in (made, asked)]
+    assert sizes[0] - sizes[1] == {1}
 
 
 def test_a_call_with_an_array_held_fixed_is_shrunk() -> None:

@@ -91,23 +91,52 @@ def test_a_gradient_can_be_traced(functions: Framework) -> None:
             np.testing.assert_allclose(functions.numpy(slope), expected, rtol=1e-14)
 
 
+class Counted:
+    """A function that counts how often Python runs it."""
+
+    def __init__(self, call: Any) -> None:
+        self.call, self.runs = call, 0
+
+    def __call__(self, x: Any) -> tuple[Any, ...]:
+        self.runs += 1
+        return (self.call(x),)
+
+
 def test_gradients_at_many_points_are_compiled_once(functions: Framework) -> None:
-    traced: list[int] = []
-
-    def slopes(x: Any) -> tuple[Any, ...]:
-        traced.append(1)
-        return (3.0 * x * x,)
-
-    repeated = functions.repeated(slopes)
+    slope = Counted(lambda x: 3.0 * x * x)
+    repeated = functions.repeated(slope)
     for x in (1.0, 2.0, 3.0):
-        (found,) = repeated(functions.array(np.array(x)))
+        (found,) = repeated(functions.operand(np.array(x)))
         assert float(found) == pytest.approx(3.0 * x * x)
-    assert len(traced) == 1
+    assert slope.runs == 1
 
 
 def test_what_cannot_be_compiled_is_evaluated(functions: Framework) -> None:
     repeated = functions.repeated(lambda x: (2.0 * x if x > 0 else -x,))
-    assert [float(repeated(functions.array(np.array(x)))[0]) for x in (1.0, -3.0)] == [2.0, 3.0]
+    assert [float(repeated(functions.operand(np.array(x)))[0]) for x in (1.0, -3.0)] == [2.0, 3.0]
+
+
+def test_a_short_function_is_compiled_for_many_values_only(functions: Framework) -> None:
+    """A few values beside a gradient take the operations that the gradient compiles."""
+    short = Counted(lambda x: x * x + x)
+    prepared = functions.prepared(short)
+    for call, is_run in ((prepared, True), (functions.repeated(prepared), False)):
+        call(functions.operand(np.array(1.0)))
+        short.runs = 0
+        assert float(call(functions.operand(np.array(3.0)))[0]) == 12.0
+        assert (short.runs == 1) == is_run
+
+
+def test_a_compiled_function_is_not_compiled_again(functions: Framework) -> None:
+    jax = pytest.importorskip("jax")
+    alone = Counted(jax.jit(lambda x: x * x + x))
+    with_more = Counted(lambda x: jax.numpy.sin(alone(x)[0]))
+    for call, is_run in ((alone, True), (with_more, False)):
+        repeated = functions.repeated(functions.prepared(call))
+        repeated(functions.operand(np.array(1.0)))
+        call.runs = 0
+        repeated(functions.operand(np.array(2.0)))
+        assert (call.runs == 1) == is_run
 
 
 def test_a_subject_gives_gradients_at_many_points(functions: Framework) -> None:
