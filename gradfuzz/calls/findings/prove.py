@@ -173,7 +173,7 @@ def _is_one_factor(ratios: Sequence[float]) -> bool:
 def _factor(ratio: float) -> str:
     """With six digits, and with more where these are 1."""
     digits = next((n for n in range(6, 17) if float(f"{ratio:.{n}g}") != 1.0), 17)
-    return f"{ratio:.{digits}g}"
+    return f"{ratio + 0.0:.{digits}g}"  # -0.0 is 0
 
 
 def _proof(call: Call, modes: Modes) -> ProofRecord | None:

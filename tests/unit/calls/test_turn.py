@@ -93,6 +93,7 @@ def test_a_right_function_has_no_finding() -> None:
         ([2.0, 2.0 + 1e-7], "2"),
         ([2.0, 2.1], None),
         ([1.0000000298, 1.0000000298], "1.00000003"),
+        ([-0.0, 0.0, -0.0], "0"),
         ([1.000001, 1.0000002], None),  # lost digits, another number each
     ],
 )
