@@ -1,7 +1,8 @@
-"""The derivatives of jax.scipy.special.xlogy, xlog1py and hyp2f1 raise where an argument is an integer, and
-so do those of functions of jax.scipy.stats that call them so.
+"""The derivatives of jax.scipy.special.xlogy, xlog1py, hyp1f1 and hyp2f1 raise where an argument is an
+integer, and so do those of functions of jax.scipy.stats that call them so.
 
     xlogy(2, y) = 2 log(y) has the slope 2 / y, and xlog1py(2, y) = 2 log(1 + y) the slope 2 / (1 + y);
+    hyp1f1(1, 1, x) = exp(x) has the slope exp(x);
     hyp2f1(1, 1, 1, x) = 1 / (1 - x) has the slope 1 / (1 - x)^2;
     gumbel_l.ppf(p) = log(-log(1 - p)) has the slope -1 / ((1 - p) log(1 - p));
     gumbel_r.ppf(p) = -log(-log(p)) has the slope -1 / (p log(p));
@@ -22,6 +23,7 @@ y = 0.5
 asked = {
     "xlogy(2, y)": (lambda y: special.xlogy(jnp.array(2), y), 2.0 / y),
     "xlog1py(2, y)": (lambda y: special.xlog1py(jnp.array(2), y), 2.0 / (1.0 + y)),
+    "hyp1f1(1, 1, y)": (lambda y: special.hyp1f1(jnp.array(1), 1.0, y), math.exp(y)),
     "hyp2f1(1, 1, 1, y)": (lambda y: special.hyp2f1(jnp.array(1), 1.0, 1.0, y), (1.0 - y) ** -2),
     "gumbel_l.ppf(y)": (stats.gumbel_l.ppf, -1.0 / ((1.0 - y) * math.log(1.0 - y))),
     "gumbel_r.ppf(y)": (stats.gumbel_r.ppf, -1.0 / (y * math.log(y))),
