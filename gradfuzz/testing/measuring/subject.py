@@ -153,13 +153,15 @@ class Subject:
     def values(self, values: Sequence[Array], precision: Precision | None = None) -> list[Array]:
         """The function's outputs at NumPy arrays, as NumPy arrays. Raises the function's exceptions."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
-            evaluate = self._evaluate or self.framework.prepared(self.call)
-            return [self.framework.numpy(y) for y in evaluate(*self._operands(values, precision))]
+            return [self.framework.numpy(y) for y in self._prepared(*self._operands(values, precision))]
 
     def repeated(self) -> Subject:
         """The subject for hundreds of values."""
-        evaluate = self._evaluate or self.framework.prepared(self.call)
-        return replace(self, _evaluate=self.framework.repeated(evaluate))
+        return replace(self, _evaluate=self.framework.repeated(self._prepared))
+
+    @property
+    def _prepared(self) -> Call:
+        return self._evaluate or self.framework.prepared(self.call)
 
     def is_steady(self) -> bool:
         """Whether two calls with the same arguments return the same values, but for their last digits."""
