@@ -14,7 +14,7 @@ import numpy as np
 
 from gradfuzz.calls.asking import returned
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.calls.libraries.library import function_of, library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.oracles.base import Array
@@ -201,6 +201,28 @@ def _has_a_zero(call: Call, case: CheckResult) -> bool:
 def _is_outside(call: Call, case: CheckResult) -> bool:
     """Whether the gradient raises because an index lies outside of what is returned."""
     return "out of bounds" in case.message
+
+
+def _chooses_nothing(call: Call, case: CheckResult) -> bool:
+    """Whether the first argument, a choice between the others, is none of their numbers."""
+    first, *cases = call.arrays()
+    which = seen(first).astype(np.int64)
+    return bool(np.any((which < 0) | (which >= len(cases))))
+
+
+def _scipy_has_no_value(call: Call, case: CheckResult) -> bool:
+    """Whether SciPy's function of the same name returns NaN, as it does where no distribution has such
+    parameters.
+    """
+    if any(one.items is not None for one in call.arguments):
+        return False
+    built = [(a.keyword, ast.literal_eval(a.literal) if a.literal else seen(a)) for a in call.arguments]
+    name = call.function[call.function.index("scipy.") :]
+    try:
+        value = function_of(name)(*[x for key, x in built if not key], **{key: x for key, x in built if key})
+    except (AttributeError, ImportError, TypeError, ValueError):  # it has no such function or parameter
+        return False
+    return bool(np.any(np.isnan(value)))
 
 
 def _has_no_spread(call: Call, case: CheckResult) -> bool:
@@ -399,6 +421,20 @@ CONVENTIONS = (
         ("jax.lax.reduce_precision",),
         lambda call, case: True,
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_precision.html",
+    ),
+    Row(
+        "choice out of range",
+        "what is returned for a choice that is none of the cases is defined by the implementation",
+        ("jax.lax.select_n",),
+        _chooses_nothing,
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.select_n.html",
+    ),
+    Row(
+        "no distribution",
+        "a distribution has no such parameters, and SciPy returns NaN",
+        ("jax.scipy.stats.*", "autograd.scipy.stats.*"),
+        _scipy_has_no_value,
+        "https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.rv_continuous.html",
     ),
     Row(
         "labels are a distribution",

@@ -70,7 +70,7 @@ def _nothing(y: Array) -> Expr:
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericTruth:
     """A truth, and how it was found. `flat` are the entries (input, index) whose moves change no value: to be
-    believed where the answer is 0 as well.
+    believed where the answer is 0 as well, or no number.
     """
 
     truth: Truth
@@ -408,7 +408,8 @@ def judged_by_numbers(
     is_known = truth.status == "ok" or truth.kink
     if is_known and case.verdict is not Verdict.AGREE:  # what is right without its noise is right with it
         case = within(own_noise(oracle, question, answer))
-    if case.verdict is Verdict.DISAGREE and case.worst in found.flat:
+    is_nan = case.got is not None and math.isnan(case.got)
+    if case.verdict is Verdict.DISAGREE and case.worst in found.flat and not is_nan:
         why = "the function does not change with this entry, truly or because rounding hides it"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     return case
@@ -461,7 +462,8 @@ def own_noise(
         (other,) = oracle.answer(replace(question, points=(Point(inputs),)))
         for name, g in other.gradient.items():
             if name in noise and np.shape(g) == noise[name].shape:
-                stray = np.abs(np.asarray(g, np.float64) - np.asarray(answer.gradient[name], np.float64))
+                with np.errstate(invalid="ignore"):  # two infinities
+                    stray = np.abs(np.asarray(g, np.float64) - np.asarray(answer.gradient[name], np.float64))
                 noise[name] = np.maximum(noise[name], np.where(np.isfinite(stray), stray, 0.0))
     return noise
 

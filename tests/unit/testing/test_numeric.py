@@ -152,13 +152,20 @@ def test_a_slope_is_known_to_no_more_digits_than_the_framework_computes(
 
 @pytest.mark.parametrize("roundoff", [0.0, 2.0**-24])
 @pytest.mark.parametrize(
-    ("given", "expected"), [(0.0, Verdict.AGREE), (1.0, Verdict.INCONCLUSIVE), (1e-9, Verdict.INCONCLUSIVE)]
+    ("given", "expected"),
+    [
+        (0.0, Verdict.AGREE),
+        (1.0, Verdict.INCONCLUSIVE),
+        (1e-9, Verdict.INCONCLUSIVE),
+        (math.inf, Verdict.INCONCLUSIVE),
+        (math.nan, Verdict.DISAGREE),
+    ],
 )
 def test_a_constant_has_the_derivative_0(
     monkeypatch: pytest.MonkeyPatch, roundoff: float, given: float, expected: Verdict
 ) -> None:
     """Whatever the framework rounds: the values do not move. Another answer is not called wrong, as rounding
-    may hide what moves.
+    may hide what moves, but NaN is: it is the derivative of nothing.
     """
     monkeypatch.setattr(NumpyFunctions, "roundoff", roundoff)
 

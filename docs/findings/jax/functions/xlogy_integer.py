@@ -1,7 +1,8 @@
-"""The derivatives of jax.scipy.special.xlogy, xlog1py, hyp1f1 and hyp2f1 raise where an argument is an
+"""The derivatives of jax.scipy.special.xlogy, xlog1py, poch, hyp1f1 and hyp2f1 raise where an argument is an
 integer, and so do those of functions of jax.scipy.stats that call them so.
 
     xlogy(2, y) = 2 log(y) has the slope 2 / y, and xlog1py(2, y) = 2 log(1 + y) the slope 2 / (1 + y);
+    poch(y, 2) = y (y + 1) has the slope 2 y + 1;
     hyp1f1(1, 1, x) = exp(x) has the slope exp(x);
     hyp2f1(1, 1, 1, x) = 1 / (1 - x) has the slope 1 / (1 - x)^2;
     gumbel_l.ppf(p) = log(-log(1 - p)) has the slope -1 / ((1 - p) log(1 - p));
@@ -23,6 +24,7 @@ y = 0.5
 asked = {
     "xlogy(2, y)": (lambda y: special.xlogy(jnp.array(2), y), 2.0 / y),
     "xlog1py(2, y)": (lambda y: special.xlog1py(jnp.array(2), y), 2.0 / (1.0 + y)),
+    "poch(y, 2)": (lambda y: special.poch(y, 2), 2.0 * y + 1.0),
     "hyp1f1(1, 1, y)": (lambda y: special.hyp1f1(jnp.array(1), 1.0, y), math.exp(y)),
     "hyp2f1(1, 1, 1, y)": (lambda y: special.hyp2f1(jnp.array(1), 1.0, 1.0, y), (1.0 - y) ** -2),
     "gumbel_l.ppf(y)": (stats.gumbel_l.ppf, -1.0 / ((1.0 - y) * math.log(1.0 - y))),
