@@ -54,7 +54,8 @@ _FORMS: dict[Form, str] = {
 def proved(
     call: Call, wrong: Judged, function: Function, note: Callable[[Call], None], *, shrink: bool = True
 ) -> Finding | None:
-    """The finding of what is wrong about a call, or None where it does not come again.
+    """The finding of what is wrong about a call, or None where it does not come again, or is the rounding of
+    a rule that is proved right.
 
     `note` is told each call before it is made. Without `shrink` the finding has the call as it was drawn.
     """
@@ -71,6 +72,8 @@ def proved(
     case = cases[0]
     assert case.kind is not None, "a disagreement has a class"
     proof = _proof(small, wrong.modes)
+    if case.kind.of_finite_numbers and proof is not None and proof.outcome == "right":
+        return proved(call, wrong, function, note, shrink=False) if shrink else None
     facts = (*_facts(small, same, first, cases), *_by_proof(proof))
     shown = finding_point(case)
     finding = Finding(

@@ -211,8 +211,8 @@ def _chooses_nothing(call: Call, case: CheckResult) -> bool:
 
 
 def _scipy_has_no_value(call: Call, case: CheckResult) -> bool:
-    """Whether SciPy's function of the same name returns NaN, as it does where no distribution has such
-    parameters.
+    """Whether SciPy's function of the same name returns NaN or refuses the numbers, as it does where no
+    distribution has such parameters.
     """
     if any(one.items is not None for one in call.arguments):
         return False
@@ -220,8 +220,10 @@ def _scipy_has_no_value(call: Call, case: CheckResult) -> bool:
     name = call.function[call.function.index("scipy.") :]
     try:
         value = function_of(name)(*[x for key, x in built if not key], **{key: x for key, x in built if key})
-    except (AttributeError, ImportError, TypeError, ValueError):  # it has no such function or parameter
+    except (AttributeError, ImportError, TypeError):  # it has no such function or parameter
         return False
+    except ValueError:
+        return True
     return bool(np.any(np.isnan(value)))
 
 
@@ -270,7 +272,10 @@ CONVENTIONS = (
     Row(
         "phase of singular vectors",
         "the singular vectors of a complex matrix may be turned by any phase, so they have no derivative",
-        ("torch.svd", "torch.Tensor.svd", "torch.svd_lowrank", "torch.pca_lowrank", "torch.linalg.svd"),
+        (
+            *("torch.svd", "torch.Tensor.svd", "torch.svd_lowrank", "torch.pca_lowrank"),
+            *("torch.linalg.svd", "jax.*.svd"),
+        ),
         _has_a_phase,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.svd.html",
     ),
@@ -431,7 +436,7 @@ CONVENTIONS = (
     ),
     Row(
         "no distribution",
-        "a distribution has no such parameters, and SciPy returns NaN",
+        "no distribution has such parameters, and SciPy has no value for them",
         ("jax.scipy.stats.*", "autograd.scipy.stats.*"),
         _scipy_has_no_value,
         "https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.rv_continuous.html",

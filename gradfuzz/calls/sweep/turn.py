@@ -92,7 +92,7 @@ class Result:
     """What gradfuzz itself raised: the rest of the turn is lost."""
     findings: tuple[Finding, ...] = ()
     unproved: int = 0
-    """Disagreements that did not come again."""
+    """Disagreements that did not come again, or that the rounding of a right rule explains."""
     proofs: dict[str, int] = field(default_factory=dict)
     """By outcome: derivatives whose rule was taken as a formula."""
     open: dict[str, int] = field(default_factory=dict)

@@ -299,6 +299,12 @@ def test_a_pool_of_zeros_is_no_finding() -> None:
         ("jax.lax.reduce_precision", (array(2.0), literal("2"), literal("2")), Verdict.CONVENTION),
         ("jax.numpy.linalg.eigh", (array([1, 1], [1 + 1j, 0.5], dtype="complex128"),), Verdict.CONVENTION),
         ("jax.numpy.linalg.eigh", (array([1.0, 1.0], [1.0, 0.5]),), Verdict.AGREE),
+        (
+            "jax.scipy.linalg.svd",
+            (array([2, 1], [0.25j - 0.125, 1], dtype="complex128"),),
+            Verdict.CONVENTION,
+        ),
+        ("jax.scipy.linalg.svd", (array([2.0, 1.0], [0.25, 1.0]),), Verdict.AGREE),
         ("jax.lax.select_n", (array(1, dtype="int64"), array(0.5)), Verdict.CONVENTION),
         ("jax.lax.select_n", (array(0, dtype="int64"), array(0.5)), Verdict.AGREE),
         (
@@ -308,6 +314,7 @@ def test_a_pool_of_zeros_is_no_finding() -> None:
         ),
         ("jax.scipy.stats.pareto.sf", (array(2.0), array(2.0), literal("0"), literal("1.0")), Verdict.AGREE),
         ("jax.scipy.stats.pareto.sf", (array(-1.0), array(2.0)), Verdict.DISAGREE),
+        ("jax.scipy.stats.dirichlet.pdf", (array(1.0, 1.0), array(1.0, 2.0, 1.0)), Verdict.CONVENTION),
     ],
 )
 def test_conventions_of_jax(function: str, arguments: tuple[Argument, ...], expected: Verdict) -> None:

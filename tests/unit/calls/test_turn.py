@@ -22,7 +22,7 @@ from gradfuzz.calls.drawing.draw import calls_of, changed
 from gradfuzz.calls.drawing.learned import Learned
 from gradfuzz.calls.drawing.search import Search, _told
 from gradfuzz.calls.findings.code import code
-from gradfuzz.calls.findings.prove import _factor, _is_one_factor
+from gradfuzz.calls.findings.prove import _factor, _is_one_factor, proved
 from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
 from gradfuzz.calls.judging.judge import judged, judged_by_some
 from gradfuzz.calls.sweep.totals import Totals
@@ -294,6 +294,31 @@ def test_what_is_too_small_for_a_dtype_is_no_missing_derivative() -> None:
     exponential = Call("torch", "torch.special.ndtr", (x,))
     found = judged(exponential, [("rev",), ("fwd",)]).verdicts
     assert not any(one.case.verdict.is_wrong for one in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "is_wrong"),
+    [
+        ("jax.nn.logsumexp", (Argument(array=np.array([1.0, -15.0], np.float32)),), False),
+        (
+            "jax.scipy.special.bessel_jn",
+            (Argument(array=np.array([0.5, 0.125])), Argument("v", literal="1")),
+            True,
+        ),
+    ],
+)
+def test_the_rounding_of_a_right_rule_is_no_finding(
+    name: str, arguments: tuple[Argument, ...], is_wrong: bool
+) -> None:
+    """The second derivative of logsumexp is p - p**2, whose digits cancel where p is next to 1. A right rule
+    whose quotients overflow (entry 28 of JAX) is one.
+    """
+    pytest.importorskip("jax")
+    call = Call("jax", name, arguments)
+    (wrong,) = judged(call, [("rev", "rev")]).wrong()
+    function = Function((name,), "", "differentiable", "", ())
+    found = proved(call, wrong, function, lambda call: None, shrink=False)
+    assert (found is not None) is is_wrong
 
 
 def test_shrinking_makes_no_call_twice(doubled_tanh: None) -> None:
