@@ -81,6 +81,31 @@ def _is_not_triangular(call: Call, case: CheckResult) -> bool:
     return bool(row > column if is_upper else row < column)
 
 
+def _has_a_complex_diagonal(call: Call, case: CheckResult) -> bool:
+    """Whether the last matrix has a diagonal that is not real, or the answer is off by the imaginary part of
+    an entry of a diagonal.
+    """
+    complex_ones = [x for one in call.differentiated() if is_complex(one) and (x := seen(one)).ndim > 1]
+    if any(np.any(np.imag(np.diagonal(x, axis1=-2, axis2=-1))) for x in complex_ones[-1:]):
+        return True
+    if not complex_ones or case.worst is None or len(case.worst[1]) < 2:
+        return False
+    name, (*_, row, column) = case.worst
+    return row == column and case.question.wrt.index(name) % 2 == 1
+
+
+def _has_other_channels(call: Call, case: CheckResult) -> bool:
+    """Whether the first array has no second axis, the channels, or one of the others another length."""
+    first, *others = [np.shape(seen(one)) for one in call.arrays()]
+    return len(first) < 2 or any(shape != first[1:2] for shape in others)
+
+
+def _scatters_a_part(call: Call, case: CheckResult) -> bool:
+    """Whether the array of the numbers has another shape than that of their places."""
+    _, *shapes = [np.shape(seen(one)) for one in call.arrays()]
+    return len(set(shapes)) > 1
+
+
 def _is_singular(call: Call, case: CheckResult) -> bool:
     """Whether a matrix has no full rank."""
     matrices = [x for one in call.differentiated() if (x := seen(one)).ndim > 1 and x.size]
@@ -349,6 +374,25 @@ CONVENTIONS = (
         _has_repeated_place,
         "https://www.tensorflow.org/api_docs/python/tf/tensor_scatter_nd_update",
     ),
+    *(
+        Row(
+            "other numbers of channels",
+            "weight, bias and statistics have one number a channel, which this function does not check",
+            ("torch.native_batch_norm",),
+            _has_other_channels,
+            "https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html",
+            raises=raises,
+        )
+        for raises in (False, True)
+    ),
+    Row(
+        "part of what is scattered",
+        "its gradient holds where the numbers and the indices have one shape, by the documents",
+        ("torch.*scatter", "torch.*scatter_add", "torch.*scatter_reduce"),
+        _scatters_a_part,
+        "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html",
+        raises=True,
+    ),
     Row(
         "random draw",
         "a random draw has no derivative by the parameters of its distribution, and the library says 0",
@@ -473,6 +517,13 @@ CONVENTIONS = (
         ("tensorflow.image.rgb_to_hsv", "tensorflow.raw_ops.RGBToHSV"),
         _is_no_color,
         "https://www.tensorflow.org/api_docs/python/tf/image/rgb_to_hsv",
+    ),
+    Row(
+        "diagonal that is not real",
+        "the argument is a Cholesky factor by the documents, and its diagonal is real",
+        ("torch.*cholesky_inverse", "torch.*cholesky_solve"),
+        _has_a_complex_diagonal,
+        "https://docs.pytorch.org/docs/stable/generated/torch.cholesky_inverse.html",
     ),
     Row(
         "triangle that is not read",

@@ -62,6 +62,12 @@ WEIGHT = array([1.0, -1.0], [0.5, 2.0])
         (call("cholesky_inverse", array([0.5, 2.0], [0.0, 0.5])), "triangle"),
         (call("cholesky_inverse", array([0.5, 0.0], [2.0, 0.5]), literal("True")), "triangle"),
         (call("cholesky_inverse", array([0.5, 0.0], [2.0, 0.5])), "triangle"),
+        (call("cholesky_inverse", array([1], dtype="complex128")), "its diagonal is real"),
+        (call("cholesky_inverse", array([1 + 0.5j], dtype="complex128")), "its diagonal is real"),
+        (
+            call("scatter", array(0.5), literal("0"), array(0, dtype="int64"), array(1.0, 2.0)),
+            "have one shape",
+        ),
         (
             call(
                 "nn.functional.max_unpool2d",
@@ -78,6 +84,16 @@ def test_what_the_documents_leave_undefined_is_a_convention(undefined: Call, why
     assert found.case.verdict is Verdict.CONVENTION
     assert why in found.case.message
     assert "https://docs.pytorch.org/" in found.case.message
+
+
+@pytest.mark.parametrize(
+    ("variances", "expected"), [((2.0,), Verdict.AGREE), ((0.5, 2.0), Verdict.CONVENTION)]
+)
+def test_statistics_have_one_number_for_each_channel(variances: tuple[float, ...], expected: Verdict) -> None:
+    numbers = [replace(array(*entries), constant=True) for entries in ((0.5,), (0.5,), (0.5,), variances)]
+    flags = literal("False"), literal("0.0"), literal("1.0")
+    (found,) = judged(call("native_batch_norm", array([1.0]), *numbers, *flags), [("fwd",)]).verdicts
+    assert found.case.verdict is expected
 
 
 def test_what_is_iterated_is_right_to_its_tolerance() -> None:
