@@ -378,12 +378,20 @@ CONVENTIONS = (
         Row(
             "other numbers of channels",
             "weight, bias and statistics have one number a channel, which this function does not check",
-            ("torch.native_batch_norm",),
+            ("torch.native_batch_norm", "torch.native_group_norm"),
             _has_other_channels,
             "https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html",
             raises=raises,
         )
         for raises in (False, True)
+    ),
+    Row(
+        "no affine map",
+        "an affine map has 2 x 3 or 3 x 4 numbers, which is not checked where the grid is empty",
+        ("torch.affine_grid_generator",),
+        lambda call, case: np.shape(seen(next(call.differentiated())))[-2:] not in ((2, 3), (3, 4)),
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.affine_grid.html",
+        raises=True,
     ),
     Row(
         "part of what is scattered",

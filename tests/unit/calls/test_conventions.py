@@ -65,6 +65,14 @@ WEIGHT = array([1.0, -1.0], [0.5, 2.0])
         (call("cholesky_inverse", array([1], dtype="complex128")), "its diagonal is real"),
         (call("cholesky_inverse", array([1 + 0.5j], dtype="complex128")), "its diagonal is real"),
         (
+            call(
+                "affine_grid_generator",
+                Argument(array=np.ones((1, 4, 4))),
+                *(literal("(1, 1, 0, 2, 2)"), literal("True")),
+            ),
+            "not checked where the grid is empty",
+        ),
+        (
             call("scatter", array(0.5), literal("0"), array(0, dtype="int64"), array(1.0, 2.0)),
             "have one shape",
         ),
