@@ -63,8 +63,10 @@ def _has_repeated_place(call: Call, case: CheckResult) -> bool:
 
 
 def _draws_without_slope(call: Call, case: CheckResult) -> bool:
-    """Whether the call draws random numbers that have no slope by the library's word."""
-    return call.seeded and case.kind is Class.MISSING
+    """Whether the call draws random numbers that have no slope by the library's word. Normal ones with the
+    deviation 0 are drawn, too, though they are the same each time.
+    """
+    return (call.seeded or call.function == "torch.normal") and case.kind is Class.MISSING
 
 
 def _is_not_triangular(call: Call, case: CheckResult) -> bool:

@@ -77,7 +77,8 @@ class Subject:
 
     def _real(self, result: Any) -> list[Any]:
         """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is
-        gradfuzz that cannot go on then, and nothing that the function raises.
+        gradfuzz that cannot go on then, and nothing that the function raises. What a library raises about the
+        parts of its own array is the library's.
         """
         outputs: list[Any] = []
         for y in self._asked(result):
@@ -90,6 +91,8 @@ class Subject:
             except GradfuzzError:
                 raise
             except Exception as error:
+                if self.framework.is_array(y):
+                    raise
                 what = f"{self.label} returns an object of type {type(y).__name__}, which is no array"
                 raise UsageError(f"{what}; return arrays and numbers, or nested tuples of them") from error
         return outputs

@@ -42,6 +42,7 @@ WEIGHT = array([1.0, -1.0], [0.5, 2.0])
     [
         (call("index_put", array(2.0, 1.0), indices(0, 0), array(0.5, 3.0)), "repeated index"),
         (call("normal", array(1.0), array(2.0)), "no derivative by the parameters"),
+        (call("normal", array(1.0), array(0, dtype="int64")), "no derivative by the parameters"),
         (call("cholesky_inverse", FULL), "triangle"),
         (call("linalg.svd", TALL, literal("True")), "any basis"),
         (call("svd", TALL, literal("False", "some")), "any basis"),

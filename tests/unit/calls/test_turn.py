@@ -321,6 +321,17 @@ def test_the_rounding_of_a_right_rule_is_no_finding(
     assert (found is not None) is is_wrong
 
 
+def test_what_a_library_raises_about_the_parts_of_its_array_is_a_finding() -> None:
+    """The real part of what `lu_solve` returns raises in forward over forward mode: entry 57 of PyTorch."""
+    one = Argument(array=np.array([[1.0 + 0.5j]]))
+    pivots, left = Argument(array=np.array([1], np.int32)), Argument("left", literal="False")
+    call = Call("torch", "torch.linalg.lu_solve", (one, pivots, one, left))
+    found = judged(call, [("fwd", "fwd")]).of(("fwd", "fwd"))
+    assert found is not None
+    assert found.case.verdict is Verdict.CRASHED
+    assert "INTERNAL ASSERT FAILED" in found.case.message
+
+
 def test_shrinking_makes_no_call_twice(doubled_tanh: None) -> None:
     """It ends where nothing is simpler, long before its trials do."""
     matrix = np.array([[0.3, -0.7], [1.1, 0.2]])

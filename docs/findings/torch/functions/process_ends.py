@@ -6,6 +6,7 @@
                         nn.functional.batch_norm
     embedding_bag       of float64 in mode 2 (max) with a matrix of indices; mode 0 (sum) raises. With one offset,
                         which is the last one, and three indices, that of nn.functional, too; two offsets answer
+    ctc_loss            of nn.functional, backward, with a label that is no class
 
 Runs each in a process of its own, prints how it ended, and exits with 1 while a signal ends one.
 """
@@ -39,6 +40,11 @@ LAST_OFFSET = """
 indices, weights = torch.tensor([0, 1, 2]), torch.ones(3, 3, dtype=torch.float64)
 torch.nn.functional.embedding_bag(indices, weights, torch.tensor({}), include_last_offset=True)
 """
+CTC_LOSS = """
+x = torch.zeros(2, 2, 2).log_softmax(-1).requires_grad_()
+torch.nn.functional.ctc_loss(x, torch.tensor([{}, 1]), (2, 1), (1, 1)).backward()
+print(tuple(x.grad.shape))
+"""
 CALLS = (
     ("lstm, float32", LSTM.format("torch.float32", "torch.float32")),
     ("lstm, float64", LSTM.format("torch.float64", "torch.float64")),
@@ -53,6 +59,8 @@ CALLS = (
     ("embedding_bag, mode 2", EMBEDDING_BAG.format(2)),
     ("nn.functional.embedding_bag, two offsets", LAST_OFFSET.format([0, 3])),
     ("nn.functional.embedding_bag, one offset", LAST_OFFSET.format([0])),
+    ("nn.functional.ctc_loss, label 1", CTC_LOSS.format(1)),
+    ("nn.functional.ctc_loss, label 1000000", CTC_LOSS.format(1000000)),
 )
 killed = False
 for name, code in CALLS:
