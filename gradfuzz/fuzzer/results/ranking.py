@@ -63,10 +63,10 @@ def _in_program(program: Program) -> list[float]:
 
 
 def _in_call(call: Call) -> list[float]:
-    """The numbers of a call that no point has: literals, and the arrays that are not differentiated."""
+    """The sizes of the numbers of a call that no point has: literals, and the arrays that are held fixed."""
     given = set(map(id, call.differentiated()))
     arrays = [one.array for one in call.arrays() if one.array is not None and id(one) not in given]
-    numbers = [float(v) for array in arrays for v in array.ravel().tolist()]
+    numbers = [float(abs(v)) for array in arrays for v in array.ravel().tolist()]
     literals = [one.literal for one in call.arguments if one.literal is not None]
     return numbers + [number for literal in literals for number in _in_literal(literal)]
 

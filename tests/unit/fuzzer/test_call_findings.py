@@ -70,6 +70,7 @@ def test_calls_are_clustered_by_function_and_question() -> None:
         (Argument(array=np.array([0, 10**9])), 2),
         (Argument(items=(Argument(array=np.array([10**9])),)), 2),
         (Argument(array=np.array([1e300])), 0),
+        (Argument(array=np.array([1e300j]), constant=True), 2),
     ],
     ids=repr,
 )
