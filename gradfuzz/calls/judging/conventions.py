@@ -312,6 +312,7 @@ CONVENTIONS = (
         (
             *("tensorflow.*eigh", "tensorflow.raw_ops.SelfAdjointEigV2", "paddle.linalg.eigh", "mlx.*eigh"),
             *("tensorflow.eig", "tensorflow.linalg.eig", "tensorflow.raw_ops.Eig", "jax.*.eigh"),
+            "autograd.numpy.linalg.eig",
         ),
         _has_a_phase,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html",
@@ -494,6 +495,17 @@ CONVENTIONS = (
         ("jax.scipy.stats.*", "autograd.scipy.stats.*"),
         _scipy_has_no_value,
         "https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.rv_continuous.html",
+    ),
+    *(
+        Row(
+            "no matrix",
+            "the argument is a matrix by the documents",
+            ("autograd.scipy.linalg.sqrtm",),
+            lambda call, case: any(seen(one).ndim < 2 for one in call.arrays()),
+            "https://docs.scipy.org/doc/scipy/reference/generated/scipy.linalg.sqrtm.html",
+            raises=raises,
+        )
+        for raises in (False, True)
     ),
     Row(
         "labels are a distribution",

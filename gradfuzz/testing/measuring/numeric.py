@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
@@ -365,6 +365,8 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
                     " measured on it"
                 )
     values, bounds = _blank(question), _blank(question)
+    is_coarse = subject.framework.roundoff > measured.roundoff
+    flat: set[tuple[str, tuple[int, ...]]] = set()
     for name, numbers in values.items():
         for index in np.ndindex(np.shape(numbers)):
 
@@ -375,7 +377,9 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             if found is None or found.kink:
                 return _unknown("the first derivative has a kink here")
             values[name][index], bounds[name][index] = found.value, found.bound
-    return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson")
+            if found.flat and is_coarse:  # its steps hide what moves
+                flat.add((name, index))
+    return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson", frozenset(flat))
 
 
 def judged_by_numbers(
@@ -412,7 +416,14 @@ def judged_by_numbers(
     if case.verdict is Verdict.DISAGREE and case.worst in found.flat and not is_nan:
         why = "the function does not change with this entry, truly or because rounding hides it"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
+    if case.kind is Class.NON_FINITE and _leaves_range(truth, question.precision):
+        return case.unsettled(Reason.RANGE, f"the derivative is beyond the largest {question.precision}")
     return case
+
+
+def _leaves_range(truth: Truth, precision: Precision) -> bool:
+    """Whether an entry of the derivative is beyond the largest number of a precision."""
+    return any(np.any(np.abs(g) > FORMATS[precision].largest) for g in truth.gradient.values())
 
 
 def _has_shapes(answer: Answer, question: Question) -> bool:

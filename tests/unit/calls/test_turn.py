@@ -29,7 +29,7 @@ from gradfuzz.calls.sweep.totals import Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
-from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
 from gradfuzz.fuzzer.sweep.replaying import Status, replay
 from gradfuzz.strategies.drawing.dice import Seeded
 
@@ -330,6 +330,15 @@ def test_what_a_library_raises_about_the_parts_of_its_array_is_a_finding() -> No
     assert found is not None
     assert found.case.verdict is Verdict.CRASHED
     assert "INTERNAL ASSERT FAILED" in found.case.message
+
+
+def test_infinity_in_the_place_of_more_than_the_largest_number_is_no_finding() -> None:
+    """The second derivative of beta is -75,041 here, and the largest float16 is 65,504."""
+    pair = [Argument(array=np.array(x, np.float16)) for x in ([[-1.91796875, 1.0], [1.0, 1.0]], -2.38671875)]
+    call = Call("autograd", "autograd.scipy.special.beta", tuple(pair))
+    found = judged(call, [("rev", "rev")]).of(("rev", "rev"))
+    assert found is not None
+    assert found.case.reason is Reason.RANGE
 
 
 def test_shrinking_makes_no_call_twice(doubled_tanh: None) -> None:

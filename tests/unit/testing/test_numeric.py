@@ -17,6 +17,7 @@ from gradfuzz.oracles.base import ALONG, Answer, Doubt, Point, ProbedQuestion, Q
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 from gradfuzz.testing import measure_gradient
+from gradfuzz.testing.frameworks.autograd import AutogradFunctions
 from gradfuzz.testing.frameworks.numpy import NumpyFunctions
 from gradfuzz.testing.measuring.differences import slope, speaks_for
 from gradfuzz.testing.measuring.numeric import NumericTruth, judged_by_numbers
@@ -313,3 +314,21 @@ def test_a_second_derivative_is_measured_on_a_first_one_that_is_right() -> None:
 
     measured = measure_gradient(f, np.array([0.5, 1.25]), order=2, modes="rev")
     assert measured.verdict is Verdict.AGREE, measured.reason
+
+
+@pytest.mark.parametrize(
+    ("roundoff", "expected"), [(0.0, Verdict.DISAGREE), (2.0**-24, Verdict.INCONCLUSIVE)]
+)
+def test_a_first_derivative_of_few_digits_hides_a_second_one(
+    monkeypatch: pytest.MonkeyPatch, roundoff: float, expected: Verdict
+) -> None:
+    """The rule of 3 x returns 3, and the derivative of that is told as 1e-6."""
+    anp = pytest.importorskip("autograd.numpy")
+    extend = pytest.importorskip("autograd.extend")
+    three = extend.primitive(lambda x: np.full_like(x, 3.0))
+    extend.defvjp(three, lambda ans, x: lambda g: 1e-6 * g)
+    line = extend.primitive(lambda x: 3.0 * x if x[0] > -1.0 else x)  # it cannot be traced
+    extend.defvjp(line, lambda ans, x: lambda g: g * three(x))
+    monkeypatch.setattr(AutogradFunctions, "roundoff", roundoff)
+    measured = measure_gradient(lambda x: anp.sum(line(x)), np.array([0.5, 1.25]), order=2, modes="rev")
+    assert measured.verdict is expected

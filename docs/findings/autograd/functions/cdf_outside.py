@@ -23,6 +23,7 @@ cases = {
     "gamma(2.5) at -1": (lambda x: gamma.cdf(x, 2.5), lambda x: gamma.pdf(x, 2.5), -1.0),
     "chi2(3.5) at -1": (lambda x: chi2.cdf(x, 3.5), lambda x: chi2.pdf(x, 3.5), -1.0),
 }
+cases["beta.pdf(2, 1, b), by b at 1"] = lambda b: beta.pdf(2.0, 1.0, b), lambda b: 0.0 * b, 1.0
 wrong = False
 for name, (cdf, pdf, x) in cases.items():
     got = grad(cdf)(x)

@@ -1,4 +1,4 @@
-"""Gradients of autograd that raise for shapes and arguments that NumPy takes.
+"""Gradients of autograd that raise, or have another shape, for shapes and arguments that NumPy takes.
 
 The values and, where there is one, forward mode are right. Prints expected and got, and exits with 1 while one raises.
 """
@@ -44,6 +44,12 @@ cases = {
         lambda x: multivariate_normal.logpdf(x, np.array([0.5]), 2.0),
         [1.5],
         [-0.5],
+    ),
+    "dsplit at [2, 1]": (lambda x: anp.sum(anp.dsplit(x, [2, 1])[0]), np.ones((1, 1, 2)), np.ones((1, 1, 2))),
+    "iv of an order [1]": (
+        lambda x: anp.sum(special.iv(np.array([1.0]), x)),
+        1.0,
+        float(mpmath.besseli(1, 1, derivative=1)),
     ),
     "psi of a complex number": (lambda x: anp.real(special.psi(x)), 2.0 + 4.0j, complex(mpmath.psi(1, 2 + 4j))),
 }
