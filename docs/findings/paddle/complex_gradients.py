@@ -30,6 +30,12 @@ def slogdet(x):
     return paddle.imag(paddle.linalg.slogdet(paddle.complex(x, paddle.ones_like(x)))[0])
 
 
+def lu_solve(b):
+    """The imaginary part of b / 2i, which is -b / 2."""
+    factor, pivot = paddle.to_tensor([[2.0j]]), paddle.to_tensor([1], "int32")
+    return paddle.imag(paddle.linalg.lu_solve(paddle.complex(b, paddle.zeros_like(b)), factor.astype("complex128"), pivot))
+
+
 Y = np.array([[1.0, 0.5], [-0.25, 0.75]])
 
 
@@ -55,6 +61,7 @@ for f, x, expected in (
     (prod, [0.5, 0.5], [-0.5, -0.5]),
     (slogdet, [[0.5]], [-0.5 * 1.25**-1.5]),
     (svd, X, differences(X)),
+    (lu_solve, [[0.5]], [-0.5]),
 ):
     point = paddle.to_tensor(np.array(x), stop_gradient=False)
     got = paddle.grad([f(point)], [point])[0].numpy().ravel().tolist()

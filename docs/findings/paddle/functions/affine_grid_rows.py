@@ -1,4 +1,4 @@
-"""The gradient of paddle.nn.functional.affine_grid by matrices of three rows has two.
+"""The gradient of paddle.nn.functional.affine_grid by matrices of three rows has two, by those of four columns three.
 
 A map of the plane is a matrix (2, 3), by the documents; one of three rows is taken, and its last row is not read. The gradient has to have
 the shape of the argument, with zeros there, or the call has to raise. Prints expected and got; exits with 1 while they differ.
@@ -13,8 +13,9 @@ except ImportError:
     sys.exit(125)
 
 wrong = False
-for rows in (2, 3):
-    theta = paddle.to_tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]][:rows]], stop_gradient=False)
+for rows, columns in ((2, 3), (3, 3), (2, 4)):
+    theta = paddle.eye(rows, columns).unsqueeze(0)
+    theta.stop_gradient = False
     try:
         grid = paddle.nn.functional.affine_grid(theta, (1, 1, 2, 2))
     except ValueError as error:
