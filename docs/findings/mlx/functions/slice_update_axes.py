@@ -1,6 +1,7 @@
-"""mx.slice_update with an update of more axes than the array ends the process; it should raise, as for an update that is too long.
+"""mx.slice_update with an update of more axes than the array, or with one that reaches beyond the array, ends the
+process; it should raise, as for an update that is too long.
 
-The call is made in a process of its own. Exits with 1 while it is ended by a signal.
+The calls are made in processes of their own. Exits with 1 while one is ended by a signal.
 """
 
 import importlib.util
@@ -12,8 +13,12 @@ if importlib.util.find_spec("mlx") is None:
     sys.exit(125)
 
 wrong = False
-for shape in ("(3, 3)", "(1, 2, 2)"):
-    call = f"mx.eval(mx.slice_update(mx.zeros((2, 2)), mx.ones({shape}), mx.array([0, 0]), (0, 1)))"
+for array, shape, start in (
+    ("(2, 2)", "(3, 3)", "[0, 0]"),
+    ("(2, 2)", "(1, 2, 2)", "[0, 0]"),
+    ("(64, 64)", "(64, 64)", "[60, 40]"),
+):
+    call = f"mx.eval(mx.slice_update(mx.zeros({array}), mx.ones({shape}), mx.array({start}), (0, 1)))"
     got = subprocess.run([sys.executable, "-c", f"import mlx.core as mx; {call}"], capture_output=True).returncode
     print(call, "-> expected exit code 1 (an exception), got", got)
     wrong = wrong or got < 0
