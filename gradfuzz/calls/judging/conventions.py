@@ -241,8 +241,8 @@ def _scipy_has_no_value(call: Call, case: CheckResult) -> bool:
     """Whether SciPy's function of the same name returns NaN or refuses the numbers, as it does where no
     distribution has such parameters.
     """
-    if any(one.items is not None for one in call.arguments):
-        return False
+    if any(one.items is not None or ":" in (one.literal or "") for one in call.arguments):
+        return False  # a list, a dtype or a record is no number
     built = [(a.keyword, ast.literal_eval(a.literal) if a.literal else seen(a)) for a in call.arguments]
     name = call.function[call.function.index("scipy.") :]
     try:
