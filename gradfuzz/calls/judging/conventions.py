@@ -230,6 +230,12 @@ def _is_outside(call: Call, case: CheckResult) -> bool:
     return "out of bounds" in case.message
 
 
+def _has_crossed_bounds(call: Call, case: CheckResult) -> bool:
+    """Whether a lower bound, the second of three arrays, is above the upper one, the third."""
+    _, *bounds = [seen(one) for one in call.arrays()]
+    return len(bounds) == 2 and bool(np.any(bounds[0] > bounds[1]))
+
+
 def _chooses_nothing(call: Call, case: CheckResult) -> bool:
     """Whether the first argument, a choice between the others, is none of their numbers."""
     first, *cases = call.arrays()
@@ -488,6 +494,13 @@ CONVENTIONS = (
         ("jax.lax.select_n",),
         _chooses_nothing,
         "https://docs.jax.dev/en/latest/_autosummary/jax.lax.select_n.html",
+    ),
+    Row(
+        "bounds in the wrong order",
+        "the lower bound needs to be at most the upper one, by the documents",
+        ("tensorflow.clip_by_value", "tensorflow.raw_ops.ClipByValue"),
+        _has_crossed_bounds,
+        "https://www.tensorflow.org/api_docs/python/tf/clip_by_value",
     ),
     Row(
         "no distribution",

@@ -272,6 +272,12 @@ def test_what_is_asked_of_a_matrix_and_of_labels() -> None:
     assert not conventions._is_no_distribution(Call("tensorflow", name, (logits, labels)), nothing)
 
 
+@pytest.mark.parametrize(("low", "expected"), [(1.0, True), (0.5, False)])
+def test_bounds_in_the_wrong_order(low: float, expected: bool) -> None:
+    clipped = Call("tensorflow", "tensorflow.clip_by_value", (array(2.0), array(low), array(0.5)))
+    assert conventions._has_crossed_bounds(clipped, case_of({}, {})) is expected
+
+
 @pytest.mark.parametrize(("places", "expected"), [([[0, 1], [0, 1]], True), ([[0, 1], [1, 0]], False)])
 def test_a_place_that_is_written_twice(places: Any, expected: bool) -> None:
     """A row of indices is a place: an index that two rows have is none."""
