@@ -286,6 +286,12 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         says="the process ends: segmentation fault",
     ),
     KnownReport(
+        *("pytorch#193794", "torch", ">=2.13.0", "labels are not checked, and the process ends"),
+        (Class.ERROR,),
+        functions=("torch.ctc_loss", "torch.nn.functional.ctc_loss"),
+        says="the process ends",
+    ),
+    KnownReport(
         *("jax#40141", "jax", ">=0.10.2", "wrong where an eigenvalue is so large that 1 + w rounds", NUMBERS),
         ops=("eigh",),
         modes=FIRST,
