@@ -9,12 +9,13 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
-from gradfuzz.calls.asking import returned
+from gradfuzz.calls.asking import returned, values_of
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.libraries.library import function_of, library_named
+from gradfuzz.calls.libraries.library import Library, function_of, library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.oracles.base import Array
@@ -31,8 +32,8 @@ class Row:
     fits: Callable[[Call, CheckResult], bool]
     source: str
     """Where it is documented."""
-    raises: bool = False
-    """Whether it is about exceptions, and not about numbers."""
+    raises: bool | None = False
+    """Whether it is about exceptions, and not about numbers; None where it is about both."""
 
 
 def excused(call: Call, case: CheckResult) -> CheckResult:
@@ -40,7 +41,7 @@ def excused(call: Call, case: CheckResult) -> CheckResult:
     if not case.verdict.is_wrong:
         return case
     for row in CONVENTIONS:
-        if row.raises != (case.verdict is Verdict.CRASHED):
+        if row.raises not in (None, case.verdict is Verdict.CRASHED):
             continue
         about = any(fnmatchcase(call.function, pattern) for pattern in row.functions)
         if about and row.fits(call, case):
@@ -96,13 +97,19 @@ def _has_a_complex_diagonal(call: Call, case: CheckResult) -> bool:
     return row == column and case.question.wrt.index(name) % 2 == 1
 
 
+def _called(call: Call) -> tuple[Library, list[Any], Any]:
+    """The library, its arrays that are differentiated, and what the function returns."""
+    library = library_named(call.library)
+    arrays = [library.array(value) for value in values_of(call)]
+    return library, arrays, returned(call, library, arrays)
+
+
 def _returns_another_dtype(call: Call, case: CheckResult) -> bool:
     """Whether the result has another dtype than the argument, and so has the tangent."""
     if case.kind is not Class.WRONG_DTYPE or case.question.modes != ("fwd",):
         return False
-    library = library_named(call.library)
-    arrays = [library.array(np.asarray(one.array)) for one in call.differentiated()]
-    return any(y.dtype != arrays[0].dtype for y in library.leaves(returned(call, library, arrays)))
+    library, arrays, result = _called(call)
+    return any(y.dtype != arrays[0].dtype for y in library.leaves(result))
 
 
 def _has_other_channels(call: Call, case: CheckResult) -> bool:
@@ -159,9 +166,8 @@ def _is_no_color(call: Call, case: CheckResult) -> bool:
 
 def _failed(call: Call, case: CheckResult) -> bool:
     """Whether the library says that its factorization failed."""
-    library = library_named(call.library)
-    arrays = [library.array(np.asarray(one.array)) for one in call.differentiated()]
-    info = getattr(returned(call, library, arrays), "info", None)
+    library, _, result = _called(call)
+    info = getattr(result, "info", None)
     return info is not None and bool(np.any(library.numpy(info) != 0))
 
 
@@ -399,16 +405,13 @@ CONVENTIONS = (
         _returns_another_dtype,
         "https://docs.pytorch.org/docs/stable/generated/torch.func.jvp.html",
     ),
-    *(
-        Row(
-            "other numbers of channels",
-            "weight, bias and statistics have one number a channel, which this function does not check",
-            ("torch.native_batch_norm", "torch.native_group_norm"),
-            _has_other_channels,
-            "https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html",
-            raises=raises,
-        )
-        for raises in (False, True)
+    Row(
+        "other numbers of channels",
+        "weight, bias and statistics have one number a channel, which this function does not check",
+        ("torch.native_batch_norm", "torch.native_group_norm"),
+        _has_other_channels,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html",
+        raises=None,
     ),
     Row(
         "no affine map",
@@ -465,16 +468,13 @@ CONVENTIONS = (
         _is_not_hermitian,
         "https://www.tensorflow.org/api_docs/python/tf/linalg/logdet",
     ),
-    *(
-        Row(
-            "matrix that is not Hermitian",
-            "the matrix is symmetric by the documents, and eigenvectors of another are not what is computed",
-            ("torch.lobpcg",),
-            _is_not_hermitian,
-            "https://docs.pytorch.org/docs/stable/generated/torch.lobpcg.html",
-            raises=raises,
-        )
-        for raises in (False, True)
+    Row(
+        "matrix that is not Hermitian",
+        "the matrix is symmetric by the documents, and eigenvectors of another are not what is computed",
+        ("torch.lobpcg",),
+        _is_not_hermitian,
+        "https://docs.pytorch.org/docs/stable/generated/torch.lobpcg.html",
+        raises=None,
     ),
     Row(
         "iterated to a tolerance",
@@ -525,16 +525,13 @@ CONVENTIONS = (
         _scipy_has_no_value,
         "https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.rv_continuous.html",
     ),
-    *(
-        Row(
-            "no matrix",
-            "the argument is a matrix by the documents",
-            ("autograd.scipy.linalg.sqrtm",),
-            lambda call, case: any(seen(one).ndim < 2 for one in call.arrays()),
-            "https://docs.scipy.org/doc/scipy/reference/generated/scipy.linalg.sqrtm.html",
-            raises=raises,
-        )
-        for raises in (False, True)
+    Row(
+        "no matrix",
+        "the argument is a matrix by the documents",
+        ("autograd.scipy.linalg.sqrtm",),
+        lambda call, case: any(seen(one).ndim < 2 for one in call.arrays()),
+        "https://docs.scipy.org/doc/scipy/reference/generated/scipy.linalg.sqrtm.html",
+        raises=None,
     ),
     Row(
         "labels are a distribution",
