@@ -104,14 +104,6 @@ def _called(call: Call) -> tuple[Library, list[Any], Any]:
     return library, arrays, returned(call, library, arrays)
 
 
-def _returns_another_dtype(call: Call, case: CheckResult) -> bool:
-    """Whether the result has another dtype than the argument, and so has the tangent."""
-    if case.kind is not Class.WRONG_DTYPE or case.question.modes != ("fwd",):
-        return False
-    library, arrays, result = _called(call)
-    return any(y.dtype != arrays[0].dtype for y in library.leaves(result))
-
-
 def _has_other_channels(call: Call, case: CheckResult) -> bool:
     """Whether the first array has no second axis, the channels, or one of the others another length."""
     first, *others = [np.shape(seen(one)) for one in call.arrays()]
@@ -397,13 +389,6 @@ CONVENTIONS = (
         ("tensorflow.tensor_scatter_nd_update", "tensorflow.raw_ops.TensorScatterUpdate"),
         _has_repeated_place,
         "https://www.tensorflow.org/api_docs/python/tf/tensor_scatter_nd_update",
-    ),
-    Row(
-        "dtype of the result",
-        "a tangent has the dtype of the result, which is another than that of the argument",
-        ("torch.*",),
-        _returns_another_dtype,
-        "https://docs.pytorch.org/docs/stable/generated/torch.func.jvp.html",
     ),
     Row(
         "other numbers of channels",

@@ -61,7 +61,7 @@ def by_autograd(
                 gradient = reverse(terms, leaves, step + 1 < len(modes))
                 terms = list(zip(gradient, directions, strict=True))
             else:
-                slopes = [(forward_ad.unpack_dual(y).tangent, w) for y, w in terms]
+                slopes = [(_tangent(y, xs[0].dtype), w) for y, w in terms]
                 terms = [(slope, w) for slope, w in slopes if slope is not None]
                 zero = torch.zeros((), dtype=xs[0].dtype)
                 gradient = [sum([(slope * w).sum() for slope, w in terms], zero)]
@@ -69,6 +69,14 @@ def by_autograd(
 
     with forward_ad.dual_level():
         return each_direction(derivative, xs) if modes[-1] == "fwd" else derivative(directions)
+
+
+def _tangent(dual: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
+    """The tangent of a result in `dtype`, that of the inputs. One whose dtype is not that of its own value
+    stays as it is, so that it can be told.
+    """
+    value, tangent = forward_ad.unpack_dual(dual)
+    return tangent if tangent is None or tangent.dtype != value.dtype else tangent.to(dtype)
 
 
 def each_direction(derivative: Callable[[Tensors], Differentiated], xs: Tensors) -> Differentiated:

@@ -272,13 +272,6 @@ def test_what_is_asked_of_a_matrix_and_of_labels() -> None:
     assert not conventions._is_no_distribution(Call("tensorflow", name, (logits, labels)), nothing)
 
 
-def test_a_tangent_has_the_dtype_of_the_result() -> None:
-    number = Argument(array=np.array(0.5, np.float32))
-    (found,) = judged(call("mean", number, literal("dtype:float64", "dtype")), [("fwd",)]).verdicts
-    assert found.case.verdict is Verdict.CONVENTION
-    assert "dtype of the result" in found.case.message
-
-
 @pytest.mark.parametrize(("low", "expected"), [(1.0, True), (0.5, False)])
 def test_bounds_in_the_wrong_order(low: float, expected: bool) -> None:
     clipped = Call("tensorflow", "tensorflow.clip_by_value", (array(2.0), array(low), array(0.5)))

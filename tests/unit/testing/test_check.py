@@ -190,6 +190,31 @@ def test_a_result_of_jax_that_is_wider_than_the_arguments() -> None:
     assert measured.verdict is Verdict.AGREE, measured.reason
 
 
+def test_a_result_of_torch_that_is_wider_than_the_arguments() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.tensor([0.5, -1.25])
+    measured = measure_gradient(lambda x: (x * x, torch.mean(x, dtype=torch.float64)), x, order=2)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+
+
+def test_a_tangent_of_torch_that_is_wider_than_its_value() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Wide(torch.autograd.Function):
+        """x, whose tangent is not float32."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return tangent.double()
+
+    with pytest.raises(GradientMismatch, match="x0 is float64, not float32"):
+        check_gradient(Wide.apply, torch.tensor(0.5), modes=("fwd",))
+
+
 def test_a_box_of_autograd_is_taken_apart() -> None:
     anp = pytest.importorskip("autograd.numpy")
     matrix = np.array([[2.0, 0.5, -0.25], [0.75, -1.0, 0.5], [0.25, 1.0, 0.5]])
