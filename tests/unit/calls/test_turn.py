@@ -21,6 +21,7 @@ from gradfuzz.calls.asking import values_of
 from gradfuzz.calls.drawing.draw import calls_of, changed
 from gradfuzz.calls.drawing.learned import Learned
 from gradfuzz.calls.drawing.search import Search, _told
+from gradfuzz.calls.findings import prove
 from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.findings.prove import _factor, _is_one_factor, proved
 from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
@@ -29,7 +30,7 @@ from gradfuzz.calls.sweep.totals import Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
-from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.sweep.replaying import Status, replay
 from gradfuzz.strategies.drawing.dice import Seeded
 
@@ -296,29 +297,38 @@ def test_what_is_too_small_for_a_dtype_is_no_missing_derivative() -> None:
     assert not any(one.case.verdict.is_wrong for one in found)
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "is_wrong"),
-    [
-        ("jax.nn.logsumexp", (Argument(array=np.array([1.0, -15.0], np.float32)),), False),
-        (
-            "jax.scipy.special.bessel_jn",
-            (Argument(array=np.array([0.5, 0.125])), Argument("v", literal="1")),
-            True,
-        ),
-    ],
+LOGSUMEXP = Call("jax", "jax.nn.logsumexp", (Argument(array=np.array([1.0, -15.0], np.float32)),))
+"""Its second derivative in float32 is p - p**2, whose digits cancel where p is next to 1."""
+BESSEL = Call(
+    "jax",
+    "jax.scipy.special.bessel_jn",
+    (Argument(array=np.array([0.5, 0.125])), Argument("v", literal="1")),
 )
-def test_the_rounding_of_a_right_rule_is_no_finding(
-    name: str, arguments: tuple[Argument, ...], is_wrong: bool
-) -> None:
-    """The second derivative of logsumexp is p - p**2, whose digits cancel where p is next to 1. A right rule
-    whose quotients overflow (entry 28 of JAX) is one.
-    """
+"""A right rule whose quotients overflow: entry 28 of JAX."""
+
+
+@pytest.mark.parametrize(("call", "is_wrong"), [(LOGSUMEXP, False), (BESSEL, True)])
+def test_the_rounding_of_a_right_rule_is_no_finding(call: Call, is_wrong: bool) -> None:
     pytest.importorskip("jax")
-    call = Call("jax", name, arguments)
-    (wrong,) = judged(call, [("rev", "rev")]).wrong()
-    function = Function((name,), "", "differentiable", "", ())
-    found = proved(call, wrong, function, lambda call: None, shrink=False)
+    found = found_about(call, shrink=False)
     assert (found is not None) is is_wrong
+
+
+def test_where_shrinking_ends_at_rounding_the_drawn_call_is_the_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("jax")
+    monkeypatch.setattr(prove, "shrunk", lambda *args, **options: LOGSUMEXP)
+    found = found_about(BESSEL)
+    assert found is not None
+    assert found.call == found.drawn == BESSEL
+
+
+def found_about(call: Call, *, shrink: bool = True) -> Finding | None:
+    """What is found about the second derivative of a call."""
+    (wrong,) = judged(call, [("rev", "rev")]).wrong()
+    function = Function((call.function,), "", "differentiable", "", ())
+    return proved(call, wrong, function, lambda call: None, shrink=shrink)
 
 
 def test_what_a_library_raises_about_the_parts_of_its_array_is_a_finding() -> None:
