@@ -271,6 +271,12 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         modes=(("rev",),),
         says="input_is_complex == grad_is_complex",
     ),
+    KnownReport(
+        *("pytorch#76786", "torch", ">=2.13.0", "the gradient raises for a complex dtype", (Class.ERROR,)),
+        rules=("Cumprod",),
+        modes=(("rev",),),
+        says="input_is_complex == grad_is_complex",
+    ),
     *(
         KnownReport(
             *(name, "torch", ">=2.13.0", "sizes are not checked, and the process ends", (Class.ERROR,)),
