@@ -163,6 +163,16 @@ def _failed(call: Call, case: CheckResult) -> bool:
     return info is not None and bool(np.any(library.numpy(info) != 0))
 
 
+def _ends_before(call: Call, case: CheckResult) -> bool:
+    """Whether the last group of a product of matrices in groups ends before the last row or column that is
+    cut: what stands beyond is not written, neither of the result nor of the gradient.
+    """
+    left, right = [np.shape(seen(one)) for one in call.differentiated()][:2]
+    cut = {(2, 2): (left[-1], right[0]), (2, 3): (left[0],), (3, 2): (right[-1],)}
+    ends = [x.flat[-1] for one in call.arrays() if (x := seen(one)).dtype.kind in "iu" and x.size]
+    return any(length != end for length in cut.get((len(left), len(right)), ()) for end in ends)
+
+
 def _overlaps(call: Call, case: CheckResult) -> bool:
     """Whether two entries of a strided view are one number in memory."""
     lists = [ast.literal_eval(text) for a in call.arguments if (text := a.literal or "").startswith("(")]
@@ -226,6 +236,17 @@ def is_complex(argument: Argument) -> bool:
 def _has_a_phase(call: Call, case: CheckResult) -> bool:
     """Whether a matrix is complex: its singular vectors and eigenvectors may be turned by any phase."""
     return any(one.array is not None and one.array.dtype.kind == "c" for one in call.differentiated())
+
+
+def _has_complex_eigenvectors(call: Call, case: CheckResult) -> bool:
+    """Whether a matrix is complex, or a real one has eigenvalues that are not real. Of a call between smooth
+    functions the matrix that arrives is looked at, too.
+    """
+    if _has_a_phase(call, case):
+        return True
+    matrices = [seen(one).astype(np.float64) for one in call.differentiated()]
+    matrices += [x * (1 + np.sin(x) / 16) for x in matrices]
+    return any(np.any(np.linalg.eigvals(x).imag) for x in matrices)
 
 
 def _has_a_zero(call: Call, case: CheckResult) -> bool:
@@ -324,11 +345,20 @@ CONVENTIONS = (
         "the eigenvectors of a complex matrix may be turned by any phase, so they have no derivative",
         (
             *("tensorflow.*eigh", "tensorflow.raw_ops.SelfAdjointEigV2", "paddle.linalg.eigh", "mlx.*eigh"),
-            *("tensorflow.eig", "tensorflow.linalg.eig", "tensorflow.raw_ops.Eig", "jax.*.eigh"),
-            "autograd.numpy.linalg.eig",
+            *("jax.*.eigh", "torch.linalg.eigh"),
         ),
         _has_a_phase,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html",
+    ),
+    Row(
+        "phase of eigenvectors",
+        "complex eigenvectors may be turned by any phase, so they have no derivative",
+        (
+            *("tensorflow.eig", "tensorflow.linalg.eig", "tensorflow.raw_ops.Eig", "jax.*.eig"),
+            *("torch.linalg.eig", "autograd.numpy.linalg.eig"),
+        ),
+        _has_complex_eigenvectors,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.eig.html",
     ),
     Row(
         "pool of zeros",
@@ -362,7 +392,7 @@ CONVENTIONS = (
     Row(
         "overlapping memory",
         "two entries of the view are one number in memory, and which of two values it gets is undefined",
-        ("torch.as_strided_scatter",),
+        ("torch.*as_strided_scatter",),
         _overlaps,
         "https://docs.pytorch.org/docs/stable/generated/torch.as_strided.html",
     ),
@@ -389,6 +419,14 @@ CONVENTIONS = (
         ("tensorflow.tensor_scatter_nd_update", "tensorflow.raw_ops.TensorScatterUpdate"),
         _has_repeated_place,
         "https://www.tensorflow.org/api_docs/python/tf/tensor_scatter_nd_update",
+    ),
+    Row(
+        "beyond the last group",
+        "what stands beyond the last group is ignored, and no number is written there",
+        ("torch.nn.functional.grouped_mm",),
+        _ends_before,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.grouped_mm.html",
+        raises=None,
     ),
     Row(
         "other numbers of channels",

@@ -37,7 +37,7 @@ from gradfuzz.oracles.references.arb_numbers import (
     pair,
     parts,
 )
-from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive
+from gradfuzz.oracles.references.directions import FREE_PHASES, Line, Setting, UnsettledError, inconclusive
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
@@ -277,8 +277,7 @@ def _settled(setting: Setting, trace: list[int], *, offset: arb = _HERE) -> tupl
         others, other_gradient, _ = _enclosures(setting, [], eigenpairs, turned=True, offset=offset)
         pairs = zip(_all_balls(values, gradient), _all_balls(others, other_gradient), strict=True)
         if not all(a.overlaps(b) for a, b in pairs):
-            words = "phases that a decomposition of a complex matrix leaves free"
-            raise UnsettledError(f"the result depends on {words}")
+            raise UnsettledError(FREE_PHASES)
     return values, gradient
 
 

@@ -21,6 +21,7 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.references.arb import PRECISIONS, ArbNamespace, working
 from gradfuzz.oracles.references.arb_linalg import Eigenpairs
 from gradfuzz.oracles.references.arb_numbers import WideError, constant_term, is_complex
+from gradfuzz.oracles.references.directions import FREE_PHASES, UnsettledError
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
 from gradfuzz.programs.evaluation.interpret import evaluate
 from gradfuzz.programs.graphs.graph import Graph
@@ -161,13 +162,13 @@ def value(
     `EvaluationError` with the reason where it is not known.
     """
     given = [_numbers(x) for x in inputs] + ([] if parameter is None else [parameter])
-    return _tried(lambda: _run(graph, given, 0, {}, rounded), 1)
+    return _tried(lambda: _run(graph, given, 0, {}, rounded)[0], 1)
 
 
 def rounding(graph: Graph, inputs: Sequence[Array], precision: Precision) -> float:
     """By how much the number that a graph gives may be off if each step is rounded to `precision`."""
     with working(_bits(precision), 1):
-        return float(_run(graph, [_numbers(x) for x in inputs], 0, {}, None).rad())
+        return float(_run(graph, [_numbers(x) for x in inputs], 0, {}, None)[0].rad())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,20 +236,28 @@ def derivative(
     """The derivative of that number along `lines`, one after the other.
 
     With the coefficient c(d) of t^k of f(x + t d), a mixed one is the mean of s_2 ... s_k c(v_1 + s_2 v_2 +
-    ... + s_k v_k) over all signs s.
+    ... + s_k v_k) over all signs s. `UnsettledError` where it depends on the phases of complex vectors.
     """
     order = len(lines)
 
-    def mixed() -> arb:
-        total = arb(0)
-        eigenpairs: Eigenpairs = {}
+    def mixed(eigenpairs: Eigenpairs, *, turned: bool = False) -> tuple[arb, int]:
+        total, phases = arb(0), 0
         for signs in itertools.product((1, -1), repeat=order - 1):
             sums = [_sum(own, (1, *signs)) for own in zip(*lines, strict=True)]
             moving = [_on_line(x, v) for x, v in zip(inputs, sums, strict=True)]
-            total += math.prod(signs) * _run(graph, moving, order, eigenpairs, rounded)
-        return total / 2 ** (order - 1)
+            found, free = _run(graph, moving, order, eigenpairs, rounded, turned=turned)
+            total += math.prod(signs) * found
+            phases += free
+        return total / 2 ** (order - 1), phases
 
-    return _tried(mixed, order + 1)
+    def settled() -> arb:
+        eigenpairs: Eigenpairs = {}
+        found, phases = mixed(eigenpairs)
+        if phases and not found.overlaps(mixed(eigenpairs, turned=True)[0]):
+            raise UnsettledError(FREE_PHASES)
+        return found
+
+    return _tried(settled, order + 1)
 
 
 def _tried(compute: Callable[[], arb], terms: int) -> Enclosure:
@@ -266,17 +275,24 @@ def _tried(compute: Callable[[], arb], terms: int) -> Enclosure:
 
 
 def _run(
-    graph: Graph, inputs: Sequence[Any], order: int, eigenpairs: Eigenpairs, rounded: Precision | None
-) -> arb:
+    graph: Graph,
+    inputs: Sequence[Any],
+    order: int,
+    eigenpairs: Eigenpairs,
+    rounded: Precision | None,
+    *,
+    turned: bool = False,
+) -> tuple[arb, int]:
+    """The number that a graph gives, or its derivative, and how many phases were free."""
     namespace = Balls(order, rounded)
-    namespace.eigenpairs = eigenpairs
+    namespace.eigenpairs, namespace.turned = eigenpairs, turned
     (total,) = evaluate(graph, inputs, namespace)
     if isinstance(total, np.ndarray):
         total = total[()]
     ball = constant_term(total) if not order else arb(0) if isinstance(total, arb) else total[order]
     if namespace.reasons and not ball.is_finite():
         raise OutOfRangeError(namespace.reasons[0])
-    return ball
+    return ball, namespace.phases
 
 
 def _numbers(x: Array) -> Any:

@@ -37,6 +37,10 @@ class UnsettledError(EvaluationError):
     """Measurements that should agree do not: the derivative is too large or too rough for them."""
 
 
+FREE_PHASES = "the result depends on phases that a decomposition of a complex matrix leaves free"
+"""Why a derivative is not settled."""
+
+
 Moves = Mapping[str, Mapping[int, float]]
 """By input the entries of a direction that are not 0, each by its place in the raveled array."""
 

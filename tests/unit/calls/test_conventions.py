@@ -152,6 +152,35 @@ def test_complex_singular_vectors_have_no_forward_derivative() -> None:
     assert "phase" in found.case.message
 
 
+def test_complex_eigenvectors_of_a_real_matrix_have_a_phase() -> None:
+    """The matrix [[1, 2], [c, 1]] has the eigenvalues 1 +- sqrt(2 c)."""
+    turned, real = (call("linalg.eig", array([1.0, 2.0], [corner, 1.0])) for corner in (-3.0, 3.0))
+    (found,) = judged(turned, [("fwd",)]).verdicts
+    assert found.case.verdict is Verdict.CONVENTION
+    assert "phase" in found.case.message
+    assert not conventions._has_complex_eigenvectors(real, found.case)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "ends", "expected"),
+    [
+        (((1, 4), (4, 8)), (1, 4), False),
+        (((1, 4), (4, 8)), (1, 3), True),
+        (((1, 4), (1, 8)), (1, 1), True),
+        (((3, 4), (2, 4, 8)), (1, 3), False),
+        (((3, 4), (2, 4, 8)), (1, 2), True),
+        (((2, 3, 4), (4, 8)), (4, 8), False),
+        (((2, 3, 4), (2, 4, 8)), (1, 2), False),
+    ],
+)
+def test_what_stands_beyond_the_last_group(shapes: Any, ends: tuple[int, ...], expected: bool) -> None:
+    pair = [Argument(array=np.ones(shape, np.float32)) for shape in shapes]
+    groups = Argument("offs", array=np.array(ends, np.int32))
+    nothing: Any = None
+    product = call("nn.functional.grouped_mm", *pair, groups)
+    assert conventions._ends_before(product, nothing) is expected
+
+
 def test_the_spread_of_equal_numbers_has_no_second_derivative() -> None:
     equal = call("std", Argument(array=np.full((1, 2), 0.5), layout="expanded"), literal("0"))
     (found,) = judged(equal, [("fwd", "rev")]).verdicts

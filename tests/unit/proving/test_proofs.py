@@ -119,6 +119,23 @@ def test_what_is_open_says_why() -> None:
     assert drawn.outcome == "open"
 
 
+@pytest.mark.parametrize(
+    ("f", "outcome"),
+    [
+        (lambda x: torch.linalg.eig(x)[1], "open"),
+        (lambda x: torch.linalg.eig(x)[0], "right"),
+        (lambda x: torch.linalg.eig(x)[1].abs(), "right"),
+        (lambda x: torch.linalg.eigh(torch.complex(x + x.mT, x - x.mT))[1].abs(), "right"),
+    ],
+)
+def test_what_depends_on_free_phases_is_not_judged(f: Any, outcome: str) -> None:
+    """The matrix has a pair of complex eigenvalues. The size of an entry of a vector has no phase."""
+    matrix = torch.tensor([[1.0, 2.0, 0.5], [1.0, 1.0, 0.5], [1.0, -3.0, 2.0]], dtype=torch.float64)
+    proof = one_proof(f, matrix, "fwd")
+    assert proof.outcome == outcome
+    assert ("phases" in proof.reason) is (outcome == "open")
+
+
 def test_a_function_that_changes_is_not_judged() -> None:
     turns = iter(range(1, 100))
     proof = one_proof(lambda x: x * next(turns), torch.tensor(POINT), "rev")
