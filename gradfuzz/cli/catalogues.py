@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def functions(name: str | None, form: str, store: Path) -> None:
-    """Prints every function that the library `name` offers, what becomes of it, and what the latest sweep in
+    """Prints every function that the library `name` offers, what becomes of it, and what the sweeps in
     `store` asked of it.
     """
     from gradfuzz.adapters.catalogue import OUTCOMES
@@ -33,19 +33,16 @@ def functions(name: str | None, form: str, store: Path) -> None:
     rows = [asdict(function) for function in found.functions]
     told = Counter(function.outcome for function in found.functions)
     counts = {outcome: told[outcome] for outcome in OUTCOMES}
-    shown = found.target, found.version, rows, counts, _asked(found.target, store)
+    shown = found.target, found.version, rows, counts, _asked(found.target, found.version, store)
     answer(form, lambda: documents.functions_document(*shown), lambda: terminal.render(*shown))
 
 
-def _asked(library: str, path: Path) -> Sequence[FunctionSummary]:
-    """What the latest sweep of this library's functions alone asked of them; nothing without one."""
+def _asked(library: str, version: str, path: Path) -> Sequence[FunctionSummary]:
+    """What the sweeps of this release's functions alone asked of them together; nothing without one."""
+    from gradfuzz.fuzzer.results.functions import united
     from gradfuzz.fuzzer.store.runs import Store
 
     if not path.exists():
         return ()
     with Store(path) as store:
-        for run in reversed(store.runs()):
-            config = run.settings["config"]
-            if config["families"] == ["functions"] and config["targets"] == [library]:
-                return store.finished(run.number)[0].functions
-    return ()
+        return united(store.functions(library, version))

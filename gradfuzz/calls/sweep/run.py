@@ -1,8 +1,9 @@
 """The sweep of a library's functions: the same settings, events and store as a sweep of programs.
 
 Every function has a turn, in an order that the seed decides; then every function has its next turn, until
-each had its calls or the time is up. At the end functions that took no call have a longer turn. A turn
-depends on nothing but itself, so any worker can have it.
+each had its calls or the time is up. Functions that fewer of the earlier sweeps reached come first, so that
+short sweeps add up. At the end functions that took no call have a longer turn. A turn depends on nothing but
+itself, so any worker can have it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import datetime
 import itertools
 import random
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.functions import NOT_REACHED
 from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command, settings_of
 from gradfuzz.fuzzer.sweep.interrupts import Interrupts
@@ -48,6 +50,9 @@ _SHORT_PATIENCE = 1000
 
 _HEARTBEAT = 1.0
 """Seconds between two progress events while workers are busy."""
+
+_EARLIER = 20
+"""So many of the latest sweeps in the store are looked at."""
 
 _AHEAD = 40
 """So many turns for each that is under way may wait for an earlier one."""
@@ -152,18 +157,32 @@ class _Sweep:
     def _turns(self) -> Iterator[tuple[Key, Turn]]:
         """All turns: a first one of every function, then the second ones."""
         config = self._config
-        keys = [  # those that a program calls come first
+        keys = [
             (name, number)
             for name, (_, functions) in self._libraries.items()
             for number, function in enumerate(functions)
             if function.outcome == of.DIFFERENTIABLE and function.names
         ]
         random.Random(config.seed).shuffle(keys)  # noqa: S311 - repeatable on purpose
-        keys.sort(key=lambda key: not self._is_recorded(self._libraries[key[0]][1][key[1]]))
+        reached = self._reached()
+
+        def rank(key: Key) -> tuple[bool, int]:  # those that a program calls come first
+            function = self._libraries[key[0]][1][key[1]]
+            return not self._is_recorded(function), reached[function.names[0], function.signature]
+
+        keys.sort(key=rank)
         for number in range(self._rounds):
             calls = min(CALLS, config.max_examples - number * CALLS)
             for key in keys:
                 yield key, self._turn(key, number, calls, _SHORT_PATIENCE)
+
+    def _reached(self) -> Counter[tuple[str, str]]:
+        """How many earlier sweeps reached a function, by its name and signature."""
+        found: Counter[tuple[str, str]] = Counter()
+        for name, (version, _) in self._libraries.items():
+            for earlier in itertools.islice(self._ledger.functions(name, version), _EARLIER):
+                found.update((one.name, one.signature) for one in earlier if one.outcome != NOT_REACHED)
+        return found
 
     def _longer_turns(self) -> Iterator[tuple[Key, Turn]]:
         """One more of each function that took no call so far."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 
@@ -65,3 +65,38 @@ class FunctionSummary:
     """By reason: how many of these stayed open."""
     wrong_rules: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """What is proved wrong though the numbers agree, in sentences."""
+
+
+def united(sweeps: Iterable[Sequence[FunctionSummary]]) -> tuple[FunctionSummary, ...]:
+    """What sweeps of one release asked together; `sweeps` begin with the latest, whose words count."""
+    found: dict[tuple[str, str], FunctionSummary] = {}
+    for functions in sweeps:
+        for one in functions:
+            key = one.name, one.signature
+            found[key] = _both(found[key], one) if key in found else one
+    return tuple(found.values())
+
+
+def _both(later: FunctionSummary, earlier: FunctionSummary) -> FunctionSummary:
+    first = min(later, earlier, key=lambda one: OUTCOMES.index(one.outcome))
+    asked = _sums(later.asked, earlier.asked)
+    lacks = {**earlier.lacks, **later.lacks}
+    return replace(
+        first,
+        drawn=later.drawn + earlier.drawn,
+        valid=later.valid + earlier.valid,
+        judged=later.judged + earlier.judged,
+        asked=asked,
+        lacks={modes: words for modes, words in lacks.items() if modes not in asked},
+        verdicts=_sums(later.verdicts, earlier.verdicts),
+        answers=_sums(later.answers, earlier.answers),
+        inconclusive=_sums(later.inconclusive, earlier.inconclusive),
+        findings=tuple(dict.fromkeys((*later.findings, *earlier.findings))),
+        proofs=_sums(later.proofs, earlier.proofs),
+        open=_sums(later.open, earlier.open),
+        wrong_rules=tuple(dict.fromkeys((*later.wrong_rules, *earlier.wrong_rules))),
+    )
+
+
+def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in (*one, *other)}

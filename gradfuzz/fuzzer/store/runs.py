@@ -18,6 +18,7 @@ from gradfuzz.errors import RecordError, StoreError
 from gradfuzz.fuzzer.results.codec import Json
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
 from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.records import from_document, loads, to_document
 from gradfuzz.fuzzer.results.review import Review
@@ -169,6 +170,22 @@ class Store:
             return cut_short(first, last, findings), None
         end = replace(from_document(loads(finished, source), SweepFinished, source), findings=findings)
         return end, None if review is None else from_document(loads(review, source), Review, source)
+
+    def functions(
+        self, target: str, version: str, before: int = _ALL
+    ) -> Iterator[tuple[FunctionSummary, ...]]:
+        """What each sweep of the functions of this release alone asked, the latest first; only of runs whose
+        number is less than `before`.
+        """
+        for run in reversed(self.runs()):
+            config = run.settings["config"]
+            alone = config["families"] == [FAMILY] and config["targets"] == [target]
+            if run.number >= before or not alone or run.settings["versions"].get(target) != version:
+                continue
+            ((text,),) = self._database.rows("SELECT finished FROM runs WHERE number = ?", run.number)
+            if text is not None:
+                source = f"{self.path}, run {run.number}"
+                yield from_document(loads(text, source), SweepFinished, source).functions
 
     # Findings
 

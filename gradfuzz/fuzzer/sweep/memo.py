@@ -11,13 +11,14 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.results.codec import Json, decode, encode
 from gradfuzz.fuzzer.results.events import Shard
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
@@ -37,6 +38,10 @@ class Memo(Protocol):
 
     def keep(self, work: Work, result: Result) -> None:
         """Remembers a result; does nothing where it is known."""
+        ...
+
+    def functions(self, target: str, version: str) -> Iterable[Sequence[FunctionSummary]]:
+        """What each earlier sweep of the functions of this release asked, the latest first."""
         ...
 
 
@@ -86,6 +91,10 @@ class Ledger:
             self._memo.keep(work, result)
         if self._part is not None:
             self._work[key(work)] = base64.b64encode(pack(result)).decode()
+
+    def functions(self, target: str, version: str) -> Iterable[Sequence[FunctionSummary]]:
+        """What earlier sweeps asked. A part of a sweep knows of none: the other parts have other memos."""
+        return () if self._memo is None or self._part is not None else self._memo.functions(target, version)
 
     def shard(self, settings: Mapping[str, Json]) -> Shard | None:
         """The part with its work; None where the sweep is whole."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gradfuzz.errors import RecordError, UsageError
 from gradfuzz.fuzzer.results.codec import Json, decode
 from gradfuzz.fuzzer.results.events import Shard
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.records import loads, read_text
 from gradfuzz.fuzzer.store.runs import Run, Store
 from gradfuzz.fuzzer.store.stream import is_stream
@@ -51,6 +52,10 @@ class Parts:
         """Hands on what no part did."""
         if self._rest is not None and key(work) not in self._work:
             self._rest.keep(work, result)
+
+    def functions(self, target: str, version: str) -> Iterable[Sequence[FunctionSummary]]:
+        """Nothing: the parts were made in the order of the seed."""
+        return ()
 
     def before(self, rest: Memo | None) -> Parts:
         """This memo; what it does not have comes from `rest`, and what is new goes there."""

@@ -6,11 +6,12 @@ The recorder gets every event before any report, so whatever is printed is alrea
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.codec import Json
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.store.runs import Run, Store
 from gradfuzz.fuzzer.sweep.config import SweepConfig, differences, settings_of
 from gradfuzz.fuzzer.sweep.memo import Result, Work, key, pack, unpack
@@ -79,6 +80,10 @@ class Recorder:
         name = key(work)
         if name not in self._known:
             self.store.keep(self.run, name, pack(result))
+
+    def functions(self, target: str, version: str) -> Iterator[tuple[FunctionSummary, ...]]:
+        """What each earlier sweep of the functions of this release asked, the latest first."""
+        return self.store.functions(target, version, self.run)
 
     # Which run
 

@@ -146,7 +146,7 @@ def functions_document(
     asked: Sequence[FunctionSummary] = (),
 ) -> dict[str, Json]:
     """The catalogue of a library; one object per function. The counts by outcome add up to all functions.
-    "asked" has what the latest sweep asked of them.
+    "asked" has what the sweeps of this release asked of them.
     """
     whole = {"target": target, "version": version, "counts": dict(counts), "total": len(rows)}
     summaries = [encode(FunctionSummary, one) for one in asked]

@@ -25,7 +25,7 @@ def render(
     asked: Sequence[FunctionSummary] = (),
 ) -> RenderableType:
     """The functions by outcome and reason, each with its public names; the counts, which add up; last what
-    the latest sweep `asked` of them.
+    sweeps `asked` of them.
     """
     rows = plain.inert(rows)
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}

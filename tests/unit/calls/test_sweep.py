@@ -73,9 +73,10 @@ def swept(functions: list[Function], monkeypatch: pytest.MonkeyPatch, memo: Any 
 class Memo:
     """Keeps results in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, *earlier: tuple[FunctionSummary, ...]) -> None:
         self.kept: dict[str, Any] = {}
         self.asked = 0
+        self.earlier = earlier
 
     def recall(self, work: Any) -> Any:
         self.asked += 1
@@ -83,6 +84,10 @@ class Memo:
 
     def keep(self, work: Any, result: Any) -> None:
         self.kept[str(encode(type(work), work))] = result
+
+    def functions(self, target: str, version: str) -> Any:
+        assert (target, version) == ("autograd", "1.8.0")
+        return self.earlier
 
 
 def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch, deadly: None) -> None:
@@ -110,6 +115,18 @@ def test_every_function_is_told_and_none_is_lost(monkeypatch: pytest.MonkeyPatch
     again = swept(functions, monkeypatch, memo)[-1]  # as a sweep that is resumed
     assert again.functions == end.functions
     assert [f.signature for f in again.findings] == [f.signature for f in end.findings]
+
+
+@pytest.mark.parametrize("outcome", ["asked", "refused", "not reached"])
+def test_what_fewer_earlier_sweeps_reached_comes_first(outcome: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the seed: short sweeps add up. A function that was refused was reached."""
+    sin = FunctionSummary(SIN.names[0], SIN.signature, outcome, "")
+    exp = FunctionSummary(EXP.names[0], EXP.signature, "asked", "")
+    for seed in range(3):
+        memo = Memo((sin, exp), (sin,))
+        swept([SIN, EXP], monkeypatch, memo, seed=seed)
+        first = next(iter(memo.kept))
+        assert (EXP.names[0] in first) is (outcome != "not reached")
 
 
 def test_a_gradient_that_ends_the_process_is_told_as_one(

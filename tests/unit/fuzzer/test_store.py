@@ -22,13 +22,14 @@ from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.functions import FunctionSummary, united
 from gradfuzz.fuzzer.results.records import from_document, load
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store import database
 from gradfuzz.fuzzer.store.database import Database
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.batch import WorkItem
-from gradfuzz.fuzzer.sweep.config import SweepConfig
+from gradfuzz.fuzzer.sweep.config import SweepConfig, settings_of
 from gradfuzz.fuzzer.sweep.memo import key, pack
 from gradfuzz.fuzzer.sweep.recorder import Recorder
 from gradfuzz.oracles.base import Doubt, Truth
@@ -140,6 +141,33 @@ def test_git_overlooks_the_usual_folder(path: Path) -> None:
 
 
 # Work -------------------------------------------------------------------------------------------------------
+
+
+def summary(name: str, outcome: str, **asked: int) -> FunctionSummary:
+    lacks = {mode: "no rule" for mode in ("rev", "fwd") if outcome == "asked" and mode not in asked}
+    return FunctionSummary(
+        name, f"{name}(x)", outcome, "", judged=sum(asked.values()), asked=asked, lacks=lacks
+    )
+
+
+def test_what_sweeps_of_functions_asked_adds_up(path: Path) -> None:
+    """Of one release, by sweeps of its functions alone: those of loops and of other releases do not count."""
+    swept = [
+        ("1.8.0", "functions", (summary("f", "asked", rev=2), summary("g", "not reached"))),
+        ("1.8.0", "functions", (summary("f", "asked", rev=1, fwd=1), summary("g", "refused"))),
+        ("1.9.0", "functions", (summary("f", "asked", rev=9),)),
+        ("1.8.0", "loops", ()),
+    ]
+    with Store(path, write=True) as store:
+        for version, family, functions in swept:
+            config = SweepConfig(("autograd",), (family,))
+            run = store.begin(STARTED, settings_of(config, [("autograd", version)]))
+            store.finish(run, dataclasses.replace(finished(), functions=functions))
+        assert list(store.functions("autograd", "1.8.0")) == [swept[1][2], swept[0][2]]
+        assert list(store.functions("autograd", "1.8.0", before=2)) == [swept[0][2]]
+        f, g = united(store.functions("autograd", "1.8.0"))
+    assert (f.outcome, f.judged, f.asked, f.lacks) == ("asked", 4, {"rev": 3, "fwd": 1}, {})
+    assert g.outcome == "refused"
 
 
 def test_work_is_kept_until_the_run_is_complete(path: Path) -> None:
