@@ -163,11 +163,18 @@ def _failed(call: Call, case: CheckResult) -> bool:
     return info is not None and bool(np.any(library.numpy(info) != 0))
 
 
+def _has_a_projector(call: Call, case: CheckResult) -> bool:
+    """Whether a matrix I - tau v v^H has no inverse: tau |v|^2 is 1."""
+    a, taus = [seen(one).astype(np.complex128) for one in call.arrays()][:2]
+    below = np.sum(np.tril(np.abs(a) ** 2, -1), axis=-2)[..., : taus.shape[-1]]
+    return bool(np.any(np.isclose(taus * (1 + below), 1, rtol=1e-9)))
+
+
 def _ends_before(call: Call, case: CheckResult) -> bool:
     """Whether the last group of a product of matrices in groups ends before the last row or column that is
     cut: what stands beyond is not written, neither of the result nor of the gradient.
     """
-    left, right = [np.shape(seen(one)) for one in call.differentiated()][:2]
+    left, right = [np.shape(seen(one)) for one in call.arrays()][:2]
     cut = {(2, 2): (left[-1], right[0]), (2, 3): (left[0],), (3, 2): (right[-1],)}
     ends = [x.flat[-1] for one in call.arrays() if (x := seen(one)).dtype.kind in "iu" and x.size]
     return any(length != end for length in cut.get((len(left), len(right)), ()) for end in ends)
@@ -329,6 +336,13 @@ CONVENTIONS = (
         ("torch.qr", "torch.Tensor.qr", "torch.linalg.qr"),
         _is_singular,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.qr.html",
+    ),
+    Row(
+        "projector among reflectors",
+        "a factor I - tau v v^H without an inverse has no gradient by the documents",
+        ("torch.linalg.householder_product", "torch.*orgqr", "torch.*ormqr"),
+        _has_a_projector,
+        "https://docs.pytorch.org/docs/stable/generated/torch.linalg.householder_product.html",
     ),
     Row(
         "phase of singular vectors",

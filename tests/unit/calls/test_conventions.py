@@ -181,6 +181,14 @@ def test_what_stands_beyond_the_last_group(shapes: Any, ends: tuple[int, ...], e
     assert conventions._ends_before(product, nothing) is expected
 
 
+@pytest.mark.parametrize(("tau", "expected"), [(0.5, Verdict.CONVENTION), (0.75, Verdict.AGREE)])
+def test_a_projector_among_reflectors(tau: float, expected: Verdict) -> None:
+    """I - v v^T / 2 with v = [1, 1] has no inverse, by which the gradient is computed."""
+    reflector = call("linalg.householder_product", array([3.0], [1.0]), array(tau))
+    (found,) = judged(reflector, [("rev",)]).verdicts
+    assert found.case.verdict is expected
+
+
 def test_the_spread_of_equal_numbers_has_no_second_derivative() -> None:
     equal = call("std", Argument(array=np.full((1, 2), 0.5), layout="expanded"), literal("0"))
     (found,) = judged(equal, [("fwd", "rev")]).verdicts
