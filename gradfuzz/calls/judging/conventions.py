@@ -279,9 +279,12 @@ def _chooses_nothing(call: Call, case: CheckResult) -> bool:
 
 
 def _scipy_has_no_value(call: Call, case: CheckResult) -> bool:
-    """Whether SciPy's function of the same name returns NaN or refuses the numbers, as it does where no
-    distribution has such parameters.
+    """Whether a number is complex, or SciPy's function of the same name returns NaN or refuses the numbers.
+
+    It does so where no distribution has such parameters.
     """
+    if _has_a_phase(call, case):
+        return True
     if any(one.items is not None or ":" in (one.literal or "") for one in call.arguments):
         return False  # a list, a dtype or a record is no number
     built = [(a.keyword, ast.literal_eval(a.literal) if a.literal else seen(a)) for a in call.arguments]
@@ -561,6 +564,7 @@ CONVENTIONS = (
         ("jax.scipy.stats.*", "autograd.scipy.stats.*"),
         _scipy_has_no_value,
         "https://docs.scipy.org/doc/scipy/reference/generated/scipy.stats.rv_continuous.html",
+        raises=None,
     ),
     Row(
         "no matrix",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,11 @@ depends least on values far away.
 _SAFETY = 8.0
 """The bound is this many times the difference of two extrapolations."""
 
+_NOISY, _NOISY_SIDE = 8.0, 350.0
+"""The bound on what noise does to a difference: so many times the noise by the last step. The weights of
+the values in scipy.differentiate's differences of order 6 add up to 6.6, one-sided ones to 342.
+"""
+
 _ITERATIONS = 8
 
 _PROBES = (-(2.0**-3), 2.0**-4, 2.0**-9, -(2.0**-10))
@@ -36,9 +41,10 @@ _ROUNDED = 2.0**-51
 _CLOSE = 2.0**-24
 """The distance of the values that the noise is estimated from, in units of the input's size."""
 
-_CLOSER = (2.0**-8, 2.0**-12, 2.0**-16)
-"""The steps of the one-sided slopes, in units of the input's size."""
-
+_CLOSER = ((2.0**-8, 2.0**-12, 2.0**-16), (2.0**-5, 2.0**-8, 2.0**-11))
+"""The steps of the one-sided slopes, in units of the input's size; others where noise hides what the last of
+them shows.
+"""
 
 _FEW = 2.0**-5
 """The first of three steps that settle what is clear, in units of the input's size."""
@@ -126,19 +132,19 @@ def _noise(f: Callable[[float], float], size: float) -> float:
 
 def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
     """The one-sided slopes if they differ; None if they converge to each other or a side is unknown."""
-    bends = []
-    for step in (c * size for c in _CLOSER):
-        before, after = f(-step), f(step)
-        bends.append((abs((after - here) - (here - before)) / step, 4.0 * noise / step))
-    if not all(math.isfinite(bend) for bend, _ in bends):
-        return None
-    (first, _), (second, _), (third, lost) = bends
-    if third <= _SAFETY * lost or second < first / 4.0 or third < second / 4.0:
+    if not any(_stays(f, here, [c * size for c in steps], noise) for steps in _CLOSER):
         return None
     left, right = (_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1))
     if left is None or right is None or abs(left[0] - right[0]) <= left[1] + right[1]:
         return None
     return Slope(math.nan, max(left[1], right[1]), left[0], right[0])
+
+
+def _stays(f: Callable[[float], float], here: float, steps: Sequence[float], noise: float) -> bool:
+    """Whether the one-sided slopes stay apart as the step shrinks, by more than noise explains."""
+    first, second, third = (abs((f(step) - here) - (here - f(-step))) / step for step in steps)
+    lost = _SAFETY * 4.0 * noise / steps[-1]
+    return lost < third < math.inf and first / 4.0 <= second and second / 4.0 <= third
 
 
 def _extrapolated(
@@ -148,6 +154,7 @@ def _extrapolated(
     from scipy.differentiate import derivative  # as dear as all that a right gradient needs of gradfuzz
 
     seen: list[float] = []
+    weight = _NOISY_SIDE if side else _NOISY
 
     def heights(ts: np.ndarray) -> np.ndarray:
         found = np.array([f(float(t)) for t in np.ravel(ts)]).reshape(np.shape(ts))
@@ -159,7 +166,7 @@ def _extrapolated(
     def note(result: Any) -> None:
         """Keeps each extrapolation with its bound: if the values are steps, the last ones see only one."""
         last = step / 2.0 ** (max(int(result.nit), 1) - 1)
-        value, bound = float(result.df), _SAFETY * float(result.error) + _SAFETY * noise / last
+        value, bound = float(result.df), _SAFETY * float(result.error) + weight * noise / last
         if math.isfinite(value) and math.isfinite(bound):
             found.append((value, bound))
 

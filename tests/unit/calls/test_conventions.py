@@ -189,6 +189,18 @@ def test_a_projector_among_reflectors(tau: float, expected: Verdict) -> None:
     assert found.case.verdict is expected
 
 
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [((2.0 + 0.0j, 0.5 + 0.5j, 1.0 + 0.0j), Verdict.CONVENTION), ((0.25, 2.0, 1.5), Verdict.AGREE)],
+)
+def test_a_distribution_is_one_of_real_numbers(numbers: tuple[complex, ...], expected: Verdict) -> None:
+    """autograd's beta.cdf takes complex numbers, and its gradient raises."""
+    x, *parameters = (Argument(array=np.array(number)) for number in numbers)
+    arguments = (x, *(replace(one, constant=True) for one in parameters))
+    (found,) = judged(Call("autograd", "autograd.scipy.stats.beta.cdf", arguments), [("rev",)]).verdicts
+    assert found.case.verdict is expected
+
+
 def test_the_spread_of_equal_numbers_has_no_second_derivative() -> None:
     equal = call("std", Argument(array=np.full((1, 2), 0.5), layout="expanded"), literal("0"))
     (found,) = judged(equal, [("fwd", "rev")]).verdicts

@@ -96,6 +96,26 @@ def test_a_kink_has_a_slope_on_either_side(f, left: float, right: float) -> None
     assert abs(found.right - right) <= found.bound + 1e-12
 
 
+@pytest.mark.parametrize("name", [n for n in SMOOTH if n not in ("a kink near by", "far from 0")])
+@pytest.mark.parametrize("x", [0.5, -1.25, 3.0, 1e-3])
+def test_rounding_to_float32_makes_no_kink(name: str, x: float) -> None:
+    f, exact = SMOOTH[name]
+    scale = f(x) or 1.0
+    found = slope(lambda t: float(np.float32(f(x + t) / scale)), abs(x), 2.0**-24)
+    assert found is not None
+    assert not found.kink
+    assert abs(found.value - exact(x) / scale) <= found.bound + 1e-6 * abs(exact(x) / scale)
+
+
+def test_rounding_to_float32_hides_no_kink() -> None:
+    """The slope of elu at 0 and left of it: 1 on the right, exp(t) on the left."""
+    found = slope(lambda t: 1.0 if t > 0.0 else float(np.float32(math.exp(t))), 1.0 / 16.0, 2.0**-24)
+    assert found is not None
+    assert found.kink
+    assert abs(found.left - 1.0) <= found.bound
+    assert found.right == 0.0
+
+
 def test_what_is_lost_to_rounding_is_flat() -> None:
     found = slope(lambda t: (0.5 + t + 1e16) - 1e16, 0.5, ROUNDOFF)
     assert found is not None

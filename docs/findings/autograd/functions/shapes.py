@@ -51,6 +51,7 @@ cases = {
         1.0,
         float(mpmath.besseli(1, 1, derivative=1)),
     ),
+    "linalg.norm with an axis in a tuple": (lambda x: anp.linalg.norm(x, axis=(0,)), [3.0, 4.0], [0.6, 0.8]),
     "psi of a complex number": (lambda x: anp.real(special.psi(x)), 2.0 + 4.0j, complex(mpmath.psi(1, 2 + 4j))),
 }
 
