@@ -170,6 +170,13 @@ def _has_a_projector(call: Call, case: CheckResult) -> bool:
     return bool(np.any(np.isclose(taus * (1 + below), 1, rtol=1e-9)))
 
 
+def _has_no_pivots(call: Call, case: CheckResult) -> bool:
+    """Whether numbers of rows are none of the n rows of a matrix of factors, or not n of them."""
+    _, factors, pivots = [seen(one) for one in call.arrays()][:3]
+    n = factors.shape[-1]
+    return pivots.shape[-1:] != (n,) or bool(np.any((pivots < 1) | (pivots > n)))
+
+
 def _ends_before(call: Call, case: CheckResult) -> bool:
     """Whether the last group of a product of matrices in groups ends before the last row or column that is
     cut: what stands beyond is not written, neither of the result nor of the gradient.
@@ -372,7 +379,7 @@ CONVENTIONS = (
         "complex eigenvectors may be turned by any phase, so they have no derivative",
         (
             *("tensorflow.eig", "tensorflow.linalg.eig", "tensorflow.raw_ops.Eig", "jax.*.eig"),
-            *("torch.linalg.eig", "autograd.numpy.linalg.eig"),
+            *("torch.linalg.eig", "autograd.numpy.linalg.eig", "paddle.linalg.eig"),
         ),
         _has_complex_eigenvectors,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.eig.html",
@@ -436,6 +443,14 @@ CONVENTIONS = (
         ("tensorflow.tensor_scatter_nd_update", "tensorflow.raw_ops.TensorScatterUpdate"),
         _has_repeated_place,
         "https://www.tensorflow.org/api_docs/python/tf/tensor_scatter_nd_update",
+    ),
+    Row(
+        "no pivots",
+        "the pivots are as many numbers from 1 on as there are rows, which is not checked",
+        ("paddle.linalg.lu_solve",),
+        _has_no_pivots,
+        "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/lu_solve_en.html",
+        raises=None,
     ),
     Row(
         "beyond the last group",

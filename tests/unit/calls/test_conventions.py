@@ -181,6 +181,15 @@ def test_what_stands_beyond_the_last_group(shapes: Any, ends: tuple[int, ...], e
     assert conventions._ends_before(product, nothing) is expected
 
 
+@pytest.mark.parametrize(
+    ("pivots", "expected"), [((1, 2), False), ((0, 2), True), ((3, 2), True), ((1,), True)]
+)
+def test_pivots_are_rows(pivots: tuple[int, ...], expected: bool) -> None:
+    nothing: Any = None
+    solved = Call("paddle", "paddle.linalg.lu_solve", (TALL, FULL, array(*pivots, dtype="int32")))
+    assert conventions._has_no_pivots(solved, nothing) is expected
+
+
 @pytest.mark.parametrize(("tau", "expected"), [(0.5, Verdict.CONVENTION), (0.75, Verdict.AGREE)])
 def test_a_projector_among_reflectors(tau: float, expected: Verdict) -> None:
     """I - v v^T / 2 with v = [1, 1] has no inverse, by which the gradient is computed."""

@@ -14,6 +14,7 @@ if importlib.util.find_spec("mlx") is None:
 CALLS = (
     "mx.eval(mx.conv2d(mx.ones([1, 3, 3, 1]), mx.ones([1, 1, 1, 1]), groups=0))",
     "mx.eval(mx.conv_transpose2d(mx.ones([1, 3, 3, 1]), mx.ones([1, 1, 1, 1]), groups=0))",
+    "mx.eval(mx.conv_transpose3d(mx.ones([2, 2, 2, 2]), mx.ones([2, 2, 2, 2]), groups=0))",
     "mx.eval(mx.conv3d(mx.ones([2, 2, 3]), mx.ones([3, 2, 3]), 3, groups=0))",
 )
 wrong = False

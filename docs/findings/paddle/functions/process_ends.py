@@ -19,6 +19,8 @@ CALLS = (
     "print(paddle.nn.functional.conv2d(paddle.ones([1, 1, 2, 2]), paddle.ones([1, 1, 2, 2]), dilation=4))",
     "print(paddle.nn.functional.pixel_shuffle(paddle.ones([2, 2, 2, 2]), -1, 'NHWC'))",
     "print(paddle.nn.functional.max_pool2d(paddle.ones([2, 1, 2, 2]), -1, return_mask=True))",
+    "print(paddle.nn.functional.adaptive_max_pool2d(paddle.ones([1, 1, 4, 4]), -1))",
+    "print(paddle.nn.functional.adaptive_avg_pool2d(paddle.ones([1, 1, 4, 4]), -1))",
     "x = paddle.ones([2, 2]); x.stop_gradient = False; paddle.grad([paddle.as_strided(x, (2, 2, 2), ()).sum()], [x])",
 )
 wrong = False
