@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def _judged(
     """The same, or None where the call returns other values each time."""
     try:
         arrays = [library.array(value) for value in values_of(call)]
-        followed = library.followed(called(replace(call, results=()), library), arrays)
+        followed = _followed(call, library, arrays)
         if followed == ():
             return Judgement(call, refused="the library differentiates nothing that it returns")
         call = replace(call, results=followed or ())
@@ -108,6 +109,18 @@ def _judged(
     finally:
         subject.framework.tidy()
     return Judgement(call, tuple(verdicts), lacks)
+
+
+def _followed(call: Call, library: Library, arrays: Sequence[Any]) -> tuple[int, ...] | None:
+    """The results that the library differentiates; None where it is all of them, or the gradient raises: that
+    is found out when it is asked for.
+    """
+    try:
+        return library.followed(called(replace(call, results=()), library), arrays)
+    except GradfuzzError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever a gradient raises
+        return None
 
 
 def judged_by_some(call: Call, first: int) -> Judgement:
@@ -177,7 +190,7 @@ def _derivative(call: Call) -> Callable[[Modes], object]:
 def _is_refused(case: CheckResult, library: Library) -> bool:
     """Whether the library says that it does not have the derivative."""
     if case.verdict is Verdict.CRASHED:
-        return any(words in case.message for words in library.refusals)
+        return library.refuses(case.message)
     return case.verdict is Verdict.UNSUPPORTED
 
 

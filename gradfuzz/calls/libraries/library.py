@@ -132,6 +132,10 @@ class Library(abc.ABC):
     do this: no crash, but its own word.
     """
 
+    def refuses(self, message: str) -> bool:
+        """Whether the library says so in this message."""
+        return any(words in message for words in self.refusals)
+
     def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
         """The names of the library's own rules that differentiate `f` at these arrays, sorted; none where it
         does not say.

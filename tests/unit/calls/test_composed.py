@@ -207,6 +207,15 @@ def test_what_a_graph_of_tensorflow_refuses_is_no_valid_call() -> None:
     library.check(lambda x: tf.constant(x.numpy()), [x])  # no graph can follow it, and it is valid
 
 
+def test_a_lost_gradient_of_paddle_is_no_refusal() -> None:
+    """A weight without a bias has no gradient, and what computed it misses one: entry 39 of Paddle."""
+    pytest.importorskip("paddle", reason="paddle is not installed beside gradfuzz")
+    image = Argument(array=np.arange(12.0).reshape(2, 3, 2) ** 1.5)
+    weight = Argument("weight", array=np.array([1.0, 2.0, 3.0]))
+    found = judged(Call("paddle", "paddle.nn.functional.instance_norm", (image, weight)), [("rev",)])
+    assert [one.case.verdict for one in found.verdicts] == [Verdict.CRASHED]
+
+
 def test_max_pools_of_paddle_say_that_they_lack_a_second_derivative() -> None:
     pytest.importorskip("paddle", reason="paddle is not installed beside gradfuzz")
     image, size = Argument(array=np.array([[[[-2.0]]]])), Argument(literal="(1, 1)")

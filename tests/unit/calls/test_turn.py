@@ -26,6 +26,7 @@ from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.findings.prove import _factor, _is_one_factor, proved
 from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
 from gradfuzz.calls.judging.judge import judged, judged_by_some
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.sweep.totals import Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
@@ -287,6 +288,18 @@ def test_an_operand_without_a_rule_is_held_fixed() -> None:
     assert [argument.constant for argument in one.call.arguments] == [True, False]
     assert one.verdicts[0].case.verdict is Verdict.AGREE
     assert code(one.call).splitlines()[-1].endswith("gammainc(np.array(0.5, np.float64), x0)")
+
+
+def test_a_gradient_that_raises_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library may say by a gradient which results it differentiates. Where that raises, it is asked for."""
+
+    def followed(self: Any, f: Any, arrays: Any) -> Any:
+        raise RuntimeError("the gradient was lost")
+
+    monkeypatch.setattr(type(library_named("autograd")), "followed", followed)
+    found = judged(Call("autograd", "autograd.numpy.tanh", (array(0.5),)), [("rev",)])
+    assert found.refused == ""
+    assert [one.case.verdict for one in found.verdicts] == [Verdict.AGREE]
 
 
 def test_what_is_too_small_for_a_dtype_is_no_missing_derivative() -> None:
