@@ -359,7 +359,7 @@ CONVENTIONS = (
         "the singular vectors of a complex matrix may be turned by any phase, so they have no derivative",
         (
             *("torch.svd", "torch.Tensor.svd", "torch.svd_lowrank", "torch.pca_lowrank"),
-            *("torch.linalg.svd", "jax.*.svd"),
+            *("torch.linalg.svd", "jax.*.svd", "tensorflow.linalg.svd", "tensorflow.raw_ops.Svd"),
         ),
         _has_a_phase,
         "https://docs.pytorch.org/docs/stable/generated/torch.linalg.svd.html",
@@ -569,7 +569,10 @@ CONVENTIONS = (
     Row(
         "bounds in the wrong order",
         "the lower bound needs to be at most the upper one, by the documents",
-        ("tensorflow.clip_by_value", "tensorflow.raw_ops.ClipByValue"),
+        (
+            *("tensorflow.clip_by_value", "tensorflow.raw_ops.ClipByValue"),
+            *("tensorflow.*fake_quant_with_min_max*", "tensorflow.raw_ops.FakeQuantWithMinMax*"),
+        ),
         _has_crossed_bounds,
         "https://www.tensorflow.org/api_docs/python/tf/clip_by_value",
     ),

@@ -352,6 +352,9 @@ def test_a_place_that_is_written_twice(places: Any, expected: bool) -> None:
         ("tensorflow.linalg.eigvalsh", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.DISAGREE),
         ("tensorflow.eig", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.CONVENTION),
         ("tensorflow.eig", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
+        ("tensorflow.eig", ([2.0, 1.0], [-4.0, 3.0]), "float64", Verdict.CONVENTION),
+        ("tensorflow.raw_ops.Svd", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.CONVENTION),
+        ("tensorflow.raw_ops.Svd", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
         ("tensorflow.math.reduce_std", (0.5,), "float64", Verdict.CONVENTION),
         ("tensorflow.math.reduce_std", (0.5, 0.75), "float64", Verdict.DISAGREE),
         ("tensorflow.image.rgb_to_hsv", (2.0, 1.0, -1.0), "float64", Verdict.CONVENTION),
@@ -365,7 +368,7 @@ def test_a_place_that_is_written_twice(places: Any, expected: bool) -> None:
     ],
 )
 def test_conventions_of_tensorflow(name: str, entries: Any, dtype: str, expected: Verdict) -> None:
-    """The phase of eigenvectors, the spread of equal numbers, what is no color, and what is drawn."""
+    """The phase of vectors, the spread of equal numbers, what is no color, and what is drawn."""
     question: Any = SimpleNamespace(wrt=("x0",), modes=("rev",))
     answer: Any = SimpleNamespace(gradient={})
     nothing: Any = None

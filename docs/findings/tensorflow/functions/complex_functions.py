@@ -32,6 +32,7 @@ CASES = (
     ("multiply_no_nan", lambda z: tf.math.multiply_no_nan(constant, z), c),
     ("raw_ops.Sign", lambda z: constant * tf.raw_ops.Sign(x=z), sign),
     ("xlog1py", lambda z: tf.math.xlog1py(constant, z), c / (1 + z)),
+    ("xdivy", lambda z: tf.math.xdivy(constant, z), -c / z**2),
     ("tridiagonal_solve", solved, -c / z**2),
     ("log, which is right", tf.math.log, 1 / z),
 )
