@@ -34,6 +34,7 @@ class TensorflowLibrary(Library):
         *("No gradient defined", "gradient registry has no entry", "not implemented", "not supported"),
         *("No pfor vectorization defined", "No converter defined", "Could not find device for node"),
         *("No registered", "only supports", "doesn't support", "does not support", "must have `float`-like"),
+        *("not yet support", "list of allowed values"),
     )
 
     def begin(self) -> None:
