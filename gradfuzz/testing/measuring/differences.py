@@ -132,7 +132,8 @@ def _noise(f: Callable[[float], float], size: float) -> float:
 
 def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
     """The one-sided slopes if they differ; None if they converge to each other or a side is unknown."""
-    if not any(_stays(f, here, [c * size for c in steps], noise) for steps in _CLOSER):
+    told = (_stays(f, here, [c * size for c in steps], noise) for steps in _CLOSER)
+    if not next((stays for stays in told if stays is not None), False):
         return None
     left, right = (_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1))
     if left is None or right is None or abs(left[0] - right[0]) <= left[1] + right[1]:
@@ -140,11 +141,12 @@ def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -
     return Slope(math.nan, max(left[1], right[1]), left[0], right[0])
 
 
-def _stays(f: Callable[[float], float], here: float, steps: Sequence[float], noise: float) -> bool:
-    """Whether the one-sided slopes stay apart as the step shrinks, by more than noise explains."""
+def _stays(f: Callable[[float], float], here: float, steps: Sequence[float], noise: float) -> bool | None:
+    """Whether the one-sided slopes stay apart as the step shrinks; None where noise may explain it."""
     first, second, third = (abs((f(step) - here) - (here - f(-step))) / step for step in steps)
-    lost = _SAFETY * 4.0 * noise / steps[-1]
-    return lost < third < math.inf and first / 4.0 <= second and second / 4.0 <= third
+    if not _SAFETY * 4.0 * noise / steps[-1] < third < math.inf:
+        return None
+    return first / 4.0 <= second and second / 4.0 <= third
 
 
 def _extrapolated(
