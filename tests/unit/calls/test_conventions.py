@@ -355,6 +355,8 @@ def test_a_place_that_is_written_twice(places: Any, expected: bool) -> None:
         ("tensorflow.eig", ([2.0, 1.0], [-4.0, 3.0]), "float64", Verdict.CONVENTION),
         ("tensorflow.raw_ops.Svd", ([2.0, 1.0j], [-1.0j, 3.0]), "complex128", Verdict.CONVENTION),
         ("tensorflow.raw_ops.Svd", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
+        ("paddle.linalg.eig", ([2.0, 1.0], [-4.0, 3.0]), "float64", Verdict.CONVENTION),
+        ("paddle.linalg.eig", ([2.0, 1.0], [1.0, 3.0]), "float64", Verdict.DISAGREE),
         ("tensorflow.math.reduce_std", (0.5,), "float64", Verdict.CONVENTION),
         ("tensorflow.math.reduce_std", (0.5, 0.75), "float64", Verdict.DISAGREE),
         ("tensorflow.image.rgb_to_hsv", (2.0, 1.0, -1.0), "float64", Verdict.CONVENTION),
@@ -367,14 +369,37 @@ def test_a_place_that_is_written_twice(places: Any, expected: bool) -> None:
         ),
     ],
 )
-def test_conventions_of_tensorflow(name: str, entries: Any, dtype: str, expected: Verdict) -> None:
+def test_conventions_of_an_array(name: str, entries: Any, dtype: str, expected: Verdict) -> None:
     """The phase of vectors, the spread of equal numbers, what is no color, and what is drawn."""
+    assert verdict_on(name, array(*entries, dtype=dtype)) is expected
+
+
+def verdict_on(name: str, *arguments: Argument) -> Verdict:
+    """What becomes of a wrong gradient of this call."""
     question: Any = SimpleNamespace(wrt=("x0",), modes=("rev",))
     answer: Any = SimpleNamespace(gradient={})
     nothing: Any = None
-    wrong = CheckResult("tensorflow", question, nothing, None, answer, Verdict.DISAGREE)
-    asked = Call("tensorflow", name, (array(*entries, dtype=dtype),))
-    assert conventions.excused(asked, wrong).verdict is expected
+    wrong = CheckResult("", question, nothing, None, answer, Verdict.DISAGREE)
+    return conventions.excused(Call(name.partition(".")[0], name, arguments), wrong).verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("tensorflow.raw_ops.FakeQuantWithMinMaxVars", (array(1.0), array(2.0), array(1.0))),
+        (
+            "torch.Tensor.as_strided_scatter",
+            (array(1.0, 2.0), array([1.0, 2.0], [3.0, 4.0]), literal("(2, 2)"), literal("(1, 1)")),
+        ),
+        (
+            "paddle.linalg.lu_solve",
+            (array([1.0], [2.0]), array([2.0, 1.0], [0.5, 3.0]), array(0, 2, dtype="int32")),
+        ),
+    ],
+)
+def test_conventions_of_several_arguments(name: str, arguments: tuple[Argument, ...]) -> None:
+    """A lower bound above the upper one, one number in two places, and a pivot that is no row."""
+    assert verdict_on(name, *arguments) is Verdict.CONVENTION
 
 
 def test_a_pool_of_zeros_is_no_finding() -> None:
