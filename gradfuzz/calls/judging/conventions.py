@@ -9,13 +9,12 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 
 from gradfuzz.calls.asking import returned, values_of
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.libraries.library import Library, function_of, library_named
+from gradfuzz.calls.libraries.library import function_of, library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.oracles.base import Array
@@ -97,13 +96,6 @@ def _has_a_complex_diagonal(call: Call, case: CheckResult) -> bool:
     return row == column and case.question.wrt.index(name) % 2 == 1
 
 
-def _called(call: Call) -> tuple[Library, list[Any], Any]:
-    """The library, its arrays that are differentiated, and what the function returns."""
-    library = library_named(call.library)
-    arrays = [library.array(value) for value in values_of(call)]
-    return library, arrays, returned(call, library, arrays)
-
-
 def _has_other_channels(call: Call, case: CheckResult) -> bool:
     """Whether the first array has no second axis, the channels, or one of the others another length."""
     first, *others = [np.shape(seen(one)) for one in call.arrays()]
@@ -158,8 +150,9 @@ def _is_no_color(call: Call, case: CheckResult) -> bool:
 
 def _failed(call: Call, case: CheckResult) -> bool:
     """Whether the library says that its factorization failed."""
-    library, _, result = _called(call)
-    info = getattr(result, "info", None)
+    library = library_named(call.library)
+    arrays = [library.array(value) for value in values_of(call)]
+    info = getattr(returned(call, library, arrays), "info", None)
     return info is not None and bool(np.any(library.numpy(info) != 0))
 
 
@@ -249,7 +242,7 @@ def is_complex(argument: Argument) -> bool:
 
 def _has_a_phase(call: Call, case: CheckResult) -> bool:
     """Whether a matrix is complex: its singular vectors and eigenvectors may be turned by any phase."""
-    return any(one.array is not None and one.array.dtype.kind == "c" for one in call.differentiated())
+    return any(map(is_complex, call.differentiated()))
 
 
 def _has_complex_eigenvectors(call: Call, case: CheckResult) -> bool:
@@ -290,7 +283,7 @@ def _scipy_has_no_value(call: Call, case: CheckResult) -> bool:
 
     It does so where no distribution has such parameters.
     """
-    if _has_a_phase(call, case):
+    if any(map(is_complex, call.differentiated())):
         return True
     if any(one.items is not None or ":" in (one.literal or "") for one in call.arguments):
         return False  # a list, a dtype or a record is no number

@@ -2,7 +2,7 @@
 layer of a network.
 
 The sum of (y + 1)^2 over the 4 entries of a channel has the gradient 8 by the bias, for y has the mean 0. The loss of class 0 of 3
-meets the root of a tree alone, log(1 + e^(w x)) - w x, and has the gradient p - 1 by w at x = 1, with p = 1 / (1 + e^-w). Prints expected and got, and exits with 1 while it raises.
+depends on the root of a tree alone, as log(1 + e^(w x)) - w x, and has the gradient p - 1 by w at x = 1, with p = 1 / (1 + e^-w). Prints expected and got, and exits with 1 while it raises.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """The gradient of paddle.nn.functional.hsigmoid_loss with is_sparse=True ends the process.
 
-The loss of class 0 of 3 is that of two steps down a tree with the logits w x, so that its gradient by the weights is a matrix. With
-is_sparse=False it is returned. The call is made in a process of its own. Exits with 1 while that is ended by a signal.
+The loss of class 0 of 3 depends on the root of a tree alone, with the logit w x. Its gradient by the weights is returned with
+is_sparse=False. The call is made in a process of its own. Exits with 1 while that is ended by a signal.
 """
 
 import importlib.util
