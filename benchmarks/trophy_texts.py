@@ -25,7 +25,7 @@ from gradfuzz.reports.markdown.trackers import TRACKERS, YOURS, Slot, filled
 _LANGUAGES = {".py": "python", ".js": "javascript", ".exs": "elixir", ".cpp": "cpp", ".swift": "swift"}
 _CITED = re.compile(r"(?:(?P<tracker>[A-Za-z/]*[A-Za-z]))?#(?P<number>\d+)")
 _FILE = re.compile(r"`([\w./-]+\.(?:py|cpp|h|cu|cc|hpp|yaml|swift|ex|ts))`")
-_ENTRY = re.compile(r"(?:(?<=mistake of )|(?<=located; ))entry (\d+)\b")
+_ENTRY = re.compile(r"(?:(?<=mistake of )|(?<=Same cause as ))entry (\d+)\b")
 _LINK = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 _HOMES = {
     "adolc": "coin-or/ADOL-C",

@@ -2,7 +2,8 @@
 
     x * (x if true, else 1) is x^2, with the derivative 2 x.
 
-With a copy in the branch (paddle.assign), or any operation, it is right. Prints expected and got, and exits with 1 while they differ.
+With a copy in the branch (paddle.assign), or any operation, it is right. An `if` of a function that paddle.jit.to_static compiles is such a cond.
+Prints expected and got, and exits with 1 while they differ.
 """
 
 import sys
@@ -14,7 +15,19 @@ try:
 except ImportError:
     sys.exit(125)
 
-paddle.enable_static()
+
+def doubled(x, flag):
+    h = x
+    if flag > 0:
+        h = h * 2.0
+    return (x * h).sum()
+
+
+def compiled(at):
+    """The derivative of x h where h is x as it is."""
+    x = paddle.to_tensor([at], dtype="float64", stop_gradient=False)
+    paddle.jit.to_static(doubled, full_graph=True)(x, paddle.to_tensor([-1])).backward()
+    return x.grad.item()
 
 
 def derivative(branch, at):
@@ -30,7 +43,10 @@ def derivative(branch, at):
         return executor.run(main, feed={"x": np.array([at])}, fetch_list=[slope])[0].item()
 
 
-wrong = False
+got = compiled(0.5)
+wrong = got != 1.0
+print(f"paddle {paddle.__version__}: if in to_static: expected 1.0, got {got}")
+paddle.enable_static()
 for name, branch in (("as it is", lambda x: x), ("by paddle.assign", paddle.assign)):
     got = derivative(branch, 0.5)
     wrong = wrong or got != 1.0

@@ -298,7 +298,7 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         says="the process ends",
     ),
     KnownReport(
-        *("jax#40141", "jax", ">=0.10.2", "wrong where an eigenvalue is so large that 1 + w rounds", NUMBERS),
+        *("jax#40141", "jax", "==0.10.2", "wrong where an eigenvalue is so large that 1 + w rounds", NUMBERS),
         ops=("eigh",),
         modes=FIRST,
         sizes=(2.0**20, math.inf),
@@ -486,6 +486,12 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         *("HIPS/autograd#549", "autograd", ">=1.9.1", "raises at a singular matrix", (Class.ERROR,)),
         ops=("det",),
         says="LinAlgError",
+    ),
+    KnownReport(
+        *("HIPS/autograd#810", "autograd", ">=1.9.1", "the derivative does not heed `where`", FINITE),
+        functions=tuple(f"autograd.numpy.{name}" for name in ("sum", "mean", "prod", "var", "std")),
+        modes=FIRST,
+        text=r"\bwhere=",
     ),
     KnownReport(
         *("HIPS/autograd#252", "autograd", ">=1.9.1", "the gradient raises for a list", (Class.ERROR,)),

@@ -262,6 +262,14 @@ COMPLEX = Call("torch", "torch.logcumsumexp", (Argument(array=np.array([1.0 + 2.
             {"code": "y = torch.linalg.pinv(x0)"},
         ),
         (
+            "HIPS/autograd#810",
+            called(
+                *("autograd.numpy.mean", Class.WRONG_VALUE, "rev"),
+                **{"target": "autograd", "version": "1.9.1", "code": "y = np.mean(x0, where=mask)"},
+            ),
+            {"code": "y = np.mean(x0)"},
+        ),
+        (
             "pytorch#60197",
             called("torch.vander", Class.ERROR, "rev", note="one has been modified by an inplace operation"),
             {"call": Call("torch", "torch.linalg.vander", ())},

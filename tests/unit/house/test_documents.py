@@ -108,6 +108,30 @@ def test_the_bugs_of_a_page_are_numbered(page: trophies.Page) -> None:
     assert [entry.number for entry in page.entries] == [*range(1, len(page.entries) + 1)]
 
 
+def written(page: trophies.Page) -> list[str]:
+    """The entries of a page as they stand there."""
+    text = (trophies.PAGES / f"{page.name}.md").read_text(encoding="utf-8")
+    return re.split(r"^\*\*\d+\. ", text, flags=re.MULTILINE)[1:]
+
+
+@pytest.mark.parametrize("page", trophies.pages(), ids=lambda page: page.name)
+def test_each_bug_in_common_use_says_who_meets_it(page: trophies.Page) -> None:
+    for entry, text in zip(page.entries, written(page), strict=True):
+        said = re.findall(r"^- Who meets it: \S", text, re.MULTILINE)
+        assert len(said) == (entry.severity == "A"), entry.title
+
+
+@pytest.mark.parametrize("page", trophies.pages(), ids=lambda page: page.name)
+def test_a_shared_cause_is_that_of_an_earlier_bug(page: trophies.Page) -> None:
+    entries = written(page)
+    for number, text in enumerate(entries, 1):
+        for line in re.findall(r"^- Same cause\b.*", text, re.MULTILINE):
+            shared = re.fullmatch(r"- Same cause as entry (\d+)\.", line)
+            assert shared, line
+            assert 0 < int(shared[1]) < number, line
+            assert "- Same cause" not in entries[int(shared[1]) - 1], f"{line} That is no first one."
+
+
 def test_the_table_of_trophies_counts_the_entries() -> None:
     """By hand, and by severity: the reader that makes the table is not asked here."""
     text = TROPHIES.read_text(encoding="utf-8")

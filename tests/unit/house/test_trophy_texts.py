@@ -22,6 +22,7 @@ in two lines.**
 **2. `cos` raises.**
 - Raises ("no"). Severity D.
 - Cause: same file.
+- Same cause as entry 1.
 - Scripts: `torch/one.py`, `torch/functions/two.py`.
 """
 
@@ -46,7 +47,11 @@ def test_an_entry_is_told_to_people_who_do_not_know_the_page(page: trophies.Page
     )
     assert first.reported == ("pytorch/pytorch#12", "pytorch/pytorch#34")
     assert first.related == "Related: jax-ml/jax#56, of cosines."
-    assert second.points == ('Raises ("no").', "Cause: `aten/sin.cpp`.")
+    assert second.points == (
+        'Raises ("no").',
+        "Cause: `aten/sin.cpp`.",
+        'Same cause as "`sin`: wrong in two lines".',
+    )
     assert (second.reported, second.related) == ((), "")
 
 
