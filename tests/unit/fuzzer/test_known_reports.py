@@ -265,7 +265,9 @@ COMPLEX = Call("torch", "torch.logcumsumexp", (Argument(array=np.array([1.0 + 2.
             "HIPS/autograd#810",
             called(
                 *("autograd.numpy.mean", Class.WRONG_VALUE, "rev"),
-                **{"target": "autograd", "version": "1.9.1", "code": "y = np.mean(x0, where=mask)"},
+                target="autograd",
+                version="1.9.1",
+                code="y = np.mean(x0, where=mask)",
             ),
             {"code": "y = np.mean(x0)"},
         ),
