@@ -91,7 +91,11 @@ def _of_jaxpr(x: Any) -> Any:
     return eval_jaxpr_p.bind(x, jaxpr=jaxpr)[0] * x
 
 
-class _Wave(hijax.VJPHiPrimitive):
+WrittenPrimitive: Any = getattr(hijax, "HiPrim", None) or hijax.VJPHiPrimitive
+"""The class of primitives that a user writes: `VJPHiPrimitive` until JAX 0.10, `HiPrim` in 0.12."""
+
+
+class _Wave(WrittenPrimitive):  # type: ignore[misc]
     """sin(x) x as a primitive, whose rules somebody wrote."""
 
     def __init__(self, kind: Any) -> None:

@@ -22,6 +22,7 @@ from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.common.compositions import recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
+from gradfuzz.tracing.jax.linalg import BY_BITS
 from gradfuzz.tracing.jax.scan import constants_and_carries
 
 if TYPE_CHECKING:
@@ -194,7 +195,10 @@ def _ragged(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequen
 
 
 def _lowered(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
-    """A primitive of somebody's own, as what it says that it computes."""
+    """A primitive of somebody's own, as what it says that it computes. JAX's own say it by bits of floats."""
+    own = type(equation.params["_prim"])
+    if own.__module__.startswith("jax.") and own.__name__ in BY_BITS:
+        return BY_BITS[own.__name__](*(cell.operand for cell in cells))
     written = functools.partial(equation.primitive.to_lojax, **equation.params)
     return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,12 @@ def _frexp(equation: Any, x: Operand) -> Any:
 
 BITS = ("frexp", "signbit")
 """Functions that read the bits of floats. A derivative calls them as the function does."""
+
+BY_BITS: dict[str, Callable[..., Sequence[Any]]] = {
+    "Frexp": frexp,
+    "Ldexp": lambda x, n: [x * apply("exp2", as_kind(n, "float"))],
+}
+"""Primitives of JAX 0.12 with rules of their own, by class."""
 
 LIBRARY: dict[tuple[str, str], Rule] = {
     ("_det", "/numpy/linalg.py"): lambda equation, x: engine.linalg.det(x),

@@ -52,7 +52,7 @@ _FLOW = {**FLOW, **FOLDS}
 _CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr", "callee", "call")
 """The parameters that hold what a call computes."""
 
-PLAIN_CALLS = ("jit", "pjit", "closed_call", "core_call", "call", "remat2", "checkpoint")
+PLAIN_CALLS = ("jit", "pjit", "closed_call", "core_call", "call", "eval_jaxpr", "remat2", "checkpoint")
 """Calls that have no rule of their own: their equations have."""
 
 _CALL_PRIMITIVES = (

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 from jax._src.state.discharge import run_state
-from jax.experimental import hijax
 
+from benchmarks.proofs.calls_jax_effects import WrittenPrimitive
 from gradfuzz.oracles.references.balls import value
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import evaluate
@@ -114,7 +114,7 @@ def told(x: Any) -> Any:
     return jnp.sin(x) * x
 
 
-class Cube(hijax.VJPHiPrimitive):
+class Cube(WrittenPrimitive):
     """x^3, whose rules somebody wrote."""
 
     def __init__(self, kind: Any) -> None:
