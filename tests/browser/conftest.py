@@ -16,6 +16,11 @@ from gradfuzz.reports.html import render
 from tests.report_data import called, finding, finished, review
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SWITCHES = (
+    *("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"),
+)
+"""For root in a container, and no request of the browser's own."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,9 +40,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
         yield chromium
         chromium.close()
 
@@ -87,10 +90,10 @@ class Opened:
 
 @pytest.fixture
 def open_page(browser: Any) -> Iterator[Any]:
-    """`open_page(path, **context)` opens a file as a person does, from disk."""
+    """`open_page(path, fragment, **context)` opens a file as a person does, from disk."""
     contexts: list[Any] = []
 
-    def opened(path: Path, **options: Any) -> Opened:
+    def opened(path: Path, fragment: str = "", **options: Any) -> Opened:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         context.set_default_timeout(60_000)
@@ -98,7 +101,7 @@ def open_page(browser: Any) -> Iterator[Any]:
         made.page.on("console", lambda message: made.console.append(message.text))
         made.page.on("pageerror", lambda error: made.console.append(str(error)))
         made.page.on("request", lambda request: made.requests.append(request.url))
-        made.page.goto(path.as_uri())
+        made.page.goto(path.as_uri() + fragment)
         assert made.requests.pop(0) == path.as_uri()
         made.requests = [url for url in made.requests if not url.startswith("data:image/svg+xml,")]
         return made
