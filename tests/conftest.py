@@ -14,7 +14,8 @@ import hypothesis
 import pytest
 
 SEED = int(os.environ.get("GRADFUZZ_TEST_SEED", "0"))
-FOLDERS = ("unit", "property", "quality", "packaging")
+FOLDERS = ("unit", "browser", "property", "quality", "packaging")
+"""One worker has all tests of the browser: they are not the last, lest the other one waits for it."""
 
 hypothesis.settings.register_profile(
     "gradfuzz", derandomize=True, deadline=None, print_blob=True, database=None

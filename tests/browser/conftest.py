@@ -51,8 +51,8 @@ _ALL_OF_IT = "article { content-visibility: visible !important }"
 
 
 def violations(page: Any) -> list[str]:
-    """What axe finds wrong, at every width. In the dark it looks at the widest page only, which shows all there
-    is: a scheme changes colours, and no places.
+    """What axe finds wrong, at every width. In the dark it looks at the widest page, which shows the most:
+    a scheme changes colours, and no places.
     """
     if importlib.util.find_spec("axe_playwright_python") is None:
         pytest.skip("axe-playwright-python is not installed")
