@@ -43,7 +43,8 @@ SYSTEMS = (
 def large(number: int) -> Board:
     """Twelve systems in two releases, with so many findings about sixty ops, a third of them not seen again.
 
-    Each ten findings of a system have one id, as findings of different nights may.
+    Each ten findings of a system have one id, as findings of different nights may. They have no evidence, as
+    only their own pages would show it.
     """
     ops = [f"op_{k}" for k in range(60)]
     runs: list[tuple[str, SweepFinished]] = []
@@ -55,7 +56,13 @@ def large(number: int) -> Board:
             own = {"id": f"GF-{k // len(SYSTEMS) // 10:04x}", "signature": signature}
             found.append(
                 finding(
-                    k, target=target, version="1.0", family="loops", culprits=(ops[k * 7 % len(ops)],), **own
+                    k,
+                    with_evidence=False,
+                    target=target,
+                    version="1.0",
+                    family="loops",
+                    culprits=(ops[k * 7 % len(ops)],),
+                    **own,
                 )
             )
         both = found, found[: 2 * len(found) // 3]

@@ -69,6 +69,38 @@
     });
   }
 
+  // Articles get their heights when they come near, and not every browser keeps the view in place then: aim until it rests.
+  let aimed;
+  const aim = (target, last, still = 0) => {
+    if (target !== aimed) return;
+    target.scrollIntoView();
+    const place = Math.round(scrollY + target.getBoundingClientRect().top);
+    still = place === last ? still + 1 : 0;
+    if (still < 3) requestAnimationFrame(() => aim(target, place, still));
+  };
+  const show = (target) => {
+    aimed = target;
+    aim(target);
+  };
+  const target = (hash) => $(hash.slice(1));
+  // At once: where a browser follows a link, the focus comes a frame later, and may take keys from what was opened since.
+  const go = (hash) => {
+    history.pushState(null, "", hash);
+    show(target(hash));
+    target(hash).focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (event) => {
+    const a = event.target.closest("a[href^='#']");
+    if (!a || !target(a.hash) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (target(a.hash).matches("article")) {
+      event.preventDefault();
+      go(a.hash);
+    } else {
+      show(target(a.hash));
+    }
+  });
+  addEventListener("load", () => { if (target(location.hash)) show(target(location.hash)); });
+
   const table = $("table");
   if (!table) return;
   const body = table.tBodies[0];
@@ -127,12 +159,6 @@
   keys.checked = stored("gradfuzz-keys") !== "off";
   keys.addEventListener("change", () => store("gradfuzz-keys", keys.checked ? "on" : "off"));
   const link = (row) => row.querySelector("a");
-  // At once: where a browser follows a link, the focus comes a frame later, and may take keys from what was opened since.
-  const go = (hash) => {
-    history.pushState(null, "", hash);
-    $(hash.slice(1)).scrollIntoView();
-    $(hash.slice(1)).focus({ preventScroll: true });
-  };
   const move = (step) => {
     const links = visible().map(link).filter(Boolean);
     const here = document.activeElement.closest("article, tr");
@@ -160,11 +186,5 @@
     } else if (keys.checked && event.key === "t") {
       visible().map(link).find(Boolean)?.focus();
     }
-  });
-  table.addEventListener("click", (event) => {
-    const a = event.target.closest("tbody a");
-    if (!a || !$(a.hash.slice(1)) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    go(a.hash);
   });
 })();
