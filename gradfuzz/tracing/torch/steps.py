@@ -20,7 +20,7 @@ from gradfuzz.private_names import private
 from gradfuzz.tracing.torch.ops import handler_of
 
 pytree = private("torch.utils._pytree", UntraceableError)
-TorchDispatchMode = private("torch.utils._python_dispatch.TorchDispatchMode", UntraceableError)
+TorchDispatchMode: Any = private("torch.utils._python_dispatch.TorchDispatchMode", UntraceableError)
 private("torch.ops.aten.sin.default._schema", UntraceableError)  # the others have it where this op has
 
 _DECIDING = torch.Tag.data_dependent_output
@@ -111,7 +111,7 @@ def drawn_at_random(name: str) -> str:
     return f"the Torch op {name} draws random numbers; pass them to the function as an argument"
 
 
-class Recorder(TorchDispatchMode):  # type: ignore[misc]  # it is asked for
+class Recorder(TorchDispatchMode):
     """Writes down the ops that depend on `inputs`. `refuse` makes the error, from a reason, where there is no
     program.
     """

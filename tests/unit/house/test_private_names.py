@@ -104,7 +104,7 @@ def accesses(tree: ast.AST) -> Iterator[str]:
             "delattr",
         ):
             name = node.args[1]
-            if isinstance(name, ast.Constant) and is_private(name.value):
+            if isinstance(name, ast.Constant) and isinstance(name.value, str) and is_private(name.value):
                 yield name.value
 
 
