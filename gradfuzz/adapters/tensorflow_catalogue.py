@@ -46,8 +46,12 @@ from catalogue import (
     write,
     written,
 )
-from tensorflow.core.framework import types_pb2
-from tensorflow.python.framework import op_def_registry, ops
+
+try:
+    from tensorflow.python.framework import op_def_registry
+    from tensorflow.python.framework.ops import gradient_registry
+except ImportError as gone:
+    sys.exit(f"tensorflow {tf.__version__} has lost a private name that its catalogue needs: {gone}")
 
 NAMESPACES = "math linalg nn signal raw_ops"
 
@@ -107,8 +111,8 @@ REASONS = {
 }
 """Reason that a person wrote -> patterns of public names."""
 
-FLOATS = frozenset([types_pb2.DT_FLOAT, types_pb2.DT_DOUBLE])
-INTS = frozenset([types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_BOOL])
+FLOATS = frozenset(one.as_datatype_enum for one in (tf.float32, tf.float64))
+INTS = frozenset(one.as_datatype_enum for one in (tf.int32, tf.int64, tf.bool))
 
 
 def namespaces():
@@ -190,7 +194,7 @@ def of_op(definition):
     if any(not (FLOATS | INTS) & types_of(one, definition) for one in definition.input_arg):
         return LEFT_OUT, "takes more than arrays by its definition: texts, handles or variants"
     try:
-        rule = ops.gradient_registry.lookup(definition.name)
+        rule = gradient_registry.lookup(definition.name)
     except LookupError:
         return NOT_DIFFERENTIABLE, "the gradient registry has no entry for the op"
     if rule is None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import ops
 
 from gradfuzz.calls.libraries.connected import connected
 from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
+from gradfuzz.private_names import private
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
 _VIEWS = frozenset(
@@ -194,8 +194,9 @@ def _mapped(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def _has_rule(name: str) -> bool:
     """Whether the registry has a function for the gradient of an op."""
+    registry = private("tensorflow.python.framework.ops.gradient_registry")
     try:
-        return ops.gradient_registry.lookup(name) is not None
+        return registry.lookup(name) is not None
     except LookupError:
         return False
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
-from torch.utils import _pytree as pytree
 
 from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
@@ -18,6 +17,7 @@ from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
+from gradfuzz.tracing.common.leaves import leaves_of
 
 _REVERSE = """
 def slope_rev(g, xs, v):
@@ -62,7 +62,7 @@ class TorchLibrary(Library):
         return x.expand(2, *x.shape[1:]) if layout == "expanded" else x
 
     def leaves(self, result: Any) -> list[Any]:
-        found = pytree.tree_leaves(result)
+        found = [y for _, y in leaves_of(result)]
         return [y for y in found if isinstance(y, torch.Tensor) and (y.is_floating_point() or y.is_complex())]
 
     def fresh(self, x: Any) -> Any:
@@ -116,12 +116,15 @@ class TorchLibrary(Library):
     sin_code, map_code = "torch.sin", "torch.vmap"
     compile_code = "torch.compile"
     seed_code = "torch.manual_seed(0)"
-    helpers_code = """from torch.utils._pytree import tree_leaves
-
+    helpers_code = """
 
 def leaves(result):
-    found = [y for y in tree_leaves(result) if isinstance(y, torch.Tensor)]
-    return [y for y in found if y.is_floating_point() or y.is_complex()]
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        return [y for part in result for y in leaves(part)]
+    is_tensor = isinstance(result, torch.Tensor)
+    return [result] if is_tensor and (result.is_floating_point() or result.is_complex()) else []
 
 
 def total(y):

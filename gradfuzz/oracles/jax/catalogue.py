@@ -26,7 +26,6 @@ from typing import Any, get_origin
 import jax
 import jax.numpy as jnp
 import jax.scipy
-from jax.interpreters import ad
 
 from gradfuzz.adapters.catalogue import (
     A_CLASS,
@@ -42,6 +41,9 @@ from gradfuzz.adapters.catalogue import (
     written,
 )
 from gradfuzz.oracles.jax import left_out
+from gradfuzz.private_names import missing, private
+
+_RULES = "jax.interpreters.ad.primitive_jvps"
 
 _OF_ARRAYS = ("Array", "Any", "ndarray", "Result")
 """What stands in the annotation of an array, of what may be one, or of a named tuple of them."""
@@ -85,11 +87,14 @@ def _outcome(thing: Public) -> tuple[str, str]:
     if returned is not None and not _may_be_array(returned):
         return LEFT_OUT, "returns no array"
     primitive = _primitive(thing.names)
-    if primitive is not None and primitive not in ad.primitive_jvps:
+    gone = None if primitive is None else missing(_RULES)
+    if primitive is not None and gone is None and primitive not in private(_RULES):
         return NOT_DIFFERENTIABLE, "jax.interpreters.ad has no rule for its primitive"
     said = _said(thing.value)
     if said is not None:
         return said
+    if gone is not None:
+        return LEFT_OUT, gone
     if primitive is not None:
         return DIFFERENTIABLE, "jax.interpreters.ad has a rule for its primitive"
     return DIFFERENTIABLE, "from arrays to arrays by its signature; not followed, its arguments are special"

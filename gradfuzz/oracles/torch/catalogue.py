@@ -5,8 +5,8 @@ overload; their schemas are read by Torch's own parser. Public names are those o
 Python defines itself, and what has no operator, is a row by its public names. A Python function that is the
 only public name of an operator of the same name stands in the rows of the operator.
 
-An operator is differentiable by its entry in `derivatives.yaml`, or as a composition of other operators, as
-the dispatcher says.
+An operator is differentiable by its entry in `derivatives.yaml`, or as a composition of other operators, by
+its dispatch in `native_functions.yaml`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.overrides
-from torchgen.model import Argument, FunctionSchema, SchemaKind
 
 from gradfuzz.adapters.catalogue import (
     A_CLASS,
@@ -49,6 +48,10 @@ from gradfuzz.adapters.catalogue import (
     written,
 )
 from gradfuzz.oracles.torch import left_out
+from gradfuzz.private_names import private
+
+if TYPE_CHECKING:
+    from torchgen.model import Argument, FunctionSchema
 
 NAMESPACES = {
     "torch": torch,
@@ -69,10 +72,13 @@ _SPELT = {
 }
 """How a program writes operators that are no calls."""
 
+_MODEL = private("torchgen.model")
+private("torchgen.packaged")
 _PACKAGED = resources.files("torchgen") / "packaged"
 
 _ENTRY = "an entry in derivatives.yaml"
-_COMPOSED = "composed of other operators (CompositeImplicitAutograd)"
+_COMPOSITE = "CompositeImplicitAutograd"
+_COMPOSED = f"composed of other operators ({_COMPOSITE})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,8 @@ class Operator:
     schema: FunctionSchema
     entry: Item | None = None
     """Its item in derivatives.yaml."""
+    is_composed: bool = False
+    """Of other operators, for which nothing is dispatched or the one kernel that says so."""
     copies: Item | None = None
     """The item of the view that it copies; code generation gives it the same derivative."""
     names: list[str] = field(default_factory=list)
@@ -105,7 +113,7 @@ def functions() -> list[Function]:
     known = public(NAMESPACES)
     operators, rest = _named(_operators(), known)
     stated = _undifferentiated()
-    functional = {one.base for one in operators if one.schema.kind() == SchemaKind.functional}
+    functional = {one.base for one in operators if one.schema.kind() == _MODEL.SchemaKind.functional}
     rows = []
     for one in operators:
         reason = _left_out(one, functional)
@@ -125,10 +133,10 @@ def _items(file: str, head: str) -> Iterator[Item]:
         schema, *lines = block.splitlines()
         keys: dict[str, list[str]] = {}
         for line in lines:
-            found = re.fullmatch(r"(?:  |      )(\w[\w, ]*): *([^#]*).*", line)
+            found = re.fullmatch(r" {2,6}(\w[\w, ]*): *([^#]*).*", line)
             if found:
                 keys.setdefault(found[1], []).append(found[2].strip())
-        yield Item(FunctionSchema.parse(schema.strip()), keys)
+        yield Item(_MODEL.FunctionSchema.parse(schema.strip()), keys)
 
 
 def _operators() -> list[tuple[Operator, str]]:
@@ -140,12 +148,17 @@ def _operators() -> list[tuple[Operator, str]]:
         is_copy = any("view_copy" in tags for tags in item.keys.get("tags", []))
         copies = entries.get(name.replace("_copy", "", 1)) if is_copy else None
         (variants,) = item.keys.get("variants", ["function"])
-        found.append((Operator(item.schema, entries.get(name), copies), variants))
+        found.append((Operator(item.schema, entries.get(name), _is_composed(item), copies), variants))
     listed = {str(one.schema.name) for one, _ in found}
     generated = [
         (Operator(item.schema, item), "function") for name, item in entries.items() if name not in listed
     ]
     return [*found, *generated]
+
+
+def _is_composed(native: Item) -> bool:
+    kernels = {name for key in native.keys for name in key.split(", ")}
+    return _COMPOSITE in kernels or kernels.isdisjoint(("dispatch", "structured", "structured_delegate"))
 
 
 def _undifferentiated() -> frozenset[str]:
@@ -197,11 +210,11 @@ def _of_variant(name: str, overloads: list[tuple[Operator, str]]) -> list[Operat
 def _left_out(one: Operator, functional: set[str]) -> str | None:
     schema = one.schema
     kind = schema.kind()
-    if kind == SchemaKind.out:
+    if kind == _MODEL.SchemaKind.out:
         return "out=: the function that returns its result covers it"
-    if kind == SchemaKind.inplace and one.base.removesuffix("_") in functional:
+    if kind == _MODEL.SchemaKind.inplace and one.base.removesuffix("_") in functional:
         return "in-place: the function without the underscore covers it"
-    if kind != SchemaKind.functional:
+    if kind != _MODEL.SchemaKind.functional:
         return "writes into its arguments"
     if one.base.startswith("_") and not one.names:
         return "internal: its name begins with an underscore"
@@ -216,14 +229,11 @@ def _left_out(one: Operator, functional: set[str]) -> str | None:
 
 
 def _outcome(one: Operator, stated: frozenset[str]) -> tuple[str, str]:
-    name = str(one.schema.name)
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - there is no public one
-    is_composed = has_kernel(f"aten::{name}", "CompositeImplicitAutograd")
-    if one.entry is not None and (_implemented(_formulas(one.entry)) or not is_composed):
+    if one.entry is not None and (_implemented(_formulas(one.entry)) or not one.is_composed):
         return _by_entry(one.entry, _ENTRY)
     if one.base in stated:
         return NOT_DIFFERENTIABLE, "DONT_REQUIRE_DERIVATIVE in gen_variable_type.py lists it"
-    if is_composed:
+    if one.is_composed:
         return DIFFERENTIABLE, _COMPOSED
     if one.copies is not None:
         return _by_entry(one.copies, "the entry in derivatives.yaml of the view that it copies")

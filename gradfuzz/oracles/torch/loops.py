@@ -22,14 +22,21 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ParamValue
 from gradfuzz.programs.language.types import Type
 
-IMPORTS: Mapping[str, str] = MappingProxyType(
+LOOPS: Mapping[str, str] = MappingProxyType(
     {
-        "cond": "from torch._higher_order_ops.cond import cond",
-        "scan": "from torch._higher_order_ops.scan import scan",
-        "while_loop": "from torch._higher_order_ops.while_loop import while_loop",
+        "scan": "torch._higher_order_ops.scan.scan",
+        "while_loop": "torch._higher_order_ops.while_loop.while_loop",
     }
 )
-"""The import of each construct; a torch version that lacks it also lacks the entry point."""
+"""Where each construct of loops is."""
+
+IMPORTS: Mapping[str, str] = MappingProxyType(
+    {
+        "cond": "from torch import cond",
+        **{name: f"from {place.rpartition('.')[0]} import {name}" for name, place in LOOPS.items()},
+    }
+)
+"""The import of each construct."""
 
 _VIEWS = frozenset(
     {

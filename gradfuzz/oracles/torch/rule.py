@@ -19,8 +19,6 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.tracing.common.units import Unit
-from gradfuzz.tracing.torch.trace import traced_graph
-from gradfuzz.tracing.torch.units import units
 
 _STRIDE = 16
 """Recording every operation takes ten times as long as running it."""
@@ -33,6 +31,8 @@ class TorchRule(Rule):
         super().__init__(Eager(), _STRIDE)
 
     def traced(self, question: Question, index: int) -> tuple[Graph, Sequence[Array]]:
+        from gradfuzz.tracing.torch.trace import traced_graph  # it needs private names of Torch
+
         point, precision = question.points[index], question.precision
         params = {p.name: p.type for p in question.program.params}
         floats = [name for name, of in params.items() if of.is_float]
@@ -64,6 +64,8 @@ class TorchRule(Rule):
         return traced_graph(derivative, given, derivative=True), given
 
     def steps(self, question: Question, index: int) -> Iterable[Unit]:
+        from gradfuzz.tracing.torch.units import units
+
         point = question.points[index]
         arrays = [np.asarray(point.inputs[name], question.precision) for name in question.wrt]
         return units(unrolled(question, point), arrays, question.modes[-1])

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
-import importlib.util
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import torch
@@ -23,14 +21,19 @@ from torch.autograd import forward_ad
 
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Traits
 from gradfuzz.oracles.torch.derivatives import Function
-from gradfuzz.oracles.torch.loops import IMPORTS, loop_source
+from gradfuzz.oracles.torch.loops import LOOPS, loop_source
 from gradfuzz.oracles.torch.unrolled import TorchOracle, by_either, executed, of_wrt, summary, traced
+from gradfuzz.private_names import missing, private
 from gradfuzz.programs.graphs.graph import Graph, Loop, Var
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.text.parse import parse
 
 Style = Literal["while_loop", "scan"]
+
+TRACER_SETTINGS = "torch._dynamo.config"
+
+_TRACER_ERROR = "torch._dynamo.exc.TorchDynamoException"
 
 _SCAN_COUNTS = "torch's scan runs a number of trips known before it starts"
 
@@ -50,17 +53,13 @@ class Structured(TorchOracle):
         self.style = style
 
     def limits(self) -> tuple[type[BaseException], ...]:
-        from torch._dynamo.exc import TorchDynamoException
-
-        return (NotImplementedError, AssertionError, TorchDynamoException)
+        return (NotImplementedError, AssertionError, private(_TRACER_ERROR))
 
     def supports(self, question: Question) -> str | None:
         """Tries whether torch has the modes at all, which takes about a second the first time."""
-        missing = super().supports(question)
-        if missing is not None:
-            return missing
-        if _constructs(self.style) is None:
-            return f"this release of torch has no {self.style}"
+        reason = super().supports(question)
+        if reason is not None:
+            return reason
         graph = lower(question.program)
         loops = [node for node in graph.walk() if isinstance(node, Loop)]
         if not loops:
@@ -70,7 +69,8 @@ class Structured(TorchOracle):
                 return f"{_SCAN_COUNTS}; this program has a loop that a condition ends"
             if any(isinstance(loop.count, Var) for loop in loops if loop not in graph.nodes):
                 return "torch's scan inside a loop needs a constant number of trips"
-        return _missing(self.style, question.modes)
+        gone = missing(LOOPS[self.style], _TRACER_ERROR, TRACER_SETTINGS)
+        return gone or _missing(self.style, question.modes)
 
     def answers(self, question: Question) -> list[Answer]:
         with undisturbed():
@@ -93,32 +93,14 @@ class Structured(TorchOracle):
 
 
 def structured_ways() -> list[Oracle]:
-    """The entry points whose construct the installed version has."""
-    styles: tuple[Style, ...] = ("while_loop", "scan")
-    return [Structured(style) for style in styles if importlib.util.find_spec(_module(style)) is not None]
-
-
-def _module(name: str) -> str:
-    """The module of a construct: Dynamo comes with it, so it is imported when a question is asked."""
-    return IMPORTS[name].removeprefix("from ").partition(" import ")[0]
-
-
-@functools.cache
-def _constructs(style: str) -> Mapping[str, Any] | None:
-    """The construct and `cond`, by name; None where torch lacks one of them."""
-    names: dict[str, Any] = {}
-    try:
-        for name in (style, "cond"):
-            names[name] = getattr(importlib.import_module(_module(name)), name)
-    except (ImportError, AttributeError):
-        return None
-    return names
+    """The entry points. Dynamo comes with a construct, so that is imported when a question is asked."""
+    return [Structured("while_loop"), Structured("scan")]
 
 
 def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., Any]:
     """`graph` as a Python function of tensors."""
     _, source = loop_source(graph, precision, style)
-    return executed(source, f"<torch:{style}>", precision, _constructs(style) or {})
+    return executed(source, f"<torch:{style}>", precision, {style: private(LOOPS[style]), "cond": torch.cond})
 
 
 _PROBE = "def f(x):\n    acc = x * 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n"
@@ -148,15 +130,14 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """No warnings, no log lines, and no limit on how often the constructs are traced."""
-    from torch._dynamo import config as dynamo_config
-
+    settings = private(TRACER_SETTINGS)
     loggers = [name for name in logging.root.manager.loggerDict if name.startswith("torch")]
     handlers = [handler for name in loggers for handler in logging.getLogger(name).handlers]
-    limits = {name: 1 << 20 for name in _TRACE_LIMITS if hasattr(dynamo_config, name)}
+    limits = {name: 1 << 20 for name in _TRACE_LIMITS if hasattr(settings, name)}
     for handler in handlers:
         handler.addFilter(_silent)
     try:
-        with warnings.catch_warnings(), dynamo_config.patch(limits):
+        with warnings.catch_warnings(), settings.patch(limits):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -1,4 +1,4 @@
-"""Torch, by every entry point to its derivatives that the installed version has.
+"""Torch, by every entry point to its derivatives.
 
     torch:eager        the program's loops run in Python; torch.autograd.grad and torch.autograd.forward_ad
     torch:eager:rule   the operations of these derivatives, in exact numbers: the rules without the rounding
@@ -24,7 +24,7 @@ from gradfuzz.oracles.torch.script import script as script
 
 
 def ways() -> list[Oracle]:
-    """One oracle per entry point that the installed version has; `MissingExtraError` without torch."""
+    """One oracle per entry point; `MissingExtraError` without torch."""
     try:
         import torch  # noqa: F401
     except ImportError as error:

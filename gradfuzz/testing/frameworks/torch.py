@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
 
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
@@ -18,13 +17,13 @@ from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
+from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.common.units import Unit
 
-# Torch loads this at its first forward derivative. Its DeprecationWarning would count as an error of the
-# tested function.
-with warnings.catch_warnings():
+# The DeprecationWarning of Torch's first forward derivative would count as an error of the tested function.
+with warnings.catch_warnings(), forward_ad.dual_level():
     warnings.simplefilter("ignore")
-    import torch._decomp.decompositions_for_jvp
+    forward_ad.make_dual(torch.zeros(()), torch.zeros(()))
 
 _NO_MODE = (
     "jvp function for custom autograd.Function",
@@ -225,10 +224,10 @@ class _Undifferentiated(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        floats = [t for t in pytree.tree_leaves(result) if _is_float(t)]
+        floats = [t for _, t in leaves_of(result) if _is_float(t)]
         hidden = [t for t in floats if not t.requires_grad]
         if torch.is_grad_enabled() and hidden:
-            given = [t for t in pytree.tree_leaves((args, kwargs)) if _is_float(t)]
+            given = [t for _, t in leaves_of((args, kwargs)) if _is_float(t)]
             made = any(map(self.has, given)) and not any(t.requires_grad for t in given)
             if made or len(hidden) < len(floats):
                 self._found += hidden

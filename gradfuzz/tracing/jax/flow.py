@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-from jax._src.lax import lax
-from jax._src.state.discharge import discharge_state
 from jax.extend import core
 
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.private_names import private
 from gradfuzz.tracing.common.compositions import recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
 from gradfuzz.tracing.jax.linalg import BY_BITS
@@ -190,7 +189,8 @@ def _all_equations(jaxpr: Any) -> list[Any]:
 
 def _ragged(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
     """The product as JAX itself writes it out where a device has none: of all groups, masked."""
-    written = functools.partial(lax._ragged_dot_general_impl, **equation.params)  # noqa: SLF001 - it has no name
+    product = private("jax._src.lax.lax._ragged_dot_general_impl", UntraceableError)
+    written = functools.partial(product, **equation.params)
     return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
 
 
@@ -205,6 +205,7 @@ def _lowered(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Seque
 
 def _with_references(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
     """What references have in them at the end."""
+    discharge_state = private("jax._src.state.discharge.discharge_state", UntraceableError)
     pure = discharge_state(core.ClosedJaxpr(equation.params["jaxpr"], ()))
     return walker.run(pure, cells)
 

@@ -17,8 +17,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src.core import internal_mutable_array_effect
-from jax._src.state.discharge import discharge_state
 from jax.extend import core
 
 import gradfuzz.engine as engine
@@ -26,6 +24,7 @@ from gradfuzz.engine.api.tracing import trace_function, type_of
 from gradfuzz.engine.modes.prune import prune
 from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import GradfuzzError, UntraceableError
+from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, is_float
@@ -429,11 +428,15 @@ def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
     except Exception as error:  # whatever it does with a tracer; where it is wrong, a call of it says so
         first = str(error).strip().partition("\n")[0]
         raise UntraceableError(f"JAX cannot trace the function: {type(error).__name__}: {first}") from error
-    if internal_mutable_array_effect in closed.effects:
-        closed = discharge_state(closed)
-    if not all(any(word in str(effect).lower() for word in _SILENT) for effect in closed.effects):
+    if not _is_silent(closed):  # references that are its own are an effect as well
+        closed = private("jax._src.state.discharge.discharge_state", UntraceableError)(closed)
+    if not _is_silent(closed):
         raise UntraceableError(f"the function has effects: {', '.join(map(str, closed.effects))}")
     return closed
+
+
+def _is_silent(closed: Any) -> bool:
+    return all(any(word in str(effect).lower() for word in _SILENT) for effect in closed.effects)
 
 
 def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Program:

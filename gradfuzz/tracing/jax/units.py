@@ -10,13 +10,16 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend import core
-from jax.interpreters import ad
 
+from gradfuzz.private_names import missing, private
 from gradfuzz.tracing.common.graph import Array
 from gradfuzz.tracing.common.units import Unit
 from gradfuzz.tracing.jax.scan import constants_and_carries
 from gradfuzz.tracing.jax.source import place_of
 from gradfuzz.tracing.jax.trace import PLAIN_CALLS
+
+_TABLES = ("jax.interpreters.ad.primitive_jvps", "jax.interpreters.ad.primitive_transposes")
+"""The rules of primitives; the second table has those that reverse mode needs, too."""
 
 
 def units(f: Callable[..., Any], arrays: Sequence[Array], mode: str) -> Iterator[Unit]:
@@ -103,11 +106,12 @@ def _rule(equation: Any, mode: str) -> str:
             name, _, place = str(info.func_src_info or "").partition(" at ")
             return f"{place_of(place)}, in {name}" if place else name
     primitive = equation.primitive
-    rules = [ad.primitive_jvps.get(primitive)]
-    if mode == "rev":
-        rules.append(ad.primitive_transposes.get(primitive))
-    for rule in rules:
-        for function in _functions(rule):
+    tables = _TABLES if mode == "rev" else _TABLES[:1]
+    gone = missing(*tables)
+    if gone is not None:
+        return gone
+    for table in tables:
+        for function in _functions(private(table).get(primitive)):
             code = getattr(inspect.unwrap(function), "__code__", None)
             if code is not None and "/ad.py" not in code.co_filename:
                 return f"{place_of(code.co_filename)}:{code.co_firstlineno}, in the rule of {primitive.name}"

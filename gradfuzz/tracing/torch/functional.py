@@ -7,19 +7,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.func import functionalize
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-from torch.utils import _pytree as pytree
 
 from gradfuzz.errors import UntraceableError
+from gradfuzz.private_names import private
 from gradfuzz.tracing.torch.ops import handler_of
 from gradfuzz.tracing.torch.steps import Ref, Step, Steps, decision, failure, is_mutable, name_of
 
-UNDECIDED = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
+pytree = private("torch.utils._pytree", UntraceableError)
+
+UNDECIDED = (
+    private("torch._subclasses.fake_tensor.DataDependentOutputException", UntraceableError),
+    private("torch._subclasses.fake_tensor.DynamicOutputShapeException", UntraceableError),
+    GuardOnDataDependentSymNode,
+)
 """What tensors without data cannot tell."""
 
 _MOST_PASSES = 3
@@ -39,7 +43,8 @@ def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphMo
     for node in module.graph.nodes:
         if node.op == "call_function" and name_of(node.target) == "_local_scalar_dense":
             raise UntraceableError(decision("item"))
-    table = {op: rule for op, rule in decomposition_table.items() if handler_of(name_of(op)) is None}
+    whole = private("torch._decomp.decomposition_table", UntraceableError)
+    table = {op: rule for op, rule in whole.items() if handler_of(name_of(op)) is None}
     plain = [t.detach() for t in tensors]
     for _ in range(_MOST_PASSES):
         try:

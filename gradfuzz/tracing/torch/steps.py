@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradfuzz.errors import UntraceableError
+from gradfuzz.private_names import private
 from gradfuzz.tracing.torch.ops import handler_of
+
+pytree = private("torch.utils._pytree", UntraceableError)
+TorchDispatchMode: Any = private("torch.utils._python_dispatch.TorchDispatchMode", UntraceableError)
+private("torch.ops.aten.sin.default._schema", UntraceableError)  # the others have it where this op has
 
 _DECIDING = torch.Tag.data_dependent_output
 _SIZING = torch.Tag.dynamic_output_shape
@@ -170,7 +172,12 @@ class Recorder(TorchDispatchMode):
         """The results of an op by those that it is made of, recorded; `NotImplemented` where it is one of
         Torch's own and has a handler or no decomposition.
         """
-        rule = None if handler_of(name_of(func)) is not None else decomposition_table.get(func)
+        rule = None
+        if handler_of(name_of(func)) is None:
+            try:
+                rule = private("torch._decomp.decomposition_table", UntraceableError).get(func)
+            except UntraceableError as error:
+                raise self._refuse(error.reason) from error
         with self:
             return func.decompose(*args, **kwargs) if rule is None else rule(*args, **kwargs)
 

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
 
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
+from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import Program
@@ -43,6 +43,9 @@ from gradfuzz.tracing.torch.steps import (
     name_of,
 )
 from gradfuzz.tracing.torch.values import UNSAID, Masked, Out, array_of, operand
+
+pytree = private("torch.utils._pytree", UntraceableError)
+_SET_GRAD_ENABLED = private("torch._C._set_grad_enabled", UntraceableError)
 
 _CONVERSIONS = (
     *("item", "tolist", "numpy", "__array__", "__bool__", "__float__", "__int__", "__index__", "__complex__"),
@@ -136,7 +139,7 @@ class _Guard(TorchFunctionMode):
         if self.calls > compositions.MOST_EQUATIONS:
             raise self.refuse(too_long())
         name = getattr(func, "__name__", str(func))
-        if name == "_set_grad_enabled":
+        if func is _SET_GRAD_ENABLED:
             self.hiding = not args[0] and (self.hiding or torch.is_grad_enabled())
             return func(*args, **kwargs)
         differentiable = [t for t in pytree.tree_leaves((args, kwargs)) if _is_followed(t)]
@@ -182,7 +185,7 @@ class _Guard(TorchFunctionMode):
 
 def _is_followed(t: Any) -> bool:
     """Whether autograd follows it; what the transforms of torch.func wrap does not say so itself."""
-    return _is_float(t) and (t.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(t))  # noqa: SLF001 - Torch has no other way to ask
+    return _is_float(t) and (t.requires_grad or torch.func.debug_unwrap(t, recurse=False) is not t)
 
 
 def _is_float(t: Any) -> bool:

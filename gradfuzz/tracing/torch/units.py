@@ -11,10 +11,13 @@ from unittest import mock
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
-from torch.utils import _pytree as pytree
 
+from gradfuzz.errors import UntraceableError
+from gradfuzz.private_names import private
 from gradfuzz.tracing.common.graph import Array
 from gradfuzz.tracing.common.units import Unit
+
+pytree = private("torch.utils._pytree", UntraceableError)
 
 
 def units(f: Callable[..., Any], arrays: Sequence[Array], mode: str) -> Iterator[Unit]:

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils import _pytree as pytree
 
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.private_names import private
 from gradfuzz.tracing.common.compositions import MOST_ENTRIES, at_positions, by_name, flat, recorded
 from gradfuzz.tracing.common.convolutions import convolution, kernel_gradient, transposed_convolution
 from gradfuzz.tracing.torch.values import UNSAID, Handler, Out, operand
+
+pytree = private("torch.utils._pytree", UntraceableError)
 
 # Convolutions -----------------------------------------------------------------------------------------------
 

@@ -16,19 +16,23 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAW: dict[str, tuple[str, ...]] = {
     "version": (),
     "errors": (),
+    "private_names": ("errors",),
     "programs": ("errors",),
     "engine": ("errors", "programs"),
-    "tracing": ("errors", "programs", "engine"),
+    "tracing": ("errors", "private_names", "programs", "engine"),
     "strategies": ("errors", "programs"),
     "hypothesis_plugin": ("programs", "strategies"),
     "adapters": (),
-    "oracles": ("errors", "version", "programs", "engine", "tracing", "adapters"),
+    "oracles": ("errors", "version", "private_names", "programs", "engine", "tracing", "adapters"),
     "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters"),
     "reports": ("errors", "version", "programs", "oracles.base", "oracles.target_name", "fuzzer.results"),
     "testing": (
         *("errors", "programs", "engine", "tracing", "strategies", "oracles", "fuzzer", "reports.common"),
     ),
-    "calls": ("errors", "programs", "tracing", "strategies", "oracles", "adapters", "fuzzer", "testing"),
+    "calls": (
+        *("errors", "private_names", "programs", "tracing", "strategies", "oracles", "adapters", "fuzzer"),
+        "testing",
+    ),
     "cli": (
         "errors",
         "version",
