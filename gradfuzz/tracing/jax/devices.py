@@ -166,7 +166,8 @@ _COLLECTIVES: dict[str, Callable[[Any, Group], Group]] = {
     **dict.fromkeys(("psum", "psum_invariant", "unreduced_psum"), _sum),
     **dict.fromkeys(("all_gather", "all_gather_invariant", "all_gather_reduced"), _all),
     **dict.fromkeys(("reduce_scatter", "unreduced_reduce_scatter"), _scattered),
-    **dict.fromkeys(("pvary", "preduced", "reduced_vary_cast_p", "vary_unreduced_cast_p"), _kept),
+    **dict.fromkeys(("pvary", "preduced", "reduced_vary_cast", "vary_unreduced_cast"), _kept),
+    **dict.fromkeys(("reduced_vary_cast_p", "vary_unreduced_cast_p"), _kept),  # as JAX 0.10 calls them
     "all_to_all": _exchanged,
     "ppermute": _sent,
 }

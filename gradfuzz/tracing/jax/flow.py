@@ -194,11 +194,17 @@ def _ragged(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequen
     return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
 
 
+def own_primitive(equation: Any) -> str:
+    """The class of a primitive with rules of its own that is JAX's; empty for those of others."""
+    kind = type(equation.params.get("_prim"))
+    return kind.__name__ if kind.__module__.startswith("jax.") else ""
+
+
 def _lowered(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
     """A primitive of somebody's own, as what it says that it computes. JAX's own say it by bits of floats."""
-    own = type(equation.params["_prim"])
-    if own.__module__.startswith("jax.") and own.__name__ in BY_BITS:
-        return BY_BITS[own.__name__](*(cell.operand for cell in cells))
+    by_bits = BY_BITS.get(own_primitive(equation))
+    if by_bits is not None:
+        return by_bits(*(cell.operand for cell in cells))
     written = functools.partial(equation.primitive.to_lojax, **equation.params)
     return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
 

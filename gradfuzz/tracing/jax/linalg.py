@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -114,6 +115,16 @@ def _frexp(equation: Any, x: Operand) -> Any:
     return frexp(x)
 
 
+def _sinc(equation: Any, x: Operand) -> Any:
+    """JAX's series at 0, which ends behind the third derivative here."""
+    if kind_of(x) != "float":
+        return None
+    is_zero = apply("equal", x, 0.0)
+    return engine.where(
+        is_zero, 1.0 - math.pi**2 / 6.0 * (x * x), apply("sinc", engine.where(is_zero, 1.0, x))
+    )
+
+
 BITS = ("frexp", "signbit")
 """Functions that read the bits of floats. A derivative calls them as the function does."""
 
@@ -134,6 +145,7 @@ LIBRARY: dict[tuple[str, str], Rule] = {
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
     ("logaddexp", "/lax/other.py"): _function("logaddexp"),
     ("signbit", "/numpy/ufuncs.py"): lambda equation, x, *tangents: apply("less", x, 0.0),
+    ("sinc", "/numpy/ufuncs.py"): _sinc,
     ("solve", "/numpy/linalg.py"): lambda equation, a, b: engine.linalg.solve(
         *(as_kind(x, "float") if kind_of(x) in ("int", "bool") else x for x in (a, b))
     ),

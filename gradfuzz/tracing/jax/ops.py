@@ -16,6 +16,7 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.types import DType
 from gradfuzz.tracing.common import incomplete
 from gradfuzz.tracing.common.compositions import (
@@ -254,11 +255,14 @@ OPS: dict[str, Rule] = {
     "integer_pow": _integer_pow,
     "iota": _counted,
     "is_finite": _finite,
+    "log2": lambda equation, x: elementwise(FUNCTIONS["log2"], x),
     "max": _extreme("maximum", "logical_or", -math.inf),
     "min": _extreme("minimum", "logical_and", math.inf),
     "mul": _multiply,
     **{name: _series(name) for name in ("igamma", "igammac", "igamma_grad_a", "random_gamma_grad")},
+    "one_minus_square": lambda equation, x: 1.0 - apply("multiply", x, x),
     "polygamma": _polygamma,
+    "polynomial": lambda equation, x, *a: functools.reduce(lambda y, c: y * x + c, reversed(a)),
     "regularized_incomplete_beta": lambda equation, a, b, x: incomplete.betainc(a, b, x),
     "zeta": _zeta,
     "pow": _power,

@@ -35,7 +35,7 @@ from gradfuzz.tracing.common.graph import positional
 from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.tracing.jax.devices import Devices, mapped, tells, told
-from gradfuzz.tracing.jax.flow import FLOW, scan_lanes
+from gradfuzz.tracing.jax.flow import FLOW, own_primitive, scan_lanes
 from gradfuzz.tracing.jax.indexing import INDEXING
 from gradfuzz.tracing.jax.linalg import BITS, LIBRARY, LINALG
 from gradfuzz.tracing.jax.ops import OF_ORDERS, OPS, function_of
@@ -71,15 +71,14 @@ _NEUTRAL = (
 them.
 """
 
-_MEANT = {
-    "_custom_root": (
-        "lax.custom_root means the derivative of the root, and not that of the steps by which it is found"
-    )
-}
-"""Functions of JAX that mean another derivative than that of what they compute."""
+_MEANT = dict.fromkeys(
+    ("_custom_root", "CustomRoot"),
+    "lax.custom_root means the derivative of the root, and not that of the steps by which it is found",
+)
+"""Functions and primitives of JAX that mean another derivative than that of what they compute."""
 
 
-_PLACED = ("layout_constraint", "reshard", "sharding_constraint")
+_PLACED = ("layout_constraint", "relayout", "reshard", "sharding_constraint")
 """Primitives that say where an array lies, on devices that need not be there."""
 
 _SILENT = ("debug", "nodce")
@@ -175,6 +174,8 @@ class Walker:
             return self.call(equation, inputs, scope, wanted)
         if name in _PLACED:
             return inputs
+        if (meant := _MEANT.get(own_primitive(equation))) is not None:
+            raise UntraceableError(meant, detached=True)
         if name == "shard_map":
             return mapped(self, equation, inputs)
         if name == "stop_gradient":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -24,13 +23,14 @@ def units(f: Callable[..., Any], arrays: Sequence[Array], mode: str) -> Iterator
     """The steps of `f` at `arrays`, in order."""
     tensors = [torch.from_numpy(np.array(a)) for a in arrays]
     notes = _Notes(mode)
-    original = torch.autograd.Function.apply.__func__
+    original = inspect.getattr_static(torch.autograd.Function, "apply")  # of Python, or of C since 2.15
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        notes.note(functools.partial(original, cls), args, kwargs, cls.__name__, _custom(cls, mode))
+        own = original.__get__(None, cls)
+        notes.note(own, args, kwargs, cls.__name__, _custom(cls, mode))
         notes.depth += 1
         try:
-            return original(cls, *args, **kwargs)
+            return own(*args, **kwargs)
         finally:
             notes.depth -= 1
 

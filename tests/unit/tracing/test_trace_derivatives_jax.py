@@ -173,6 +173,7 @@ FUNCTIONS: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
     "ragged_dot": (ragged, [(4, 3), (3, 3, 2)]),
     "linear_call": (linear_by_hand, [(2,)]),
     "references": (referred, [(3,)]),
+    "slopes that JAX 0.12 has primitives for": (lambda x: jnp.sinc(x) + jnp.log2(x) + jnp.atanh(x), [(4,)]),
     "a reference that is empty at first": (scratch, [(4,)]),
     "what nobody sees in the result": (told, [(3,)]),
     "a primitive of one's own": (lambda x: Cube(jax.typeof(x))(x) * x, [(3,)]),

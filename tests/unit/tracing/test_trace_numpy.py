@@ -392,6 +392,7 @@ def test_what_autograd_does_not_have(name: str, seed: int) -> None:
         np.testing.assert_allclose(proved, theirs, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 def test_whole_numbers() -> None:
     """Their derivative is 0 between the jumps."""
 
