@@ -30,6 +30,7 @@ from catalogue import (
     outcome,
     parameters,
     public,
+    read_rows,
     returned,
     signature,
     write,
@@ -69,7 +70,7 @@ def namespaces():
 
 
 def functions():
-    return [row(thing) for thing in public(namespaces()) if is_own(thing.value)]
+    return read_rows((one for one in public(namespaces()) if is_own(one.value)), row)
 
 
 def is_own(value):

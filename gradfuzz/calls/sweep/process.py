@@ -14,10 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
 from gradfuzz.calls.sweep import homes
 from gradfuzz.calls.sweep.turn import Result, Turn
@@ -34,6 +35,12 @@ _LOOK = 1.0
 _STARTING = 300.0
 """Seconds until a process that does not come up is given up."""
 
+_LEAVING = 1.0
+"""Seconds that a process and its output have to end after it went silent."""
+
+_CHUNK, _LAST = 1 << 16, 1 << 14
+"""The bytes of its output that are read at once, and those of the end that are kept."""
+
 HANGS = 60.0
 """Seconds until a call is given up. It hangs where the library alone takes as long, when it is made again."""
 
@@ -48,6 +55,8 @@ class Died:
     """What happened: "segmentation fault", "no answer within 60 s"."""
     draft: Finding | None = None
     """The finding of its only call, in the modes that were asked last."""
+    stderr: str = ""
+    """The end of what it wrote."""
 
 
 class CallProcess:
@@ -70,10 +79,12 @@ class CallProcess:
             self._drop()
         if self._worker is None:
             self._worker = self._started(turn)
-        worker, draft = self._worker, None
-        worker.pipe.send(turn)
+        worker, draft, sent = self._worker, None, False
         while True:
             try:
+                if not sent:
+                    worker.pipe.send(turn)
+                    sent = True
                 if worker.pipe.poll(_LOOK):
                     result = worker.pipe.recv()
                     if not isinstance(result, Finding):
@@ -89,9 +100,8 @@ class CallProcess:
                 if not worker.is_stuck():
                     continue
                 words = f"no answer within {HANGS:g} s"
-            died = Died(worker.noted(), words, draft)
             self._drop()
-            return died
+            return Died(worker.noted(), words, draft, worker.stderr())
 
     def close(self) -> None:
         """Ends the process, from whatever thread."""
@@ -139,6 +149,26 @@ def _ending(code: int | None) -> str:
     return f"the process ended with exit code {code}"
 
 
+class _Tail(threading.Thread):
+    """Reads a pipe to its end, so that nobody who writes there waits, and keeps the last bytes."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._last = b""
+        self.start()
+
+    def run(self) -> None:
+        with self._pipe:
+            while chunk := os.read(self._pipe.fileno(), _CHUNK):
+                self._last = (self._last + chunk)[-_LAST:]
+
+    def text(self) -> str:
+        """The end of what was written by a process that ended."""
+        self.join(_LEAVING)  # a process that it started may have the pipe, too
+        return self._last.decode(errors="replace")
+
+
 class _Worker:
     """One process and its box."""
 
@@ -147,27 +177,33 @@ class _Worker:
         self.home = turn.home
         self._box = folder / "box"
         self._box.write_bytes(bytes(BOX))
-        self._said = folder / "stderr"
         work = folder / "empty"
         work.mkdir()
         self.pipe, theirs = multiprocessing.Pipe()
         number = theirs.fileno()
-        command = homes.command(turn.home) if turn.home else [sys.executable, "-m", homes.WORKER]
-        command += [turn.library, str(number), str(self._box), str(work)]
-        with theirs, self._said.open("wb") as said:
-            self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
-                command,
-                cwd=work,
-                env=_environment(compiled, turn.home),
-                pass_fds=[number],
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-            )
+        command = homes.command(turn.library, turn.home)
+        with theirs:
+            try:
+                self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
+                    [*command, str(number), str(self._box), str(work)],
+                    cwd=work,
+                    env=_environment(compiled, turn.home),
+                    pass_fds=[number],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+            except OSError as error:
+                raise TargetProcessError("start", f"no worker process comes up: {error}") from error
+        assert self.process.stdout is not None, "it is a pipe"
+        self._tail = _Tail(self.process.stdout)
         if not self._is_up():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_LEAVING)
+            code = self.process.poll()
+            words = f"within {_STARTING:g} s" if code is None else _ending(code)
             self.end()
-            place = f"in the environment of {self.home}" if self.home else f"for {turn.library}"
-            raise TargetProcessError("exit", f"no worker came up {place}: {self._words()}")
+            raise TargetProcessError("exit", f"no worker process comes up: {words}", self.stderr())
 
     def _is_up(self) -> bool:
         """Whether the process says that it is ready."""
@@ -176,10 +212,9 @@ class _Worker:
         except (EOFError, OSError):
             return False
 
-    def _words(self) -> str:
-        """The last line that it wrote."""
-        lines = self._said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+    def stderr(self) -> str:
+        """The end of what it wrote, after it ended."""
+        return self._tail.text()
 
     def noted(self) -> Call | None:
         """The last call that was noted."""

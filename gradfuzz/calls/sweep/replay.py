@@ -6,7 +6,9 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.process import CallProcess, Died
-from gradfuzz.calls.sweep.turn import Turn
+from gradfuzz.calls.sweep.set_up import answers, control, told
+from gradfuzz.calls.sweep.supervise import ending
+from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import GradfuzzError, RecordError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.failure import ENDS
@@ -32,13 +34,17 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     """The same in a process of its own. Of a call at which the process ended, whether it ends again."""
     function = Function((call.function,), call.function, DIFFERENTIABLE, "")
     about, only = (None, call) if _ends(finding) else (finding, None)
+    turn = Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about)
     process = CallProcess()
     try:
-        found = process.run(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
+        found = process.run(turn)
+        known = process.run(control(turn)) if isinstance(found, Died) else None
     finally:
         process.close()
     if isinstance(found, Died):
-        return Replayed(finding, Status.FAILED, f"{ENDS}: {found.words}")
+        if isinstance(known, Result) and answers(known):
+            return Replayed(finding, Status.FAILED, f"{ENDS}: {found.words}")
+        return Replayed(finding, Status.ERROR, told(turn, ending(found)))
     if _ends(finding):
         return Replayed(finding, Status.FIXED, "the process does not end")
     return found if isinstance(found, Replayed) else Replayed(finding, Status.ERROR, found.words)

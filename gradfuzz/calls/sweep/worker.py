@@ -71,9 +71,6 @@ def _end_with(parent: int) -> None:
 def _work(pipe: Connection, box: str, folder: str, begun: set[str]) -> None:
     os.chdir(folder)
     sys.addaudithook(_without_network)
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)  # libraries write there as they like
-    os.dup2(nothing, 2)
     with Path(box).open("r+b") as file, mmap.mmap(file.fileno(), BOX) as memory:
         note = _Note(memory)
         while True:
