@@ -126,19 +126,18 @@ class CallProcess:
 def _environment(compiled: Path, home: str) -> dict[str, str]:
     """The variables of a process.
 
-    JAX compiles each operation anew for each shape, and that is most of its time. Without optimization it
-    takes less, and what is kept in a folder it compiles once: in `compiled`, or in that which the user has
-    named to JAX, from sweep to sweep. Beside gradfuzz a process finds the modules that this one finds.
+    JAX compiles each operation anew for each shape, and that is most of its time. What is kept in a folder it
+    compiles once: in `compiled`, or in that which the user has named to JAX, from sweep to sweep. gradfuzz
+    sets no flag of XLA, which ends a process at one that it does not know. Beside gradfuzz a process finds
+    the modules that this one finds.
     """
-    found = {_KEPT: str(compiled), **ENVIRONMENT, **os.environ}
-    found["XLA_FLAGS"] = f"{_QUICK} {found['XLA_FLAGS']}"
+    found = {_COMPILED: str(compiled), **ENVIRONMENT, **os.environ}
     if not home:
         found["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     return found
 
 
-_KEPT = "JAX_COMPILATION_CACHE_DIR"
-_QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+_COMPILED = "JAX_COMPILATION_CACHE_DIR"
 
 
 def _ending(code: int | None) -> str:

@@ -8,7 +8,6 @@ out. A target that answers neither this nor one of `_ENOUGH` turns is at fault a
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from gradfuzz.calls.sweep import homes
 from gradfuzz.calls.sweep.totals import Key
 from gradfuzz.calls.sweep.turn import AGAIN, Result, Turn
 from gradfuzz.fuzzer.sweep.set_up import ANSWERS
+from gradfuzz.oracles.foreign import fault
 
 _ENOUGH = 4
 """Turns without an answer after which no more are made, where the call of `sin` gives none either."""
@@ -45,14 +45,8 @@ def said(result: Result) -> str:
 
 
 def told(turn: Turn, words: str) -> str:
-    """The fault of a set-up: what happened, the command, and what to try."""
-    python = shlex.join(_command(turn)[:1])
-    name = turn.home or turn.library
-    tries = f"does `{python} -c 'import {turn.library}'` work?"
-    if turn.home:
-        again = f"gradfuzz targets {{}} {shlex.quote(name)}"
-        tries = f"make its environment anew: `{again.format('remove')}`, `{again.format('install')}`"
-    return f"{words}. The command was `{shlex.join(_command(turn))}`. To try: {tries}"
+    """The fault of the set-up in which `turn` was had."""
+    return fault.told(words, homes.command(turn.library, turn.home), turn.library, turn.home)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,14 +113,6 @@ class SetUp:
     def _released(self, name: str) -> list[Had]:
         self._answered.add(name)
         return self._waiting.pop(name, [])
-
-
-def _command(turn: Turn) -> list[str]:
-    """What starts a worker, without what its environment is lent."""
-    command = homes.command(turn.library, turn.home)
-    if "--lend" in command:
-        command[command.index("--lend") + 1] = "{...}"
-    return command
 
 
 def _is_doubtful(had: Had) -> bool:
