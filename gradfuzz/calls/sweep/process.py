@@ -28,6 +28,7 @@ from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.sweep.replaying import Replayed
 from gradfuzz.fuzzer.workers.worker import ENVIRONMENT
+from gradfuzz.oracles.foreign.worker import last_words
 
 _LOOK = 1.0
 """Seconds between two looks into a box."""
@@ -202,7 +203,8 @@ class _Worker:
             code = self.process.poll()
             words = f"within {_STARTING:g} s" if code is None else _ending(code)
             self.end()
-            raise TargetProcessError("exit", f"no worker process comes up: {words}", self.stderr())
+            said = f"no worker process comes up: {words}{last_words(self.stderr())}"
+            raise TargetProcessError("exit", said, self.stderr())
 
     def _is_up(self) -> bool:
         """Whether the process says that it is ready."""

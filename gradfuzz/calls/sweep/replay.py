@@ -9,7 +9,7 @@ from gradfuzz.calls.sweep.process import CallProcess, Died
 from gradfuzz.calls.sweep.set_up import answers, control, told
 from gradfuzz.calls.sweep.supervise import ending
 from gradfuzz.calls.sweep.turn import Result, Turn
-from gradfuzz.errors import GradfuzzError, RecordError
+from gradfuzz.errors import GradfuzzError, RecordError, TargetProcessError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.failure import ENDS
 from gradfuzz.fuzzer.results.finding import Finding
@@ -39,6 +39,8 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     try:
         found = process.run(turn)
         known = process.run(control(turn)) if isinstance(found, Died) else None
+    except TargetProcessError as error:
+        return Replayed(finding, Status.ERROR, told(turn, str(error)))
     finally:
         process.close()
     if isinstance(found, Died):

@@ -15,7 +15,7 @@ from gradfuzz.calls.sweep.process import CallProcess, Died
 from gradfuzz.calls.sweep.turn import AGAIN, Result, Turn, merged
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.results.failure import ENDS
-from gradfuzz.oracles.foreign.worker import in_words, last_words
+from gradfuzz.oracles.foreign.worker import last_words
 
 _own = threading.local()
 _processes: list[CallProcess] = []
@@ -36,8 +36,7 @@ def supervised(turn: Turn) -> Result:
         try:
             found = process.run(one)
         except TargetProcessError as error:
-            words = in_words(error)
-            parts.append(Result(error=words, ended=words))
+            parts.append(Result(error=str(error), ended=str(error)))
             break
         if isinstance(found, Died):
             parts.append(Result(ended=ending(found)))

@@ -218,10 +218,23 @@ def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_deadly_function_that_comes_first_is_a_finding(
+    deadly: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed(monkeypatch, SIN, DIES)
+    memo = Memo()
+    end = swept(memo)
+    assert end.complete
+    (finding,) = end.findings
+    assert finding.note == "the process ends: segmentation fault"
+    assert next(iter(memo.kept)).function == DIES
+
+
+@pytest.mark.slow  # two sweeps, and a finding that is asked again about
+def test_what_a_broken_set_up_hid_is_found_once_it_is_mended(
     deadly: None, worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same sweep in a broken set-up has none, keeps nothing, and is right once that is mended."""
-    listed(monkeypatch, SIN, DIES, COS)
+    """The sweep has no finding and keeps nothing; resumed, it has the true one."""
+    listed(monkeypatch, SIN, DIES)
     memo = Memo()
     worker(NOTED)
     end = swept(memo)
@@ -232,27 +245,28 @@ def test_a_deadly_function_that_comes_first_is_a_finding(
     assert {one.outcome for one in end.functions} == {"not reached"}
 
     worker("")
-    end = swept(memo)
-    assert end.complete
-    (finding,) = end.findings
-    assert finding.note == "the process ends: segmentation fault"
-    assert next(iter(memo.kept)).function == DIES
+    (finding,) = swept(memo).findings
+    assert finding.culprits == ("deadly.dies",)
     assert replayed(finding).status is Status.FAILED
     worker(NOTED)
     again = replayed(finding)
     assert again.status is Status.ERROR
-    assert "INTEL MKL FATAL ERROR: cannot load libmkl" in again.detail
+    assert "INTEL MKL FATAL ERROR: cannot load libmkl" in again.message
 
 
+@pytest.mark.slow  # two libraries
 def test_a_bad_set_up_loses_no_finding_of_another_library(
-    deadly: None, worker: Any, monkeypatch: pytest.MonkeyPatch
+    deadly: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("jax")
-    rows = {"autograd": [DIES, COS], "jax": [function("jax.numpy.sin")]}
+    (tmp_path / "mlx.py").write_text("raise ImportError('libfoo.so: cannot open')", encoding="utf-8")
+    monkeypatch.setattr(homes.registry, "beside", lambda name: "1.8.0")
+    rows = {"autograd": [DIES, COS], "mlx": [function("mlx.core.sin")]}
     monkeypatch.setattr(sweeps, "functions", lambda name: ("1.8.0", rows[name]))
-    worker(START, "jax")
-    end = swept(targets=("jax", "autograd"))
-    assert [one.fault is None for one in end.summaries] == [False, True]
+    end = swept(targets=("mlx", "autograd"))
+    bad, good = end.summaries
+    assert bad.fault is not None
+    assert "libfoo.so: cannot open" in bad.fault
+    assert good.fault is None
     assert [finding.culprits for finding in end.findings] == [("deadly.dies",)]
 
 
