@@ -6,7 +6,7 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.process import CallProcess, Died
-from gradfuzz.calls.sweep.set_up import answers, control, told
+from gradfuzz.calls.sweep.set_up import answers, control, said, told
 from gradfuzz.calls.sweep.supervise import ending
 from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import GradfuzzError, RecordError, TargetProcessError
@@ -44,9 +44,11 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     finally:
         process.close()
     if isinstance(found, Died):
-        if isinstance(known, Result) and answers(known):
-            return Replayed(finding, Status.FAILED, f"{ENDS}: {found.words}")
-        return Replayed(finding, Status.ERROR, told(turn, ending(found)))
+        if isinstance(known, Died):
+            return Replayed(finding, Status.ERROR, told(turn, ending(known)))
+        if isinstance(known, Result) and not answers(known):
+            return Replayed(finding, Status.ERROR, told(turn, said(known)))
+        return Replayed(finding, Status.FAILED, f"{ENDS}: {found.words}")
     if _ends(finding):
         return Replayed(finding, Status.FIXED, "the process does not end")
     return found if isinstance(found, Replayed) else Replayed(finding, Status.ERROR, found.words)

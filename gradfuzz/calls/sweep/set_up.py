@@ -103,11 +103,9 @@ class SetUp:
         """At the end of a sweep: the faults of set-ups, by target."""
         found = {}
         for name, turns in self._waiting.items():
-            results = [one.result for one in turns if _is_doubtful(one)]
-            if (failed := self._controls.get(name)) is not None:
-                results.append(failed)
-            if results:
-                found[name] = told(turns[0].turn, said(results[0]))
+            doubtful = next((one.result for one in turns if _is_doubtful(one)), None)
+            if (failed := self._controls.get(name) or doubtful) is not None:
+                found[name] = told(turns[0].turn, said(failed))
         return found
 
     def _released(self, name: str) -> list[Had]:

@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.fuzzer.sweep.replaying import Status
+from gradfuzz.oracles.foreign import fault
 
 X = Parameter("x", (ARRAY,), required=True)
 SWEEP = ["sweep", "autograd", "--family", "functions", "--max-examples", "3", "--no-store"]
@@ -181,6 +182,16 @@ def test_a_sweep_that_was_too_short_is_in_no_doubt() -> None:
     set_up.ready(had)
     assert set_up.faults() == {}
     assert set_up.rest() == [had]
+
+
+def test_the_message_about_an_environment() -> None:
+    """What it is lent is a long list; the way out is to make it anew."""
+    command = ["envs/mlx/bin/python", "launcher.py", "--lend", '{"numpy": "/a/b"}', "worker", "mlx"]
+    assert fault.told("ImportError: numpy 1.0", command, "mlx", "mlx==0.31.2") == (
+        "ImportError: numpy 1.0. The command was `envs/mlx/bin/python launcher.py --lend '{...}' worker mlx`."
+        " To try: make its environment anew: `gradfuzz targets remove 'mlx==0.31.2'`, then"
+        " `gradfuzz targets install 'mlx==0.31.2'`"
+    )
 
 
 DEADLY = """
