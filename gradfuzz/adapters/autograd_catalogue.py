@@ -27,6 +27,7 @@ from catalogue import (
     Function,
     parameters,
     public,
+    read_rows,
     signature,
     write,
     written,
@@ -88,11 +89,12 @@ def outcome(thing):
 def functions():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [
-            Function(thing.names, signature(thing.names[0], thing.value), *told, taken(thing, told[0]))
-            for thing in public(namespaces())
-            for told in [outcome(thing)]
-        ]
+        return read_rows(public(namespaces()), row)
+
+
+def row(thing):
+    told = outcome(thing)
+    return Function(thing.names, signature(thing.names[0], thing.value), *told, taken(thing, told[0]))
 
 
 def taken(thing, told):

@@ -33,6 +33,9 @@ a reason that a person wrote.
 
 A_CLASS = "a class or type, not a function"
 
+UNREAD = "its signature cannot be read"
+"""How the reason of a function begins that is left out because its row cannot be made."""
+
 
 ARRAY = "array"
 ARRAYS = "arrays"
@@ -119,6 +122,23 @@ def public(namespaces: Mapping[str, object]) -> list[Public]:
                 names.setdefault(id(value), []).append(f"{space}.{attribute}")
                 values[id(value)] = value
     return [Public(tuple(names[key]), value) for key, value in values.items()]
+
+
+def read_rows(things: Iterable[Public], row: Callable[[Public], Function]) -> list[Function]:
+    """The row of each. One that cannot be made says so, and is no reason to lose the others."""
+    rows = []
+    for thing in things:
+        try:
+            rows.append(row(thing))
+        except Exception as error:  # whatever is odd about it
+            rows.append(unread(thing.names, signature(thing.names[0], thing.value), error))
+    return rows
+
+
+def unread(names: Iterable[str], shown: str, error: Exception) -> Function:
+    """The row of a function whose own row cannot be made."""
+    words = " ".join(str(getattr(error, "text", None) or f"{type(error).__name__}: {error}").split())
+    return Function(tuple(names), shown, LEFT_OUT, f"{UNREAD}: {words}")
 
 
 def written(reasons: Mapping[str, str], names: Iterable[str]) -> str | None:

@@ -30,6 +30,7 @@ from catalogue import (
     outcome,
     parameters,
     public,
+    read_rows,
     returned,
     signature,
     write,
@@ -71,7 +72,7 @@ def namespaces():
 def functions():
     if not hasattr(mx.sin, "__nb_signature__"):
         sys.exit("this mlx has lost a private name that its catalogue needs: mlx.core.sin.__nb_signature__")
-    return [row(thing) for thing in public(namespaces()) if is_own(thing.value)]
+    return read_rows((one for one in public(namespaces()) if is_own(one.value)), row)
 
 
 def is_own(value):

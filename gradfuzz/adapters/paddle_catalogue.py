@@ -28,6 +28,7 @@ from catalogue import (
     outcome,
     parameters,
     public,
+    read_rows,
     returned,
     signature,
     write,
@@ -76,7 +77,7 @@ def namespaces():
 def functions():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [row(thing) for thing in public(namespaces()) if is_own(thing.value)]
+        return read_rows((one for one in public(namespaces()) if is_own(one.value)), row)
 
 
 def is_own(value):

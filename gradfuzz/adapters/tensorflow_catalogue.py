@@ -41,6 +41,7 @@ from catalogue import (
     outcome,
     parameters,
     public,
+    read_rows,
     returned,
     signature,
     write,
@@ -123,7 +124,7 @@ def namespaces():
 def functions():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [row(thing) for thing in merged(public(namespaces()))]
+        return read_rows(merged(public(namespaces())), row)
 
 
 def merged(things):

@@ -5,7 +5,7 @@ commands, or in `[tool.gradfuzz.sweep]` for one), and a variable GRADFUZZ_FLAG o
 command line takes precedence over the variable, the variable over the file. Results go to stdout, everything
 else to stderr.
 
-Exit codes: 0 clean, 1 findings, 2 usage error (nothing ran) or a target that raises in every program, 3
+Exit codes: 0 clean, 1 findings, 2 usage error (nothing ran) or a target that answers nothing, 3
 incomplete or unwritable output, 130 interrupted (the results so far are reported). A command is a module of
 this package and a name in COMMANDS.
 """

@@ -17,7 +17,7 @@ from gradfuzz import adapters
 from gradfuzz.adapters import catalogue as written
 from gradfuzz.errors import MissingExtraError, TargetProcessError, UnsupportedError
 from gradfuzz.oracles import registry
-from gradfuzz.oracles.foreign import launcher
+from gradfuzz.oracles.foreign import fault, launcher
 from gradfuzz.oracles.target_name import TargetName
 
 CATALOGUES: dict[str, str] = {
@@ -103,6 +103,10 @@ def _made(name: TargetName, command: Sequence[str]) -> list[written.Function]:
         try:
             return written.read(place)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            last = stderr.rpartition("\n")[2] or f"exit code {ended.returncode}"
-            told = f"the catalogue of {name.base} cannot be made: {last}"
+            from gradfuzz.oracles.foreign.worker import last_words
+
+            last = last_words(stderr) or f": exit code {ended.returncode}"
+            words = f"the catalogue of {name.base} cannot be made{last}"
+            home = "" if command[0] == sys.executable else name.base
+            told = fault.told(words, command, name.library, home)
             raise TargetProcessError("exit", told, stderr) from error

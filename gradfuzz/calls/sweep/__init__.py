@@ -6,6 +6,7 @@ turn         the turn of one function: calls are found, judged, and what is wron
 again        asks again about a finding, where its library is
 worker       a process that has turns
 process      such a process from outside; a call may end or block it
+set_up       which targets answer no call, so that it is no bug of a library
 supervise    a turn to its end, also where processes die of it
 totals       what the turns found out, added up
 replay       asks again about a finding, in a process of its own where that is needed

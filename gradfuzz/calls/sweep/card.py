@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from gradfuzz.calls.judging.judge import COMBINATIONS
 from gradfuzz.calls.sweep.run import sweep
-from gradfuzz.errors import UsageError
+from gradfuzz.errors import TargetProcessError, UsageError
 from gradfuzz.fuzzer.results import functions as outcomes
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished
 from gradfuzz.fuzzer.results.failure import Failure, failure_of
@@ -67,6 +67,8 @@ def card(
         elif isinstance(event, SweepFinished):
             end = event
     assert end is not None, "a sweep ends with its summary"
+    if fault := end.summaries[0].fault:
+        raise TargetProcessError("exit", f"{target} was not tested: {fault}")
     return report(target, end, functions)
 
 

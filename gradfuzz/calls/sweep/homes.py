@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from gradfuzz.calls.libraries.library import LIBRARIES
@@ -29,10 +30,12 @@ def home_of(target: str) -> str:
     return name.base
 
 
-def command(home: str) -> list[str]:
-    """What starts a worker in the environment of a target: its Python, with gradfuzz and what gradfuzz
-    requires and the environment lacks.
+def command(library: str, home: str) -> list[str]:
+    """What starts a worker for a library: the Python beside gradfuzz, or that in the environment of a target,
+    with gradfuzz and what gradfuzz requires and the environment lacks.
     """
+    if not home:
+        return [sys.executable, "-m", WORKER, library]
     plan = managed.plan(home)
     words = plan.language.command(plan.folder, Path(launcher.__file__))
-    return [*words, "--lend", json.dumps(lending.places()), WORKER]
+    return [*words, "--lend", json.dumps(lending.places()), WORKER, library]

@@ -14,10 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
 from gradfuzz.calls.sweep import homes
 from gradfuzz.calls.sweep.turn import Result, Turn
@@ -27,12 +28,19 @@ from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.sweep.replaying import Replayed
 from gradfuzz.fuzzer.workers.worker import ENVIRONMENT
+from gradfuzz.oracles.foreign.worker import last_words
 
 _LOOK = 1.0
 """Seconds between two looks into a box."""
 
 _STARTING = 300.0
 """Seconds until a process that does not come up is given up."""
+
+_LEAVING = 1.0
+"""Seconds that a process and its output have to end after it went silent."""
+
+_CHUNK, _LAST = 1 << 16, 1 << 14
+"""The bytes of its output that are read at once, and those of the end that are kept."""
 
 HANGS = 60.0
 """Seconds until a call is given up. It hangs where the library alone takes as long, when it is made again."""
@@ -48,6 +56,8 @@ class Died:
     """What happened: "segmentation fault", "no answer within 60 s"."""
     draft: Finding | None = None
     """The finding of its only call, in the modes that were asked last."""
+    stderr: str = ""
+    """The end of what it wrote."""
 
 
 class CallProcess:
@@ -70,10 +80,12 @@ class CallProcess:
             self._drop()
         if self._worker is None:
             self._worker = self._started(turn)
-        worker, draft = self._worker, None
-        worker.pipe.send(turn)
+        worker, draft, sent = self._worker, None, False
         while True:
             try:
+                if not sent:
+                    worker.pipe.send(turn)
+                    sent = True
                 if worker.pipe.poll(_LOOK):
                     result = worker.pipe.recv()
                     if not isinstance(result, Finding):
@@ -89,9 +101,8 @@ class CallProcess:
                 if not worker.is_stuck():
                     continue
                 words = f"no answer within {HANGS:g} s"
-            died = Died(worker.noted(), words, draft)
             self._drop()
-            return died
+            return Died(worker.noted(), words, draft, worker.stderr())
 
     def close(self) -> None:
         """Ends the process, from whatever thread."""
@@ -116,19 +127,18 @@ class CallProcess:
 def _environment(compiled: Path, home: str) -> dict[str, str]:
     """The variables of a process.
 
-    JAX compiles each operation anew for each shape, and that is most of its time. Without optimization it
-    takes less, and what is kept in a folder it compiles once: in `compiled`, or in that which the user has
-    named to JAX, from sweep to sweep. Beside gradfuzz a process finds the modules that this one finds.
+    JAX compiles each operation anew for each shape, and that is most of its time. What is kept in a folder it
+    compiles once: in `compiled`, or in that which the user has named to JAX, from sweep to sweep. gradfuzz
+    sets no flag of XLA, which ends a process at one that it does not know. Beside gradfuzz a process finds
+    the modules that this one finds.
     """
-    found = {_KEPT: str(compiled), **ENVIRONMENT, **os.environ}
-    found["XLA_FLAGS"] = f"{_QUICK} {found['XLA_FLAGS']}"
+    found = {_COMPILED: str(compiled), **ENVIRONMENT, **os.environ}
     if not home:
         found["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     return found
 
 
-_KEPT = "JAX_COMPILATION_CACHE_DIR"
-_QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+_COMPILED = "JAX_COMPILATION_CACHE_DIR"
 
 
 def _ending(code: int | None) -> str:
@@ -139,6 +149,26 @@ def _ending(code: int | None) -> str:
     return f"the process ended with exit code {code}"
 
 
+class _Tail(threading.Thread):
+    """Reads a pipe to its end, so that nobody who writes there waits, and keeps the last bytes."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._last = b""
+        self.start()
+
+    def run(self) -> None:
+        with self._pipe:
+            while chunk := os.read(self._pipe.fileno(), _CHUNK):
+                self._last = (self._last + chunk)[-_LAST:]
+
+    def text(self) -> str:
+        """The end of what was written by a process that ended."""
+        self.join(_LEAVING)  # a process that it started may have the pipe, too
+        return self._last.decode(errors="replace")
+
+
 class _Worker:
     """One process and its box."""
 
@@ -147,27 +177,34 @@ class _Worker:
         self.home = turn.home
         self._box = folder / "box"
         self._box.write_bytes(bytes(BOX))
-        self._said = folder / "stderr"
         work = folder / "empty"
         work.mkdir()
         self.pipe, theirs = multiprocessing.Pipe()
         number = theirs.fileno()
-        command = homes.command(turn.home) if turn.home else [sys.executable, "-m", homes.WORKER]
-        command += [turn.library, str(number), str(self._box), str(work)]
-        with theirs, self._said.open("wb") as said:
-            self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
-                command,
-                cwd=work,
-                env=_environment(compiled, turn.home),
-                pass_fds=[number],
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-            )
+        command = homes.command(turn.library, turn.home)
+        with theirs:
+            try:
+                self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
+                    [*command, str(number), str(self._box), str(work)],
+                    cwd=work,
+                    env=_environment(compiled, turn.home),
+                    pass_fds=[number],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+            except OSError as error:
+                raise TargetProcessError("start", f"no worker process comes up: {error}") from error
+        assert self.process.stdout is not None, "it is a pipe"
+        self._tail = _Tail(self.process.stdout)
         if not self._is_up():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_LEAVING)
+            code = self.process.poll()
+            words = f"within {_STARTING:g} s" if code is None else _ending(code)
             self.end()
-            place = f"in the environment of {self.home}" if self.home else f"for {turn.library}"
-            raise TargetProcessError("exit", f"no worker came up {place}: {self._words()}")
+            said = f"no worker process comes up: {words}{last_words(self.stderr())}"
+            raise TargetProcessError("exit", said, self.stderr())
 
     def _is_up(self) -> bool:
         """Whether the process says that it is ready."""
@@ -176,10 +213,9 @@ class _Worker:
         except (EOFError, OSError):
             return False
 
-    def _words(self) -> str:
-        """The last line that it wrote."""
-        lines = self._said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+    def stderr(self) -> str:
+        """The end of what it wrote, after it ended."""
+        return self._tail.text()
 
     def noted(self) -> Call | None:
         """The last call that was noted."""

@@ -6,8 +6,10 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.process import CallProcess, Died
-from gradfuzz.calls.sweep.turn import Turn
-from gradfuzz.errors import GradfuzzError, RecordError
+from gradfuzz.calls.sweep.set_up import answers, control, said, told
+from gradfuzz.calls.sweep.supervise import ending
+from gradfuzz.calls.sweep.turn import Result, Turn
+from gradfuzz.errors import GradfuzzError, RecordError, TargetProcessError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.failure import ENDS
 from gradfuzz.fuzzer.results.finding import Finding
@@ -32,12 +34,20 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
     """The same in a process of its own. Of a call at which the process ended, whether it ends again."""
     function = Function((call.function,), call.function, DIFFERENTIABLE, "")
     about, only = (None, call) if _ends(finding) else (finding, None)
+    turn = Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about)
     process = CallProcess()
     try:
-        found = process.run(Turn(call.library, function, 0, 0, 0, only=only, home=home, finding=about))
+        found = process.run(turn)
+        known = process.run(control(turn)) if isinstance(found, Died) else None
+    except TargetProcessError as error:
+        return Replayed(finding, Status.ERROR, told(turn, str(error)))
     finally:
         process.close()
     if isinstance(found, Died):
+        if isinstance(known, Died):
+            return Replayed(finding, Status.ERROR, told(turn, ending(known)))
+        if isinstance(known, Result) and not answers(known):
+            return Replayed(finding, Status.ERROR, told(turn, said(known)))
         return Replayed(finding, Status.FAILED, f"{ENDS}: {found.words}")
     if _ends(finding):
         return Replayed(finding, Status.FIXED, "the process does not end")

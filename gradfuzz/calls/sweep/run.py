@@ -13,7 +13,7 @@ import itertools
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from gradfuzz.calls.findings.clusters import clusters
 from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
 from gradfuzz.calls.sweep.homes import home_of
+from gradfuzz.calls.sweep.set_up import Had, SetUp
 from gradfuzz.calls.sweep.supervise import end, supervised
 from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
@@ -32,6 +33,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.functions import NOT_REACHED
 from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command, settings_of
@@ -47,6 +49,9 @@ CALLS, CALLS_EACH = 3, 6
 
 _SHORT_PATIENCE = 1000
 """So many calls are tried in a turn until the first is valid; in the longer turn at the end `PATIENCE`."""
+
+_CONTROL = -1
+"""In place of the number of a function: the turn that tells whether a set-up is at fault."""
 
 _HEARTBEAT = 1.0
 """Seconds between two progress events while workers are busy."""
@@ -123,6 +128,7 @@ class _Sweep:
         self._started = started
         self._beat = started
         self._environment = environment(datetime.datetime.now(datetime.UTC))
+        self._set_up = SetUp()
         self._slots: deque[_Slot] = deque()
         """In the order of the turns: results are taken in that order."""
         self._interrupts = Interrupts()
@@ -211,7 +217,14 @@ class _Sweep:
         part, parts = self._config.shard or (1, 1)
         yield self._progress(f"starting {self._load.workers} worker processes")
         yield from self._done(itertools.islice(self._turns(), part - 1, None, parts))
+        self._hand_out_controls(at_end=True)
+        yield from self._done(iter(()))
         yield from self._done(self._longer_turns())
+
+    def _hand_out_controls(self, *, at_end: bool = False) -> None:
+        """Hands out the turns that tell whether a set-up is at fault."""
+        for name, turn in self._set_up.doubts(at_end=at_end):
+            self._slots.append(_Slot((name, _CONTROL), turn, self._given(turn)))
 
     def _done(self, turns: Iterator[tuple[Key, Turn]]) -> Iterator[Event]:
         """The events of these turns, until the last one is taken or the time is up."""
@@ -220,11 +233,13 @@ class _Sweep:
         while True:
             exhausted = exhausted or self._late()
             while not exhausted and self._under_way() < workers.room and len(slots) < _AHEAD * workers.room:
-                item = next(turns, None)
+                given_up = self._set_up.given_up()
+                item = next((one for one in turns if one[0][0] not in given_up), None)
                 exhausted = item is None
                 if item is not None:
                     slots.append(_Slot(*item, self._given(item[1])))
             yield from self._taken()
+            self._hand_out_controls()
             if exhausted and not slots:
                 return
             if self._late(_GRACE):
@@ -252,11 +267,20 @@ class _Sweep:
         while self._slots and self._slots[0].result.done():
             slot = self._slots.popleft()
             result = slot.result.result()
-            self._ledger.keep(slot.turn, result)
-            for finding in self._totals.add(slot.key, result):
+            if slot.key[1] == _CONTROL:
+                ready = self._set_up.controlled(slot.key[0], result)
+            else:
+                ready = self._set_up.ready(Had(slot.key, slot.turn, result))
+            for finding in self._counted(ready):
                 self._latest = finding.code or ""
                 self._latest_finding = time.monotonic()
                 yield FindingFound(finding)
+
+    def _counted(self, turns: Iterable[Had]) -> Iterator[Finding]:
+        """Counts these turns and keeps them; their findings."""
+        for one in turns:
+            self._ledger.keep(one.turn, one.result)
+            yield from self._totals.add(one.key, one.result)
 
     def _late(self, grace: float = 0.0) -> bool:
         most = self._config.max_time
@@ -287,15 +311,17 @@ class _Sweep:
         )
 
     def _finished(self, interrupted: bool) -> SweepFinished:
-        totals = self._totals
+        totals, faults = self._totals, self._set_up.faults()
+        for _ in self._counted(self._set_up.rest()):
+            raise AssertionError("a turn with a finding is in doubt")
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
             programs=totals.judged,
             checks=totals.checks,
-            summaries=totals.summaries(),
+            summaries=totals.summaries(faults),
             findings=totals.findings(),
-            complete=not (interrupted or self._cut_short),
+            complete=not (interrupted or self._cut_short or faults),
             interrupted=interrupted,
             rerun=rerun_command(self._config),
             clusters=clusters(totals.findings()),

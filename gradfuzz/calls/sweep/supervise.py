@@ -12,11 +12,10 @@ from pathlib import Path
 
 from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.sweep.process import CallProcess, Died
-from gradfuzz.calls.sweep.turn import Result, Turn, merged
+from gradfuzz.calls.sweep.turn import AGAIN, Result, Turn, merged
+from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.results.failure import ENDS
-
-_AGAIN = 1
-"""So often a turn begins again after its process died."""
+from gradfuzz.oracles.foreign.worker import last_words
 
 _own = threading.local()
 _processes: list[CallProcess] = []
@@ -34,7 +33,13 @@ def supervised(turn: Turn) -> Result:
     waiting = [turn]
     while waiting:
         one = waiting.pop(0)
-        found = process.run(one)
+        try:
+            found = process.run(one)
+        except TargetProcessError as error:
+            parts.append(Result(error=str(error), ended=str(error)))
+            break
+        if isinstance(found, Died):
+            parts.append(Result(ended=ending(found)))
         if isinstance(found, Result):
             parts.append(found)
         elif not isinstance(found, Died):
@@ -46,12 +51,17 @@ def supervised(turn: Turn) -> Result:
         else:
             if found.call is not None:
                 waiting.append(replace(one, only=found.call))
-            if one.again < _AGAIN:
+            if one.again < AGAIN:
                 waiting.append(replace(one, again=one.again + 1))
             else:
-                words = f"its process died in each of {_AGAIN + 1} turns: {found.words}"
+                words = f"its process died in each of {AGAIN + 1} turns: {found.words}"
                 parts.append(Result(words=words))
     return merged(parts)
+
+
+def ending(died: Died) -> str:
+    """How a process ended, and what it said last."""
+    return f"{died.words}{last_words(died.stderr)}"
 
 
 def _process() -> CallProcess:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.sweep.turn import Result, merged
@@ -66,11 +68,11 @@ class Totals:
         """All findings, the most serious first."""
         return tuple(sorted(self._findings.values(), key=rank))
 
-    def summaries(self) -> tuple[TargetSummary, ...]:
-        """The counts of each library."""
-        return tuple(self._summary(name) for name in self._libraries)
+    def summaries(self, faults: Mapping[str, str] = MappingProxyType({})) -> tuple[TargetSummary, ...]:
+        """The counts of each library. `faults` has what is wrong with the set-up of some."""
+        return tuple(self._summary(name, faults.get(name)) for name in self._libraries)
 
-    def _summary(self, library: str) -> TargetSummary:
+    def _summary(self, library: str, fault: str | None) -> TargetSummary:
         results = [r for (name, _), rs in self._results.items() if name == library for r in rs]
         whole = merged(results)
         told, reasons = whole.verdicts, whole.inconclusive
@@ -87,6 +89,7 @@ class Totals:
             crashed=told.get("crashed", 0),
             failures={one: whole.failures[one.value] for one in Failure if one.value in whole.failures},
             programs=whole.judged,
+            fault=fault,
         )
 
     def functions(self) -> tuple[FunctionSummary, ...]:
@@ -99,6 +102,8 @@ class Totals:
 
     def _function(self, key: Key, function: of.Function) -> FunctionSummary:
         name = function.names[0] if function.names else function.signature
+        if function.why.startswith(of.UNREAD):
+            return FunctionSummary(name, function.signature, outcomes.REFUSED, function.why)
         if function.outcome in _OUTCOMES:
             return FunctionSummary(name, function.signature, _OUTCOMES[function.outcome], function.why)
         results = self._results.get(key, [])

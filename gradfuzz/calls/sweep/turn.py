@@ -19,6 +19,7 @@ from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
+from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.oracles.base import check_name
@@ -38,6 +39,9 @@ _FORMULAS = 4
 
 _REASON = 90
 """Characters of a reason."""
+
+AGAIN = 1
+"""So often a turn begins again after its process died."""
 
 _PROVED = 3
 """Disagreements of one turn that are shrunk: one of a kind."""
@@ -90,6 +94,8 @@ class Result:
     """Why no call was valid, or none was judged: what the library said most often."""
     error: str = ""
     """What gradfuzz itself raised: the rest of the turn is lost."""
+    ended: str = field(default="", metadata={OPTIONAL: True})
+    """How a process of the turn ended, and what it said last."""
     findings: tuple[Finding, ...] = ()
     unproved: int = 0
     """Disagreements that did not come again, or that the rounding of a right rule explains."""
@@ -121,6 +127,7 @@ def merged(results: Sequence[Result]) -> Result:
         for modes, words in one.lacks.items():
             whole.lacks.setdefault(modes, words)
         whole.words, whole.error = whole.words or one.words, whole.error or one.error
+        whole.ended = whole.ended or one.ended
         whole.findings += one.findings
         whole.wrong_rules = tuple(dict.fromkeys((*whole.wrong_rules, *one.wrong_rules)))
     whole.words = "" if whole.judged else whole.words

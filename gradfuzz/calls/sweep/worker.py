@@ -6,7 +6,6 @@ Python beside gradfuzz or by that in the environment of a target.
 
 from __future__ import annotations
 
-import importlib.metadata
 import mmap
 import os
 import pickle
@@ -32,9 +31,6 @@ BOX = 1 << 20
 HEAD = 24
 """The bytes of a box before the call: its length, and when it was noted."""
 
-_EMITTERS = (0, 6)
-"""The jaxlib that chooses between two ways to emit code by a flag."""
-
 READY = "ready"
 """What a worker in an environment says first."""
 
@@ -45,21 +41,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_less()
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    if library == "jax":
-        _compile_quickly()
     library_named(library).begin()
     connection = Connection(int(pipe))
     connection.send(READY)
     _work(connection, box, folder, {library})
-
-
-def _compile_quickly() -> None:
-    """By XLA's older way to emit code JAX compiles a small operation in half of the time.
-
-    XLA reads its flags when JAX is imported, and ends the process at one that it does not know.
-    """
-    if tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) >= _EMITTERS:
-        os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {os.environ.get('XLA_FLAGS', '')}"
 
 
 def _end_with(parent: int) -> None:
@@ -71,9 +56,6 @@ def _end_with(parent: int) -> None:
 def _work(pipe: Connection, box: str, folder: str, begun: set[str]) -> None:
     os.chdir(folder)
     sys.addaudithook(_without_network)
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)  # libraries write there as they like
-    os.dup2(nothing, 2)
     with Path(box).open("r+b") as file, mmap.mmap(file.fileno(), BOX) as memory:
         note = _Note(memory)
         while True:

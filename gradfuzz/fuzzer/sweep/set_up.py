@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.results.raw import Raw
 ENOUGH = 8
 """So many programs in a row that raise are no coincidence: the first of a sweep are the simplest ones."""
 
-_ANSWERS = (Verdict.AGREE, Verdict.DISAGREE, Verdict.CONVENTION)
+ANSWERS = (Verdict.AGREE, Verdict.DISAGREE, Verdict.CONVENTION)
 
 
 class SetUp:
@@ -28,7 +28,7 @@ class SetUp:
 
     def ready(self, counts: Mapping[str, Counts], raws: tuple[Raw, ...]) -> list[Raw]:
         """The disagreements of a batch and of earlier ones that are the library's, in their order."""
-        begun = {name for name, own in counts.items() if any(own.verdicts[v] for v in _ANSWERS)}
+        begun = {name for name, own in counts.items() if any(own.verdicts[v] for v in ANSWERS)}
         result = [raw for name in sorted(begun - self._answered) for raw in self._waiting.pop(name, [])]
         self._answered |= begun
         for raw in raws:

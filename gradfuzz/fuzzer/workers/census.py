@@ -20,7 +20,7 @@ _REFERENCES = ("numpy", "mpmath", "python-flint", "hypothesis")
 _WITH_PARTS = {"jax": ("jax", "jaxlib")}
 """Distributions of a library that are released on their own."""
 
-_THREADS = tuple(name for name in ENVIRONMENT if name.endswith("_THREADS"))
+_THREADS = tuple(ENVIRONMENT)
 
 
 def facts(systems: Collection[str]) -> dict[str, str]:

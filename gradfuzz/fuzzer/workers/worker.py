@@ -15,10 +15,7 @@ T = TypeVar("T")
 DEATHS = 3
 """Work after which so many workers were dead is to blame."""
 
-ENVIRONMENT = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
-}
+ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 """The programs are tiny: threads inside a worker only take the cores from the other workers."""
 
 

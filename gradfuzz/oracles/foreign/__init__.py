@@ -11,6 +11,7 @@
                                         prompt
     memory                              how much of it processes hold
     process_registry, watchdog          end what a killed gradfuzz leaves behind
+    fault                               the fault of a set-up in words: the command, and what to try
     conformance, comparing, features    tell a broken adapter from a wrong target
     managed, installers                 environments for releases (`warp==1.19.0`): made once, found again; a
                                         row for each language

@@ -36,6 +36,7 @@ from gradfuzz.adapters.catalogue import (
     Public,
     parameters,
     public,
+    read_rows,
     signature,
     write,
     written,
@@ -65,7 +66,7 @@ def functions() -> list[Function]:
     """All functions of the installed JAX."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of functions that are to be removed
-        return [_row(thing) for thing in public(namespaces())]
+        return read_rows(public(namespaces()), _row)
 
 
 def _row(thing: Public) -> Function:

@@ -42,8 +42,10 @@ from gradfuzz.adapters.catalogue import (
     Public,
     parameters,
     public,
+    read_rows,
     signature,
     texts,
+    unread,
     write,
     written,
 )
@@ -111,23 +113,32 @@ class Operator:
 def functions() -> list[Function]:
     """All functions of the installed Torch."""
     known = public(NAMESPACES)
-    operators, rest = _named(_operators(), known)
+    odd: list[Function] = []
+    operators, rest = _named(_operators(odd), known)
     stated = _undifferentiated()
     functional = {one.base for one in operators if one.schema.kind() == _MODEL.SchemaKind.functional}
-    rows = []
-    for one in operators:
+    rows = [_row(one, functional, stated) for one in operators]
+    return [*rows, *odd, *read_rows(rest, _defined_in_python)]
+
+
+def _row(one: Operator, functional: set[str], stated: frozenset[str]) -> Function:
+    try:
         reason = _left_out(one, functional)
         outcome, why = (LEFT_OUT, reason) if reason else _outcome(one, stated)
         taken = _parameters(one) if outcome == DIFFERENTIABLE else ()
-        rows.append(Function(tuple(one.names), str(one.schema), outcome, why, taken))
-    return [*rows, *map(_defined_in_python, rest)]
+    except Exception as error:  # noqa: BLE001 - one odd operator is no reason to lose the others
+        return unread(one.names, str(one.schema), error)
+    return Function(tuple(one.names), str(one.schema), outcome, why, taken)
 
 
 # Reading ----------------------------------------------------------------------------------------------------
 
 
-def _items(file: str, head: str) -> Iterator[Item]:
-    """The items of a file. Its YAML is plain: a key and its value on a line, indented by their depth."""
+def _items(file: str, head: str, odd: list[Function]) -> Iterator[Item]:
+    """The items of a file. Its YAML is plain: a key and its value on a line, indented by their depth.
+
+    `odd` gets the rows of those with a schema that Torch's parser refuses.
+    """
     text = (_PACKAGED / file).read_text(encoding="utf-8")
     for block in re.split(rf"^- {head}:", text, flags=re.MULTILINE)[1:]:
         schema, *lines = block.splitlines()
@@ -136,14 +147,19 @@ def _items(file: str, head: str) -> Iterator[Item]:
             found = re.fullmatch(r" {2,6}(\w[\w, ]*): *([^#]*).*", line)
             if found:
                 keys.setdefault(found[1], []).append(found[2].strip())
-        yield Item(_MODEL.FunctionSchema.parse(schema.strip()), keys)
+        try:
+            parsed = _MODEL.FunctionSchema.parse(schema.strip())
+        except Exception as error:  # noqa: BLE001 - its own errors are assertions and others
+            odd.append(unread((), schema.strip(), error))
+        else:
+            yield Item(parsed, keys)
 
 
-def _operators() -> list[tuple[Operator, str]]:
+def _operators(odd: list[Function]) -> list[tuple[Operator, str]]:
     """Every overload of the two files, with its variants ("function, method")."""
-    entries = {str(item.schema.name): item for item in _items("autograd/derivatives.yaml", "name")}
+    entries = {str(item.schema.name): item for item in _items("autograd/derivatives.yaml", "name", odd)}
     found = []
-    for item in _items("ATen/native/native_functions.yaml", "func"):
+    for item in _items("ATen/native/native_functions.yaml", "func", odd):
         name = str(item.schema.name)
         is_copy = any("view_copy" in tags for tags in item.keys.get("tags", []))
         copies = entries.get(name.replace("_copy", "", 1)) if is_copy else None

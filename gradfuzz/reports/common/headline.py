@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.numbers import count
@@ -13,7 +14,7 @@ from gradfuzz.reports.common.summary import group
 from gradfuzz.reports.common.words import MALFORMED
 
 _MOST_NAMES = 4
-_LONGEST_FAULT = 600
+_LONGEST_FAULT = 900
 _LONGEST = 80
 """The most characters of a target's name."""
 
@@ -47,11 +48,16 @@ def headline(finished: SweepFinished) -> str:
 def faults(finished: SweepFinished) -> list[str]:
     """A sentence about each way that raised whatever it was asked."""
     programs: dict[tuple[str, str], int] = {}
+    told = []
     for way in finished.summaries:
-        if way.fault is not None:
+        if way.fault is not None and way.family == FAMILY:
+            told.append(
+                f"{way.name} was not tested: it answers no call, so its set-up is at fault: {way.fault}"
+            )
+        elif way.fault is not None:
             key = way.name, way.fault
             programs[key] = programs.get(key, 0) + way.programs
-    return [
+    return told + [
         f"{name} was not tested: it raises whatever it is asked, about {count(n, drawn(finished))}, so its"
         f" set-up is at fault, or its adapter does not fit this release: {raised}"
         for (name, raised), n in programs.items()

@@ -227,7 +227,8 @@ def test_a_function_that_took_no_call_has_a_longer_turn_at_the_end(monkeypatch: 
     def result(self: CallProcess, turn: Turn) -> Result:
         name = turn.function.names[0]
         tried.append((name, turn.number, turn.patience))
-        return Result(drawn=9) if name == NEVER.names[0] else Result(drawn=9, valid=3, judged=3)
+        right = Result(drawn=9, valid=3, judged=3, verdicts={"agree": 3})
+        return Result(drawn=9) if name == NEVER.names[0] else right
 
     monkeypatch.setattr(CallProcess, "run", result)
     swept([NEVER, SIN], monkeypatch)

@@ -14,8 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, LEFT_OUT, NOT_DIFFERENTIABLE, OUTCOMES, Function
+from gradfuzz.calls.sweep.totals import Totals
 from gradfuzz.cli import USAGE, main
 from gradfuzz.errors import TargetProcessError
+from gradfuzz.fuzzer.results.functions import REFUSED
 from gradfuzz.oracles import catalogues
 from gradfuzz.oracles.foreign import managed
 
@@ -318,8 +320,48 @@ def test_the_page_has_every_function_and_counts_that_add_up(small: Callable[[str
 
 def test_a_library_that_cannot_list_says_why(small: Callable[[str], None]) -> None:
     small("raise ImportError('no such table in this release')\n")
-    with pytest.raises(TargetProcessError, match="autograd cannot be made: ImportError: no such table"):
+    words = (
+        "autograd cannot be made; its stderr says: ImportError: no such table in this release. The command"
+    )
+    with pytest.raises(TargetProcessError, match=words):
         catalogues.catalogue("autograd")
+
+
+ODD = """
+def row(thing):
+    if thing.names == ("a.odd",):
+        exec("def odd(x: ndarray[order='C']) -> array")
+    return c.Function(thing.names, "f(x)", c.DIFFERENTIABLE, "a rule")
+rows = c.read_rows([c.Public(("a.f",), len), c.Public(("a.odd",), len), c.Public(("a.g",), len)], row)
+c.write(sys.argv[1], rows)
+"""
+
+
+def test_a_signature_that_cannot_be_read_loses_no_other(small: Callable[[str], None]) -> None:
+    small(ODD)
+    first, odd, last = catalogues.catalogue("autograd").functions
+    assert (first.outcome, last.outcome) == (DIFFERENTIABLE, DIFFERENTIABLE)
+    assert odd.outcome == LEFT_OUT
+    assert odd.why == "its signature cannot be read: def odd(x: ndarray[order='C']) -> array"
+    summary, *_ = Totals({"autograd": ("1.8.0", [odd])}).functions()
+    assert (summary.outcome, summary.why) == (REFUSED, odd.why), "a sweep tells it with what was refused"
+
+
+def test_a_schema_that_torch_does_not_parse_loses_no_other(
+    torch_functions: list[Function], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_torch = importlib.import_module("gradfuzz.oracles.torch.catalogue")
+    parse = of_torch.FunctionSchema.parse
+
+    def refusing(text: str) -> Any:
+        assert not text.startswith("tril("), "what is that?"
+        return parse(text)
+
+    monkeypatch.setattr(of_torch.FunctionSchema, "parse", refusing)
+    found = of_torch.functions()
+    odd = [one for one in found if one.why.startswith("its signature cannot be read: AssertionError")]
+    assert {operator(one) for one in odd} == {"tril"}
+    assert all_names(torch_functions) - all_names(found) <= {"torch.tril", "torch.Tensor.tril"}
 
 
 @pytest.mark.parametrize(
