@@ -241,7 +241,12 @@ def _unbroadcast(candidate: Candidate, name: str) -> Candidate | None:
     params = tuple(replace(p, type=result) if p.name == name else p for p in program.params)
     made = replace(program, params=params)
     try:
-        fits = math.prod(result.sizes) and old.size and old.shape != result.sizes and typecheck(made).outputs == (result,)
+        fits = (
+            math.prod(result.sizes)
+            and old.size
+            and old.shape != result.sizes
+            and typecheck(made).outputs == (result,)
+        )
         value = np.broadcast_to(old, result.sizes).copy() if fits else None
         directions = candidate.directions.items()
         along = {n: np.broadcast_to(d, result.sizes) if n == name else d for n, d in directions}
