@@ -22,7 +22,7 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.records import from_document, to_document
 from gradfuzz.fuzzer.store.runs import Store
-from gradfuzz.fuzzer.sweep import SweepConfig, batch, run, slot, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, batch, replaying, run, slot, sweep
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 
 ORDER, OTHER = "mutant:nx-1747", "mutant:vjp.multiply.0.sign"
@@ -290,6 +290,29 @@ def test_an_exception_of_any_command_is_exit_code_4(monkeypatch: pytest.MonkeyPa
     assert "Traceback (most recent call last)" in result.stderr
     assert f"{SAID}\ngradfuzz itself failed" in result.stderr
     assert gradfuzz("check", "acc*").exit_code == USAGE
+
+
+def test_a_self_test_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.selftest.kills", raising)
+    result = gradfuzz("selftest", "--mutant", "nx-1747", "--max-examples", "4", "--jobs", "1")
+    assert result.exit_code == OWN_FAULT, result.output
+    assert "failed asking about programs 1-4 of loops" in result.stderr
+    assert "nx-1747" in result.stdout
+
+
+def test_replay_goes_on_to_the_next_finding(
+    whole: dict[str, Finding], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, finding in {"a": whole[ORDER], "b": whole[OTHER]}.items():
+        Path(f"{name}.json").write_text(json.dumps(to_document(finding)), encoding="utf-8")
+    real = replaying.sustained
+    monkeypatch.setattr(replaying, "sustained", raising_for(ORDER, real, 3))
+    result = gradfuzz("replay", "a.json", "b.json")
+    assert result.exit_code == OWN_FAULT, result.output
+    first, second = result.stdout.splitlines()
+    assert first.startswith("ERROR")
+    assert SAID in first
+    assert second.startswith("FAILED")
 
 
 def test_a_crash_of_a_target_is_a_finding_and_no_fault() -> None:
