@@ -6,8 +6,8 @@ command line takes precedence over the variable, the variable over the file. Res
 else to stderr.
 
 Exit codes: 0 clean, 1 findings, 2 usage error (nothing ran) or a target that answers nothing, 3
-incomplete or unwritable output, 130 interrupted (the results so far are reported). A command is a module of
-this package and a name in COMMANDS.
+incomplete or unwritable output, 4 a fault of gradfuzz's own (beside findings, too), 130 interrupted (the
+results so far are reported). A command is a module of this package and a name in COMMANDS.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gradfuzz.cli.replay import replay
 from gradfuzz.cli.report import report
 from gradfuzz.cli.selftest import selftest
 from gradfuzz.cli.settings import read_settings
-from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, Commands, click
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, USAGE, Commands, click
 from gradfuzz.cli.show import show
 from gradfuzz.cli.sweeping.merge import merge
 from gradfuzz.cli.sweeping.sweep import sweep
@@ -33,7 +33,7 @@ from gradfuzz.cli.targets import targets
 from gradfuzz.cli.write import write
 from gradfuzz.version import __version__
 
-__all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
+__all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "OWN_FAULT", "USAGE", "main"]
 
 COMMANDS = (
     *(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+import traceback
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -73,6 +74,9 @@ def _run(module: str | None, arguments: tuple[str, ...]) -> int | str | None:
             runpy.run_path(arguments[0], run_name="__main__")
     except SystemExit as end:
         return end.code
+    except Exception:  # noqa: BLE001 - the script's own, which ends it as Python would
+        traceback.print_exc()
+        return 1
     finally:
         sys.argv = before
     return 0

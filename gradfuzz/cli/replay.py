@@ -10,7 +10,7 @@ from gradfuzz.cli.options.device import ON_DEVICE
 from gradfuzz.cli.options.limits import LIMITS
 from gradfuzz.cli.options.storage import STORE, installed
 from gradfuzz.cli.output import FORMAT, print_json
-from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, OWN_FAULT, click, say_fault
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.finding import Finding
@@ -28,7 +28,8 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     for each.
 
     A FILE is the output of `gradfuzz show ID --format json`, or the JSON document of a sweep; a DIR holds
-    such files. Exit code 0 if all are fixed, 1 if one is not, 3 if one could not be asked.
+    such files. Exit code 0 if all are fixed, 1 if one is not, 3 if one could not be asked,
+    4 if gradfuzz itself failed at one.
     """
     from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
     from gradfuzz.reports.common import plain, words
@@ -36,10 +37,14 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     installed(ctx, store)
     chosen = findings(sources, store)
     statuses = []
+    broken = False
     rows = []
     for outcome in replay_all(chosen):
         finding, status = outcome.finding, outcome.status
         statuses.append(status)
+        if (fault := outcome.own_fault) is not None:
+            broken = True
+            say_fault(f"gradfuzz itself failed {fault.doing}", fault.traceback)
         row = {"id": finding.id, "target": finding.target, "status": status.value}
         rows.append({**row, "message": outcome.message})
         if form == "terminal":
@@ -49,7 +54,8 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
         print_json({"replayed": rows, **{status.value.lower(): statuses.count(status) for status in Status}})
     elif not chosen:
         click.echo("No finding is recorded.", err=True)
-    ctx.exit(FINDINGS if Status.FAILED in statuses else INCOMPLETE if Status.ERROR in statuses else CLEAN)
+    worst = FINDINGS if Status.FAILED in statuses else INCOMPLETE if Status.ERROR in statuses else CLEAN
+    ctx.exit(OWN_FAULT if broken else worst)
 
 
 def findings(sources: tuple[str, ...], path: Path) -> list[Finding]:

@@ -8,7 +8,7 @@ from gradfuzz.cli.options.arguments import SHOW_SCRIPTS
 from gradfuzz.cli.options.storage import STORE
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.reporting import report as write
-from gradfuzz.cli.shell import click
+from gradfuzz.cli.shell import CLEAN, OWN_FAULT, click
 from gradfuzz.errors import UsageError
 
 
@@ -18,8 +18,15 @@ from gradfuzz.errors import UsageError
 @SHOW_SCRIPTS
 @STORE
 @STDOUT
+@click.pass_context
 def report(
-    sources: tuple[str, ...], reports: tuple[str, ...], show_scripts: bool, store: Path, form: str
+    ctx: click.Context,
+    /,
+    sources: tuple[str, ...],
+    reports: tuple[str, ...],
+    show_scripts: bool,
+    store: Path,
+    form: str,
 ) -> None:
     """Print the report of a recorded sweep again, and write it in other formats.
 
@@ -34,4 +41,5 @@ def report(
         raise UsageError(f"a report is of one sweep, and here are {several}; {advice}")
     files = outputs(reports)
     finished, review = lookup.sweep_of(sources[0] if sources else str(store), store)
-    write(finished, review, form, files, show_scripts=show_scripts)
+    failed = write(finished, review, form, files, show_scripts=show_scripts)
+    ctx.exit(OWN_FAULT if failed else CLEAN)

@@ -7,16 +7,18 @@ import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
 from gradfuzz.cli.output import check_writable, print_page
-from gradfuzz.cli.shell import click
+from gradfuzz.cli.shell import click, say_fault
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.events import Event, SweepFinished
+    from gradfuzz.fuzzer.results.own_fault import OwnFault
     from gradfuzz.fuzzer.results.review import Review
 
 
@@ -120,30 +122,44 @@ def report(
     *,
     scripts: dict[str, Path] | None = None,
     show_scripts: bool = False,
-) -> None:
-    """Prints the end of a sweep, then writes it to files."""
+) -> list[OwnFault]:
+    """Prints the end of a sweep, then writes it to files. Returns where gradfuzz itself failed: the other
+    formats are there all the same.
+    """
+    from gradfuzz.fuzzer.results.own_fault import Attempts
     from gradfuzz.reports.formats import FORMATS
-    from gradfuzz.reports.markdown.github import write_step_summary
     from gradfuzz.reports.terminal import report as terminal
 
+    tried = Attempts()
     if form == "terminal":
-        print_page(terminal.sweep(finished, scripts or {}, show_scripts=show_scripts, review=review))
-    else:
-        click.echo(FORMATS[form].render(finished, review), nl=False)
+        page = partial(terminal.sweep, finished, scripts or {}, show_scripts=show_scripts, review=review)
+        tried("writing the terminal report", None, lambda: print_page(page()))
+    elif text := tried(f"writing the {form} report", "", FORMATS[form].render, finished, review):
+        click.echo(text, nl=False)
     sys.stdout.flush()
     for output in files:
-        text = FORMATS[output.name].render(finished, review)
-        try:
-            if output.name == "github":
-                write_step_summary(finished, review)
-            if output.path is not None:
-                output.path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise _unwritten(error.filename or str(output.path), error) from error
-        if output.path is None:
-            click.echo(text, nl=False)
-        else:
-            click.echo(f"The {output.name} report is in {output.path}.", err=True)
+        tried(f"writing the {output.name} report", None, _write, output, finished, review)
+    for fault in tried.faults:
+        say_fault(f"gradfuzz itself failed {fault.doing}: {fault.error}", fault.traceback)
+    return tried.faults
+
+
+def _write(output: Output, finished: SweepFinished, review: Review | None) -> None:
+    from gradfuzz.reports.formats import FORMATS
+    from gradfuzz.reports.markdown.github import write_step_summary
+
+    text = FORMATS[output.name].render(finished, review)
+    try:
+        if output.name == "github":
+            write_step_summary(finished, review)
+        if output.path is not None:
+            output.path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise _unwritten(error.filename or str(output.path), error) from error
+    if output.path is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo(f"The {output.name} report is in {output.path}.", err=True)
 
 
 def _unwritten(path: Path | str, error: OSError) -> StoreError:

@@ -7,7 +7,7 @@ from typing import Any
 from gradfuzz.cli.options import completion
 from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, names_option, whole
 from gradfuzz.cli.output import FORMAT, answer
-from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, click, say_fault
 from gradfuzz.errors import UsageError
 
 
@@ -43,7 +43,7 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
     false alarms.
 
     Exit code 0 if all bugs modelled on real reports and 98 % of the systematic ones are found, without a
-    false alarm; 1 if not; 3 if a time limit stopped it.
+    false alarm; 1 if not; 3 if a time limit stopped it, 4 if gradfuzz itself failed.
     """
     from gradfuzz.fuzzer.results.score import Score
     from gradfuzz.fuzzer.sweep.selftest import SelftestConfig
@@ -55,8 +55,11 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
             click.echo(report.heartbeat(event), err=True)
     assert isinstance(event, Score), "a self-test ends so"
     answer(form, lambda: report.selftest_document(event), lambda: report.selftest(event))
-    ended_early = INTERRUPTED if event.interrupted else INCOMPLETE
-    ctx.exit(ended_early if not event.complete else CLEAN if event.passed else FINDINGS)
+    for fault in event.own_faults:
+        say_fault(f"gradfuzz itself failed {fault.doing}", fault.traceback)
+    ended_early = INTERRUPTED if event.interrupted else OWN_FAULT if event.own_faults else INCOMPLETE
+    whole = OWN_FAULT if event.own_faults else CLEAN if event.passed else FINDINGS
+    ctx.exit(whole if event.complete else ended_early)
 
 
 def _range(text: str) -> tuple[int, ...]:

@@ -6,8 +6,9 @@ import contextlib
 import errno
 import os
 import sys
+import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gradfuzz.errors import GradfuzzError, StoreError
 
@@ -19,7 +20,7 @@ else:
     from rich_click import RichGroup as Group
 
 
-CLEAN, FINDINGS, USAGE, INCOMPLETE, INTERRUPTED = 0, 1, 2, 3, 130
+CLEAN, FINDINGS, USAGE, INCOMPLETE, OWN_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 """Errors of the disk, which are the user's to fix; other system errors are bugs of gradfuzz."""
@@ -62,13 +63,30 @@ class Commands(Group):
             failure = Unwritten if isinstance(error, StoreError) else Failure
             raise failure(" ".join(str(error).split())) from error
         except OSError as error:
-            if error.errno not in _DISK:
+            if error.errno == errno.EPIPE:
                 raise
+            if error.errno not in _DISK:
+                _end_by(error, ctx)
             what = f"{error.filename}: " if error.filename else "output cannot be written: "
             raise Unwritten(f"{what}{error.strerror}") from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever nobody raised on purpose
+            _end_by(error, ctx)
+
+
+def _end_by(error: Exception, ctx: click.Context) -> NoReturn:
+    """Ends the command by an exception that nobody raised on purpose."""
+    say_fault("gradfuzz itself failed", "".join(traceback.format_exception(error)))
+    ctx.exit(OWN_FAULT)
+
+
+def say_fault(what: str, trace: str) -> None:
+    """Says on stderr that gradfuzz itself failed."""
+    click.echo(f"{trace.rstrip()}\n{what}. Please report it to gradfuzz, with the lines above.", err=True)
 
 
 def _with_source(error: click.BadParameter) -> click.BadParameter:

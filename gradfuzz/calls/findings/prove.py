@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.identity import signature
+from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.oracles.base import check_name
 from gradfuzz.programs.language.syntax import Const, Param, Program, Return
@@ -52,15 +53,46 @@ _FORMS: dict[Form, str] = {
 
 
 def proved(
-    call: Call, wrong: Judged, function: Function, note: Callable[[Call], None], *, shrink: bool = True
+    call: Call,
+    wrong: Judged,
+    function: Function,
+    note: Callable[[Call], None],
+    *,
+    shrink: bool = True,
+    tried: Attempts | None = None,
 ) -> Finding | None:
     """The finding of what is wrong about a call, or None where it does not come again, or is the rounding of
     a rule that is proved right.
 
     `note` is told each call before it is made. Without `shrink` the finding has the call as it was drawn.
+    Where gradfuzz itself fails, which `tried` collects, the finding lacks what that would have told; at worst
+    it is as it was met.
     """
+    tried = tried or Attempts()
+    found = attempt("judging it again", _proved, call, wrong, function, note, tried, shrink=shrink)
+    if isinstance(found, OwnFault):
+        tried.keep(found)
+        met = _finding(call, call, wrong.case, wrong.modes, tried)
+        what = f"{met.note.rstrip('.')}. " if met.note else ""
+        found = named(replace(met, note=f"{what}It was not asked again and not shrunk."))
+    return None if found is None else replace(found, own_faults=tuple(tried.faults))
+
+
+def _proved(
+    call: Call,
+    wrong: Judged,
+    function: Function,
+    note: Callable[[Call], None],
+    tried: Attempts,
+    *,
+    shrink: bool,
+) -> Finding | None:
     same = Wrong(wrong.modes, wrong.case.kind)
-    small = shrunk(call, same, function, note, seconds=_SECONDS, trials=_TRIALS) if shrink else call
+    small = call
+    if shrink:
+        given = call, same, function, note
+        small = tried("shrinking it", call, shrunk, *given, seconds=_SECONDS, trials=_TRIALS)
+    unshrunk = "Not shrunk." if tried.faults else ""
     note(small)
     found = judged(small, [wrong.modes], (1.0, *FACTORS))
     again = [judged(small, [wrong.modes]) for _ in range(_AGAIN - 1)]
@@ -71,44 +103,58 @@ def proved(
     cases = [one.case for one in found.verdicts if same.fits(one)]
     case = cases[0]
     assert case.kind is not None, "a disagreement has a class"
-    proof = _proof(small, wrong.modes)
+    proof = tried("proving its rule", None, _proof, small, wrong.modes)
     if case.kind.of_finite_numbers and proof is not None and proof.outcome == "right":
-        return proved(call, wrong, function, note, shrink=False) if shrink else None
-    facts = (*_facts(small, same, first, cases), *_by_proof(proof))
+        return _proved(call, wrong, function, note, tried, shrink=False) if shrink else None
+    facts = tried("telling the facts", (), lambda: tuple(_facts(small, same, first, cases)))
+    finding = _finding(small, call, case, wrong.modes, tried)
+    short_text = tried("writing it in a few lines", "", _short, small, case)
+    finding = replace(
+        finding,
+        clearest=finding_point(clearest(cases)),
+        worst=finding_point(worst(cases)),
+        reproduced=(confirmed, _AGAIN),
+        note=" ".join(filter(None, (finding.note, unshrunk))),
+        script=tried("writing its script", "", _script, small, case),
+        ports={"short": short_text} if short_text else {},
+        facts=(*facts, *_by_proof(proof)),
+        rules=_rules(small),
+        proof=proof,
+    )
+    return named(finding)
+
+
+def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: Attempts) -> Finding:
+    """The finding of a call as far as its verdict tells it: without an id."""
+    assert case.kind is not None, "a disagreement has a class"
     shown = finding_point(case)
-    finding = Finding(
+    return Finding(
         id="",
         target=_target(call),
-        version=case_version(small),
-        check=check_name(wrong.modes),
+        version=case_version(call),
+        check=check_name(modes),
         kind=case.kind,
         family=FAMILY,
         precision=case.question.precision,
-        modes=wrong.modes,
+        modes=modes,
         wrt=case.question.wrt,
         program=case.question.program,
         original=case.question.program,
         weights=case.question.weights,
         directions=case.question.directions,
         smallest=shown,
-        clearest=finding_point(clearest(cases)),
-        worst=finding_point(worst(cases)),
+        clearest=shown,
+        worst=shown,
         seen=1,
         references=case.references,
-        reproduced=(confirmed, _AGAIN),
+        reproduced=(1, 1),
         note=case.message if case.kind is Class.ERROR else "",
-        script=_script(small, case),
-        ports={"short": text} if (text := _short(small, case)) else {},
-        facts=facts,
-        culprits=(small.function,),
-        call=small,
-        drawn=call,
-        code=code(small),
-        drawn_code=code(call),
-        rules=_rules(small),
-        proof=proof,
+        culprits=(call.function,),
+        call=call,
+        drawn=drawn,
+        code=tried("writing it as code", None, code, call),
+        drawn_code=tried("writing it as code", None, code, drawn),
     )
-    return named(finding)
 
 
 def _rules(call: Call) -> tuple[str, ...]:

@@ -51,7 +51,10 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
         return Replayed(finding, Status.FAILED, f"{ENDS}: {found.words}")
     if _ends(finding):
         return Replayed(finding, Status.FIXED, "the process does not end")
-    return found if isinstance(found, Replayed) else Replayed(finding, Status.ERROR, found.words)
+    if isinstance(found, Replayed):
+        return found
+    fault = next(iter(found.own_faults), None)
+    return Replayed(finding, Status.ERROR, found.error or found.words, fault)
 
 
 def _ends(finding: Finding) -> bool:

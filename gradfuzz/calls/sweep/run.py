@@ -35,6 +35,7 @@ from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.functions import NOT_REACHED
+from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt, own_fault
 from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command, settings_of
 from gradfuzz.fuzzer.sweep.interrupts import Interrupts
@@ -105,7 +106,7 @@ class _Slot:
 
     key: Key
     turn: Turn
-    result: Future[Result]
+    result: Future[Result | OwnFault]
 
 
 class _Sweep:
@@ -134,6 +135,9 @@ class _Sweep:
         self._interrupts = Interrupts()
         self._cut_short = False
         self._given_up = False
+        self._tried = Attempts()
+        self._lost = False
+        """Whether gradfuzz itself failed, so that the sweep ended early."""
         self._latest_finding = started
         self._latest = ""
 
@@ -151,6 +155,9 @@ class _Sweep:
                 ended = True
             except KeyboardInterrupt:
                 interrupted = True
+            except Exception as error:  # noqa: BLE001 - raised again where it is told on purpose
+                self._tried.keep(own_fault("going on with the sweep", error))
+                self._lost = True
             finally:
                 self._workers.close(at_once=not ended or self._given_up)
             yield self._finished(interrupted)
@@ -254,19 +261,21 @@ class _Sweep:
     def _under_way(self) -> int:
         return sum(not slot.result.done() for slot in self._slots)
 
-    def _given(self, turn: Turn) -> Future[Result]:
+    def _given(self, turn: Turn) -> Future[Result | OwnFault]:
         """The result of a turn, done at once where the memo has it."""
         known: Result | None = self._ledger.recall(turn)
         if known is not None:
             return kept(known)
         needs = {TargetName.of(turn.home or turn.library).system}
-        return self._workers.submit(supervised, turn, needs=needs)
+        return self._workers.submit(attempt, _calling(turn), supervised, turn, needs=needs)
 
     def _taken(self) -> Iterator[Event]:
         """Takes the results of the first turns, in their order."""
         while self._slots and self._slots[0].result.done():
             slot = self._slots.popleft()
             result = slot.result.result()
+            if isinstance(result, OwnFault):
+                result = Result(error=result.error, own_faults=(result,))
             if slot.key[1] == _CONTROL:
                 ready = self._set_up.controlled(slot.key[0], result)
             else:
@@ -314,21 +323,28 @@ class _Sweep:
         totals, faults = self._totals, self._set_up.faults()
         for _ in self._counted(self._set_up.rest()):
             raise AssertionError("a turn with a finding is in doubt")
+        findings = totals.findings()
+        together = self._tried("clustering the findings", (), clusters, findings)
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
             programs=totals.judged,
             checks=totals.checks,
             summaries=totals.summaries(faults),
-            findings=totals.findings(),
-            complete=not (interrupted or self._cut_short or faults),
+            findings=findings,
+            complete=not (interrupted or self._cut_short or self._lost or faults),
             interrupted=interrupted,
             rerun=rerun_command(self._config),
-            clusters=clusters(totals.findings()),
+            clusters=together,
             environment=self._environment,
             functions=totals.functions(),
             shard=self._ledger.shard(settings_of(self._config, self._targets())),
+            own_faults=(*totals.own_faults(), *self._tried.faults),
         )
+
+
+def _calling(turn: Turn) -> str:
+    return f"calling {turn.function.names[0]}"
 
 
 def _workers_of(config: SweepConfig) -> Workers:

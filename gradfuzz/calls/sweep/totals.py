@@ -14,6 +14,7 @@ from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.fuzzer.results.finding import Finding, Reason
 from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
 from gradfuzz.fuzzer.results.identity import signature_of
+from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.ranking import rank
 
 _OUTCOMES = {of.NOT_DIFFERENTIABLE: outcomes.NOT_DIFFERENTIABLE, of.LEFT_OUT: outcomes.LEFT_OUT}
@@ -39,7 +40,8 @@ class Totals:
         for finding in result.findings:
             own = signature_of(finding)
             known = self._findings.get(own)
-            merged = finding if known is None else replace(known, seen=known.seen + 1)
+            faults = tuple(dict.fromkeys((*(known.own_faults if known else ()), *finding.own_faults)))
+            merged = finding if known is None else replace(known, seen=known.seen + 1, own_faults=faults)
             self._findings[own] = merged
             self._about.setdefault(key, {})[finding.id] = None
             if known is None:
@@ -67,6 +69,11 @@ class Totals:
     def findings(self) -> tuple[Finding, ...]:
         """All findings, the most serious first."""
         return tuple(sorted(self._findings.values(), key=rank))
+
+    def own_faults(self) -> tuple[OwnFault, ...]:
+        """Where gradfuzz itself failed, elsewhere than at a finding, each once."""
+        results = (result for of_one in self._results.values() for result in of_one)
+        return tuple(dict.fromkeys(fault for result in results for fault in result.own_faults))
 
     def summaries(self, faults: Mapping[str, str] = MappingProxyType({})) -> tuple[TargetSummary, ...]:
         """The counts of each library. `faults` has what is wrong with the set-up of some."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gradfuzz.adapters.catalogue import Function
@@ -22,6 +22,7 @@ from gradfuzz.fuzzer.results.call import FORMS, Call, Form
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault
 from gradfuzz.oracles.base import check_name
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
 
@@ -96,6 +97,8 @@ class Result:
     """What gradfuzz itself raised: the rest of the turn is lost."""
     ended: str = field(default="", metadata={OPTIONAL: True})
     """How a process of the turn ended, and what it said last."""
+    own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
+    """The same with its traceback."""
     findings: tuple[Finding, ...] = ()
     unproved: int = 0
     """Disagreements that did not come again, or that the rounding of a right rule explains."""
@@ -105,6 +108,12 @@ class Result:
     """By reason: those of which nothing is proved."""
     wrong_rules: tuple[str, ...] = ()
     """What is proved wrong though the numbers agree."""
+
+    def break_off(self, turn: Turn, error: Exception) -> None:
+        """Notes that gradfuzz itself raised."""
+        fault = OwnFault.of(f"calling {turn.function.names[0]}", error)
+        self.error = self.error or fault.error
+        self.own_faults += (fault,)
 
 
 def merged(results: Sequence[Result]) -> Result:
@@ -129,6 +138,7 @@ def merged(results: Sequence[Result]) -> Result:
         whole.words, whole.error = whole.words or one.words, whole.error or one.error
         whole.ended = whole.ended or one.ended
         whole.findings += one.findings
+        whole.own_faults += one.own_faults
         whole.wrong_rules = tuple(dict.fromkeys((*whole.wrong_rules, *one.wrong_rules)))
     whole.words = "" if whole.judged else whole.words
     return whole
@@ -156,12 +166,47 @@ def run(
     search = Search(turn.library, function, dice, note, turn.recorded, turn.patience)
     refusals: Counter[str] = Counter()
     buckets: dict[tuple[str, str], Finding | None] = {}
+    tried = Attempts()
+    try:
+        for judgement in _judgements(turn, search, dice, note, result, refusals):
+            _count(result, judgement)
+            tried("proving its rules", None, _prove, result, judgement)
+            for wrong in judgement.wrong():
+                bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
+                if bucket not in buckets and len(buckets) < _PROVED:
+                    note(judgement.call)
+                    own = Attempts()
+                    found = proved(judgement.call, wrong, function, note, shrink=turn.shrink, tried=own)
+                    buckets[bucket] = found
+                    result.unproved += found is None
+                    tried.faults += [] if found else own.faults
+    except Exception as error:  # noqa: BLE001 - what was found until then is not lost
+        result.break_off(turn, error)
+    result.own_faults += tuple(tried.faults)
+    result.drawn, result.valid = search.drawn, search.valid
+    said = [words for words, _ in (refusals or search.raised).most_common()]
+    of_library = [words for words in said if not words.startswith(UsageError.__name__)]
+    result.words = "" if result.judged else next(iter([*of_library, *said]), "")
+    proofs = [finding for finding in buckets.values() if finding is not None]
+    result.findings = tuple(replace(one, target=turn.home) if turn.home else one for one in proofs)
+    return result
+
+
+def _judgements(
+    turn: Turn,
+    search: Search,
+    dice: Seeded,
+    note: Callable[[Call], None],
+    result: Result,
+    refusals: Counter[str],
+) -> Iterator[Judgement]:
+    """Calls that have verdicts, until `result` counts enough of them. The others go to `refusals`."""
     outside = 0
     calls = itertools.chain(turn.recorded if turn.number == 0 else (), search.calls())
     for count in itertools.count():
         call = next(calls, None)
         if call is None or outside > _OUTSIDE or count > _MADE + 20 * turn.calls:
-            break
+            return
         note(call)
         if not is_inside(call, estimated=outside > 0):
             search.outside()
@@ -178,24 +223,9 @@ def run(
             refusals[words] += 1
             _lacks(result, judgement)
             continue
-        _count(result, judgement)
-        _prove(result, judgement)
-        for wrong in judgement.wrong():
-            bucket = " ".join(wrong.modes), Wrong(wrong.modes, wrong.case.kind).group
-            if bucket not in buckets and len(buckets) < _PROVED:
-                note(judgement.call)
-                found = proved(judgement.call, wrong, function, note, shrink=turn.shrink)
-                buckets[bucket] = found
-                result.unproved += found is None
+        yield judgement
         if result.judged >= turn.calls:
-            break
-    result.drawn, result.valid = search.drawn, search.valid
-    said = [words for words, _ in (refusals or search.raised).most_common()]
-    of_library = [words for words in said if not words.startswith(UsageError.__name__)]
-    result.words = "" if result.judged else next(iter([*of_library, *said]), "")
-    proofs = [finding for finding in buckets.values() if finding is not None]
-    result.findings = tuple(replace(one, target=turn.home) if turn.home else one for one in proofs)
-    return result
+            return
 
 
 def _count(result: Result, judgement: Judgement) -> None:

@@ -75,7 +75,8 @@ def _work(pipe: Connection, box: str, folder: str, begun: set[str]) -> None:
             try:
                 result = run(turn, note, begins) if turn.finding is None else asked_again(turn.finding)
             except Exception as error:  # noqa: BLE001 - told with the function, and the sweep goes on
-                result = Result(error=f"{type(error).__name__}: {error}")
+                result = Result()
+                result.break_off(turn, error)
             note.nothing()
             pipe.send(result)
 

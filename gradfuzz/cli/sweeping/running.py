@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import Output, Streams, report
-from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, click
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, USAGE, click
 from gradfuzz.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gradfuzz.fuzzer.results.events import Event, SweepFinished
+    from gradfuzz.fuzzer.results.own_fault import Attempts
     from gradfuzz.fuzzer.results.review import Baseline, Review
     from gradfuzz.fuzzer.sweep.config import SweepConfig
     from gradfuzz.fuzzer.sweep.memo import Memo
@@ -44,29 +46,43 @@ def run_sweep(
 ) -> None:
     """Runs the sweep whose `events` these are, with the recorder as its memo, and ends the command."""
     from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
+    from gradfuzz.fuzzer.results.own_fault import Attempts
+    from gradfuzz.fuzzer.results.review import Review
     from gradfuzz.fuzzer.sweep.reviewing import counted
     from gradfuzz.reports.formats import STREAM
     from gradfuzz.reports.terminal.live import listener
 
+    tried = Attempts()
     with ExitStack() as stack:
         recorder = None if store is None else _recorder(stack, store, config, resume=resume)
         streams = stack.enter_context(Streams(file for file in outputs.files if file.name == STREAM))
         with listener(console(sys.stderr)) as heard:
             for event in events(recorder):
-                if recorder is not None:
+                if recorder is not None and isinstance(event, SweepStarted):
                     recorder.handle(event)
-                    if isinstance(event, SweepStarted) and (run_before := recorder.unfinished):
+                    if run_before := recorder.unfinished:
                         told = f"--resume continues run {run_before}"
                         click.echo(f"An earlier sweep with these settings did not end; {told}.", err=True)
-                streams.handle(event)
-                heard.handle(event)
+                elif recorder is not None:
+                    tried("keeping what was found", None, recorder.handle, event)
+                tried("writing the event stream", None, streams.handle, event)
+                tried("showing the progress", None, heard.handle, event)
         assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
-        review = _review(event, known, recorder)
-        streams.handle(review)
-        scripts = {} if recorder is None else _scripts(event, recorder.store.path.parent / "scripts")
-        rest = [file for file in outputs.files if file.name != STREAM]
-        report(event, review, outputs.form, rest, scripts=scripts, show_scripts=outputs.show_scripts)
+        review = tried(
+            "asking again about earlier findings", Review(), _review, event, known, recorder, tried
+        )
+        tried("writing the event stream", None, streams.handle, review)
+        scripts: dict[str, Path] = {}
         if recorder is not None:
+            folder = recorder.store.path.parent / "scripts"
+            scripts = tried("writing the scripts", scripts, _scripts, event, folder)
+        event = replace(event, own_faults=(*event.own_faults, *tried.faults))
+        rest = [file for file in outputs.files if file.name != STREAM]
+        failed = report(event, review, outputs.form, rest, scripts=scripts, show_scripts=outputs.show_scripts)
+        event = replace(event, own_faults=(*event.own_faults, *failed))
+        if recorder is not None:
+            if tried.faults or failed:
+                tried("keeping what was found", None, recorder.handle, event)
             recorder.store.review(recorder.run, review, complete=event.complete)
     ctx.exit(_exit_code(event, len(counted(event, review))))
 
@@ -96,13 +112,14 @@ def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool
     return Recorder(stack.enter_context(Store(path, write=True)), config, resume=resume)
 
 
-def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None) -> Review:
+def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None, tried: Attempts) -> Review:
     """The review of earlier findings. After Ctrl-C it leaves out what takes time."""
     from gradfuzz.fuzzer.sweep.reviewing import review
 
     store, run = (recorder.store, recorder.run) if recorder else (None, 0)
     try:
-        result = review(finished, known, store, run, tell=lambda words: click.echo(words, err=True))
+        tell = partial(click.echo, err=True)
+        result = review(finished, known, store, run, tell=tell, failed=tried.keep)
     except KeyboardInterrupt:
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:
@@ -131,7 +148,9 @@ def _exit_code(finished: SweepFinished, findings: int) -> int:
         return INTERRUPTED
     if any(way.fault is not None for way in finished.summaries):
         return USAGE
+    is_broken = any(function.outcome == BROKEN for function in finished.functions)
+    if is_broken or finished.own_faults or any(finding.own_faults for finding in finished.findings):
+        return OWN_FAULT
     if findings:
         return FINDINGS
-    is_broken = any(function.outcome == BROKEN for function in finished.functions)
-    return CLEAN if finished.complete and not is_broken else INCOMPLETE
+    return CLEAN if finished.complete else INCOMPLETE

@@ -91,8 +91,8 @@ def sweep(
     A TARGET may name a release, as in warp==1.19.0: it gets an environment of its own, made before the sweep
     begins. Findings are kept in .gradfuzz, for `gradfuzz show`, `replay`, `diff` and `report`. Exit code 1
     with findings that the baseline does not accept, 2 if a target raises whatever it is asked, 3 if a time
-    limit, a full disk or an error of gradfuzz left it incomplete, 130 after Ctrl-C, which keeps the findings
-    so far.
+    limit or a full disk left it incomplete, 4 if gradfuzz itself failed, whatever else was found, 130 after
+    Ctrl-C, which keeps the findings so far.
     """
     from gradfuzz.fuzzer.store import baseline
     from gradfuzz.fuzzer.sweep.config import SweepConfig

@@ -7,6 +7,7 @@ which the answer is clearly not what it would be otherwise. What two explanation
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -231,14 +232,21 @@ def _share(one: Alone, name: str) -> Fraction | None:
 
 
 def _unbroadcast(candidate: Candidate, name: str) -> Candidate | None:
-    """The op on an operand that has been broadcast before; None where its shape is that of the result."""
+    """The op on an operand that has been broadcast before; None where its shape is that of the result, or
+    the result has no entries, so that nothing was summed.
+    """
     program = candidate.program
     (result,) = typecheck(program).outputs
     old = candidate.inputs[name]
     params = tuple(replace(p, type=result) if p.name == name else p for p in program.params)
     made = replace(program, params=params)
     try:
-        fits = old.size and old.shape != result.sizes and typecheck(made).outputs == (result,)
+        fits = (
+            math.prod(result.sizes)
+            and old.size
+            and old.shape != result.sizes
+            and typecheck(made).outputs == (result,)
+        )
         value = np.broadcast_to(old, result.sizes).copy() if fits else None
         directions = candidate.directions.items()
         along = {n: np.broadcast_to(d, result.sizes) if n == name else d for n, d in directions}

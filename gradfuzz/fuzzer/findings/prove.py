@@ -8,17 +8,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
-from gradfuzz.fuzzer.findings.facts import facts
+from gradfuzz.fuzzer.findings.facts import Facts, facts
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
-from gradfuzz.fuzzer.findings.survey import asked, survey
+from gradfuzz.fuzzer.findings.survey import Survey, asked, survey
 from gradfuzz.fuzzer.findings.triggers import Known, unexplained
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.codec import KEY, OPTIONAL
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.identity import signature
+from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
 from gradfuzz.fuzzer.verdict.classify import classify_entry
@@ -49,6 +50,8 @@ class Proof:
     wrong_ways: tuple[str, ...] = ()
     candidate: Candidate | None = field(default=None, metadata={KEY: "specimen"})
     explained: str | None = field(default=None, metadata={OPTIONAL: True})
+    own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
+    """Where gradfuzz itself failed on the way to no finding; a finding has its own."""
 
 
 def _met(raw: Raw) -> Candidate:
@@ -66,12 +69,27 @@ def prove(
     `known` has the earlier findings by the skeleton of their program: a finding that would not precede one
     with its skeleton gets no evidence. With `explain`, a disagreement that vanishes with their triggers is
     not proved. Without `shrink` the finding has the program as it was drawn.
+
+    Where gradfuzz itself fails, the finding lacks what that would have told; at worst it is as it was met.
     """
+    tried = Attempts()
+    proof = attempt("judging it again", _proof, raw, known or {}, tried, explain=explain, shrink=shrink)
+    if isinstance(proof, OwnFault):
+        finding = _unasked(raw, oracle(raw.case.oracle).version, "It was not asked again and not shrunk.")
+        return Proof(replace(finding, own_faults=(*tried.faults, proof)))
+    faults = tuple(tried.faults)
+    if proof.finding is None:
+        return replace(proof, own_faults=faults)
+    return replace(proof, finding=replace(proof.finding, own_faults=faults))
+
+
+def _proof(raw: Raw, known: Mapping[str, Known], tried: Attempts, *, explain: bool, shrink: bool) -> Proof:
     case = raw.case
     target = oracle(case.oracle)
     first = _met(raw)
     if explain and known:
-        other = unexplained(first, list(known.values()), target)
+        doing = "telling it from the findings so far"
+        other = tried(doing, first, unexplained, first, list(known.values()), target)
         if other is None:
             program = case.question.program
             signatures = [one.signature for one in known.values() if one.trigger.is_in(program)]
@@ -86,25 +104,37 @@ def prove(
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
-    for candidate in smallest_alike(first, case, target) if shrink else ():
-        smallest = _confirmed(candidate, target)
-        if same_kind(smallest, case.kind, case.message):
-            return _finding(raw, candidate, smallest, target, known or {})
-    proof = _finding(raw, first, again, target, known or {})
-    if shrink or proof.finding is None:
+    before = len(tried.faults)
+    smaller = tried("shrinking it", None, _smaller, first, case, target) if shrink else None
+    candidate, smallest = smaller or (first, again)
+    proof = _finding(raw, candidate, smallest, target, known, tried)
+    if (shrink and len(tried.faults) == before) or proof.finding is None:
         return proof
     note = " ".join(filter(None, (proof.finding.note, "Not shrunk.")))
     return replace(proof, finding=replace(proof.finding, note=note))
 
 
-_UNASKED = "It was not asked again and not shrunk, since workers die of that."
+def _smaller(first: Candidate, case: CheckResult, target: Oracle) -> tuple[Candidate, CheckResult] | None:
+    """The smallest candidate whose verdict is confirmed, with it."""
+    assert case.kind is not None, "a disagreement has a class"
+    for candidate in smallest_alike(first, case, target):
+        smallest = _confirmed(candidate, target)
+        if same_kind(smallest, case.kind, case.message):
+            return candidate, smallest
+    return None
+
+
+_DEADLY = "It was not asked again and not shrunk, since workers die of that."
 
 
 def unasked(raw: Raw, version: str) -> Proof:
     """The finding of what no worker survived, a question or its shrinking: as it was met."""
-    candidate = _met(raw)
-    finding = finding_at(candidate, raw.case, version, raw.family, raw.case.question.program)
-    return Proof(replace(finding, id=signature(finding), note=f"{_what(raw.case)} {_UNASKED}".strip()))
+    return Proof(_unasked(raw, version, _DEADLY))
+
+
+def _unasked(raw: Raw, version: str, why: str) -> Finding:
+    finding = finding_at(_met(raw), raw.case, version, raw.family, raw.case.question.program)
+    return replace(finding, id=signature(finding), note=f"{_what(raw.case)} {why}".strip())
 
 
 def _confirmed(candidate: Candidate, target: Oracle) -> CheckResult:
@@ -117,16 +147,21 @@ def _confirmed(candidate: Candidate, target: Oracle) -> CheckResult:
 
 
 def _finding(
-    raw: Raw, candidate: Candidate, smallest: CheckResult, target: Oracle, known: Mapping[str, Known]
+    raw: Raw,
+    candidate: Candidate,
+    smallest: CheckResult,
+    target: Oracle,
+    known: Mapping[str, Known],
+    tried: Attempts,
 ) -> Proof:
     assert smallest.kind is not None, "a disagreement has a class"
-    around = _on_grid(candidate, target)
+    around = tried("asking at other points", (), _on_grid, candidate, target)
     wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
     clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
     again = [asked(candidate, target) for _ in range(_TIMES)]
     repeated = sum(same_kind(case, smallest.kind, smallest.message) for case in again)
-    found = survey(candidate, smallest, target, resolve(TargetName.of(target.name).system, supervised=True))
+    found = tried("asking in other ways", Survey("", ()), _survey, candidate, smallest, target)
     own = [o for o in found.outcomes if o.case.oracle == target.name and o.case is not smallest]
     witnesses = [
         Witness(candidate, smallest),
@@ -134,7 +169,7 @@ def _finding(
         *(Witness(o.candidate, o.case) for o in own),
         Witness(_met(raw), raw.case, drawn=True),
     ]
-    told = facts(candidate, [smallest, *around], target)
+    told = tried("asking about its ops alone", Facts(), facts, candidate, [smallest, *around], target)
     modes = candidate.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
     finding = replace(
         finding_at(candidate, smallest, target.version, raw.family, raw.case.question.program),
@@ -143,19 +178,25 @@ def _finding(
         worst=finding_point(most),
         reproduced=(repeated, _TIMES),
         note=" ".join(filter(None, (_what(smallest), _company(candidate), found.note))),
-        cause=diagnose([*witnesses, *told.witnesses], target),
+        cause=tried("naming its cause", None, diagnose, [*witnesses, *told.witnesses], target),
         facts=told.sentences,
         culprits=told.culprits,
-        script=reproducer(candidate, clear, target),
+        script=tried("writing its script", "", reproducer, candidate, clear, target),
     )
     finding = replace(finding, id=signature(finding))
-    finding = replace(finding, ports=ports(candidate, clear, target, finding.script, finding.id))
+    of = candidate, clear, target, finding.script, finding.id
+    finding = replace(finding, ports=tried("writing it for other libraries", {}, ports, *of))
     lead = known.get(skeleton(finding.program))
     if lead is None or precedence(finding, raw.index) < lead.precedence:
-        evidence = gather(candidate, smallest, found, finding.smallest.entry, target)
-        finding = replace(finding, evidence=evidence)
+        shown = candidate, smallest, found, finding.smallest.entry, target
+        finding = replace(finding, evidence=tried("gathering its evidence", None, gather, *shown))
     kinds = frozenset(case.kind for case in wrong if case.kind is not None)
     return Proof(finding, kinds=kinds, wrong_ways=found.wrong_ways, candidate=candidate)
+
+
+def _survey(candidate: Candidate, smallest: CheckResult, target: Oracle) -> Survey:
+    ways = resolve(TargetName.of(target.name).system, supervised=True)
+    return survey(candidate, smallest, target, ways)
 
 
 def _on_grid(candidate: Candidate, target: Oracle) -> list[CheckResult]:

@@ -2,6 +2,7 @@
 
     finding                       verdicts, cases, findings, causes
     failure                       exception, crash, hang, out of memory
+    own_fault                     an exception of gradfuzz itself
     identity                      when two findings are the same
     trigger, known_reports        what a shrunk program tells of a bug; the reports of which bug it may be
     call                          a call of a library's function

@@ -12,6 +12,7 @@ from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.fuzzer.results.finding import Cluster, Finding, Reason
 from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.own_fault import OwnFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ class SweepFinished:
     """Every function that the library lists, and what was asked of it; of a sweep that calls functions."""
     shard: Shard | None = field(default=None, metadata={OPTIONAL: True})
     """Where the sweep is one part of several: what `gradfuzz merge` takes."""
+    own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
+    """Where gradfuzz itself failed, elsewhere than at a finding."""
 
 
 Event = SweepStarted | Progress | FindingFound | SweepFinished

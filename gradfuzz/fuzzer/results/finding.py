@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.evidence import Evidence
+from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
@@ -226,6 +227,8 @@ class Finding:
     """The library's own rules that differentiate the call, by the names that it gives them."""
     proof: ProofRecord | None = field(default=None, metadata={OPTIONAL: True})
     """What is proved of these, where they could be traced: a wrong rule with its lines."""
+    own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
+    """Where gradfuzz itself failed at the finding: what that would have told is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.results.own_fault import OwnFault
+
 VJP_RULES, JVP_RULES = "vjp rules", "jvp rules"
 """The groups of the systematic mutants."""
 
@@ -82,6 +84,8 @@ class Score:
     rerun: str
     equivalent: Mapping[str, str] = field(default_factory=dict)
     """Systematic mutants that were not asked because they are right, with the proof of each."""
+    own_faults: tuple[OwnFault, ...] = ()
+    """Where gradfuzz itself failed: what that would have asked is missing."""
 
     @property
     def killed(self) -> int:

@@ -23,6 +23,7 @@ from gradfuzz.errors import (
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.results.own_fault import OwnFault, attempt
 from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.fuzzer.workers.local import Here, Pool
@@ -55,6 +56,8 @@ class Replayed:
     finding: Finding
     status: Status
     message: str
+    own_fault: OwnFault | None = None
+    """Where it is undecided since gradfuzz itself failed."""
 
 
 def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
@@ -66,12 +69,19 @@ def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
             if TargetName.of(finding.target).library not in ("engine", "mutant"):
                 workers = pool = pool or Pool(1)
             try:
-                yield workers.submit(replay, finding).result()
+                yield workers.submit(_replayed, finding).result()
             except WorkerDiedError:
                 yield Replayed(finding, Status.ERROR, f"{finding.target} took its process down")
     finally:
         if pool is not None:
             pool.close(at_once=True)
+
+
+def _replayed(finding: Finding) -> Replayed:
+    found = attempt(f"asking again about {finding.id}", replay, finding)
+    if isinstance(found, OwnFault):
+        return Replayed(finding, Status.ERROR, f"gradfuzz itself failed: {found.error}", found)
+    return found
 
 
 _OF_CALLS = "gradfuzz.calls.sweep.replay"

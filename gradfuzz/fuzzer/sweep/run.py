@@ -25,7 +25,8 @@ from gradfuzz.fuzzer.findings.triggers import Known
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.failure import failure_of
-from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt, own_fault
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.cases import drawn
@@ -72,8 +73,8 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     `SweepFinished` at last.
 
     `memo` is asked before a piece of work is handed out, and gets its result. `SweepFinished` also comes
-    after Ctrl-C, with the findings until then. Raises `UsageError`, `UnknownTargetError` and
-    `MissingExtraError` before the first event.
+    after Ctrl-C, and where gradfuzz itself fails, with the findings until then. Raises `UsageError`,
+    `UnknownTargetError` and `MissingExtraError` before the first event.
     """
     started = time.monotonic()
     check(config)
@@ -158,6 +159,9 @@ class _Sweep:
         self._latest_finding = self._started
         self._cut_short = False
         self._given_up = False
+        self._tried = Attempts()
+        self._lost = False
+        """Whether gradfuzz itself failed at something that was to be asked."""
         self._interrupts = Interrupts()
         self._ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         """Work that is done and was not looked at."""
@@ -187,6 +191,8 @@ class _Sweep:
                 ended = True
             except KeyboardInterrupt:
                 interrupted = True
+            except Exception as error:  # noqa: BLE001 - raised again where it is told on purpose
+                self._lose(own_fault("going on with the sweep", error))
             finally:
                 self._workers.close(at_once=not ended or self._given_up)
             yield self._finished(interrupted)
@@ -303,10 +309,10 @@ class _Sweep:
         return True
 
     def _give(
-        self, do: Callable[..., Any], *args: Any, needs: Collection[str], soon: bool = False
+        self, doing: str, do: Callable[..., Any], *args: Any, needs: Collection[str], soon: bool = False
     ) -> Future[Any]:
         self._under_way += 1
-        future = self._workers.submit(do, *args, needs=needs, soon=soon)
+        future: Future[Any] = self._workers.submit(attempt, doing, do, *args, needs=needs, soon=soon)
         future.add_done_callback(self._ended.put)
         return future
 
@@ -315,7 +321,8 @@ class _Sweep:
         known = self._ledger.recall(item)
         if known is not None:
             return self._known(known)
-        return self._give(do, item, needs={TargetName.of(name).system for name in item.oracles})
+        doing = f"judging programs {item.first + 1}-{item.first + item.count} of {item.family}"
+        return self._give(doing, do, item, needs={TargetName.of(name).system for name in item.oracles})
 
     def _known(self, result: Result) -> Future[Any]:
         self._news = True
@@ -338,7 +345,8 @@ class _Sweep:
         if found is not None and not _lacks_evidence(found, raw, known):
             return self._known(found)
         needs = {TargetName.of(raw.case.oracle).system}
-        return self._give(prove, raw, known, explain, self._config.shrink, needs=needs, soon=True)
+        given = raw, known, explain, self._config.shrink
+        return self._give(_proving(raw), prove, *given, needs=needs, soon=True)
 
     def _version(self, raw: Raw) -> str:
         return dict(self._oracles)[raw.case.oracle]
@@ -347,6 +355,10 @@ class _Sweep:
         """Takes what is ready: the first batches, and any proof."""
         while self._batches and (batch := self._batches[0].result()) is not None:
             item = self._batches.popleft().item
+            if isinstance(batch, OwnFault):
+                self._lose(batch)
+                yield self._progress(f"gradfuzz itself failed {batch.doing}")
+                continue
             self._ledger.keep(item, batch)
             self._latest = batch.latest
             self._totals.add(batch, item.family)
@@ -368,10 +380,7 @@ class _Sweep:
                     continue
                 future = self._known(unasked(raw, self._version(raw)))
             del self._deaths[of]
-            proof: Proof = future.result()
-            self._ledger.keep(work, proof)
-            finding = self._totals.settle(raw, proof)
-            self._shrink_queues.settled(raw, proof)
+            finding = self._tried(_proving(raw), None, self._settled, raw, work, future.result())
             if finding is not None:
                 self._latest_finding = time.monotonic()
                 yield FindingFound(finding)
@@ -380,6 +389,24 @@ class _Sweep:
             lost = self._load.lost - before.lost
             died = f"{lost} worker{'s' if lost > 1 else ''} died, and what they did is handed out again"
             yield self._progress(died if lost > 0 else self._doing())
+
+    def _settled(self, raw: Raw, work: Shrink, proof: Proof | OwnFault) -> Finding | None:
+        """Enters a proof; the finding as it stands now."""
+        if isinstance(proof, OwnFault):  # not even a finding as it was met came of it
+            self._tried.keep(proof)
+            self._totals.count([raw])
+            self._shrink_queues.settled(raw, Proof(None))
+            return None
+        for fault in proof.own_faults:
+            self._tried.keep(fault)
+        finding = self._totals.settle(raw, proof)
+        self._shrink_queues.settled(raw, proof)
+        self._ledger.keep(work, proof)
+        return finding
+
+    def _lose(self, fault: OwnFault) -> None:
+        self._tried.keep(fault)
+        self._lost = True
 
     def _late(self, grace: float = 0.0) -> bool:
         most = self._config.max_time
@@ -415,6 +442,7 @@ class _Sweep:
     def _finished(self, interrupted: bool) -> SweepFinished:
         totals = self._totals
         findings = totals.findings()
+        together = self._tried("clustering the findings", (), clusters, findings)
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
@@ -422,15 +450,16 @@ class _Sweep:
             checks=totals.checks,
             summaries=totals.summaries(self._set_up.faults()),
             findings=findings,
-            complete=not (interrupted or self._cut_short),
+            complete=not (interrupted or self._cut_short or self._lost),
             interrupted=interrupted,
             rerun=rerun_command(self._config),
             coverage=totals.coverage,
-            clusters=clusters(findings),
+            clusters=together,
             tested=totals.tested,
             conventions=totals.conventions,
             environment=self._environment,
             shard=self._ledger.shard(settings_of(self._config, self._oracles)),
+            own_faults=tuple(self._tried.faults),
         )
 
 
@@ -441,6 +470,10 @@ def _lacks_evidence(proof: Proof, raw: Raw, known: Mapping[str, Known]) -> bool:
         return False
     lead = known.get(skeleton(finding.program))
     return lead is None or precedence(finding, raw.index) < lead.precedence
+
+
+def _proving(raw: Raw) -> str:
+    return f"proving that {raw.case.oracle} is wrong about program {raw.index + 1} of {raw.family}"
 
 
 def _in_words(raw: Raw) -> str:

@@ -20,6 +20,7 @@ from typing import Literal
 from gradfuzz.errors import UnknownTargetError, UsageError
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.own_fault import OwnFault, attempt
 from gradfuzz.fuzzer.results.score import (
     JVP_RULES,
     VJP_RULES,
@@ -123,6 +124,7 @@ class _Selftest:
         self._started = time.monotonic()
         self._complete = True
         self._interrupted = False
+        self._failed: list[OwnFault] = []
         self._jobs = config.jobs or usual_size()
 
     def events(self) -> Iterator[SelftestProgress | Score]:
@@ -147,7 +149,8 @@ class _Selftest:
                 ordeals = self._round(number, first)
                 if not ordeals:
                     break
-                for promise in [workers.submit(kills, ordeal) for ordeal in ordeals]:
+                promises = [workers.submit(_killed, ordeal) for ordeal in ordeals]
+                for promise in promises:
                     self._enter(promise.result())
                 first = min(first + _size(number), config.max_examples)
                 yield self._progress(first, f"asked about programs 1-{first} of each family")
@@ -175,7 +178,11 @@ class _Selftest:
             if alive[seed]
         ]
 
-    def _enter(self, found: Kills) -> None:
+    def _enter(self, found: Kills | OwnFault) -> None:
+        if isinstance(found, OwnFault):
+            self._complete = False
+            self._failed.append(found)
+            return
         seed = found.item.seed
         for name, programs in found.killed.items():
             self._programs[name, seed] = min(programs, self._programs.get((name, seed), programs))
@@ -202,6 +209,8 @@ class _Selftest:
         finished = event
         assert isinstance(finished, SweepFinished), "a sweep ends so"
         self._complete, self._interrupted = finished.complete, finished.interrupted
+        self._failed += finished.own_faults
+        self._failed += [fault for finding in finished.findings for fault in finding.own_faults]
         found = [(finding, _doubt(finding)) for finding in finished.findings]
         scores = []
         for name in libraries:
@@ -245,7 +254,14 @@ class _Selftest:
             interrupted=self._interrupted,
             rerun=_rerun(config),
             equivalent=EQUIVALENT,
+            own_faults=tuple(dict.fromkeys(self._failed)),
         )
+
+
+def _killed(ordeal: Ordeal) -> Kills | OwnFault:
+    item = ordeal.item
+    doing = f"asking about programs {item.first + 1}-{item.first + item.count} of {item.family}"
+    return attempt(doing, kills, ordeal)
 
 
 _NEEDS: Mapping[Need, str] = {

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from gradfuzz.errors import WorkerDiedError
+from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.sweep.batch import Batch, joined, run, set_aside
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 
@@ -20,11 +21,11 @@ class Slot:
     def __init__(self, item: WorkItem, give: Give) -> None:
         self.item = item
         self._give = give
-        self._parts: list[tuple[WorkItem, Future[Batch]]] = [(item, give(run, item))]
+        self._parts: list[tuple[WorkItem, Future[Batch | OwnFault]]] = [(item, give(run, item))]
         self._deaths: set[WorkItem] = set()
 
-    def result(self) -> Batch | None:
-        """The batch, or None where something is not there yet. Raises what a part raised."""
+    def result(self) -> Batch | OwnFault | None:
+        """The batch, or the fault of a part; None where something is not there yet."""
         while any(self._is_dead(future) for _, future in self._parts):
             parts = []
             for part, future in self._parts:
@@ -42,8 +43,14 @@ class Slot:
             return None
         if len(self._parts) == 1:
             return self._parts[0][1].result()
-        return joined([(part, future.result()) for part, future in self._parts])
+        batches: list[tuple[WorkItem, Batch]] = []
+        for part, future in self._parts:
+            batch = future.result()
+            if isinstance(batch, OwnFault):
+                return batch
+            batches.append((part, batch))
+        return joined(batches)
 
     @staticmethod
-    def _is_dead(future: Future[Batch]) -> bool:
+    def _is_dead(future: Future[Batch | OwnFault]) -> bool:
         return future.done() and isinstance(future.exception(), WorkerDiedError)

@@ -177,7 +177,10 @@ def _merge(entry: _Merged, other: Finding, key: Precedence) -> None:
     """Merges a finding of the same cause. The smaller key gives the numbers; the note lists the other."""
     old = entry.finding
     lead = other if key < entry.key else old
-    entry.finding = replace(lead, id=old.id, signature=entry.signature, seen=old.seen + other.seen)
+    faults = tuple(dict.fromkeys((*old.own_faults, *other.own_faults)))
+    entry.finding = replace(
+        lead, id=old.id, signature=entry.signature, seen=old.seen + other.seen, own_faults=faults
+    )
     entry.key = min(key, entry.key)
     if _where(other) not in entry.also:
         entry.also.append(_where(other))

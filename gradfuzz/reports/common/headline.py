@@ -35,6 +35,7 @@ def headline(finished: SweepFinished) -> str:
             (unsettled if any(way.disagree for way in ways) else right).append(name)
     more = f" Disagreements in {listed(unsettled)} were not followed up." if unsettled else ""
     more += "".join(f" {plain.line(fault, _LONGEST_FAULT)}" for fault in faults(finished))
+    more += f" {told}" if (told := own_faults(finished)) else ""
     if finished.findings:
         found_in = listed([f"{name} ({n})" if len(wrong) > 1 else name for name, n in wrong])
         what = count(len(finished.findings), _what(finished.findings)).capitalize()
@@ -62,6 +63,14 @@ def faults(finished: SweepFinished) -> list[str]:
         f" set-up is at fault, or its adapter does not fit this release: {raised}"
         for (name, raised), n in programs.items()
     ]
+
+
+def own_faults(finished: SweepFinished) -> str:
+    """Where gradfuzz itself failed, in a sentence; empty where it did not."""
+    at = [finding.id for finding in finished.findings if finding.own_faults]
+    places = [f"at {listed(at)}"] if at else []
+    places += [plain.line(f"{fault.doing} ({fault.error})", _LONGEST_FAULT) for fault in finished.own_faults]
+    return f"gradfuzz itself failed {'; '.join(places)}: please report it to gradfuzz." if places else ""
 
 
 def _what(findings: Sequence[Finding]) -> str:

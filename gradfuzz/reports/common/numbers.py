@@ -11,6 +11,7 @@ from gradfuzz.oracles.base import Array
 
 _DIGITS = 7  # what a float32 holds; more only where two numbers would look the same
 _MOST = 17  # tells any two float64 apart
+_LEAST_SHARE = 2.0**-53  # of a float64: a number that is nearer is the same
 
 
 def number(value: float, digits: int = _DIGITS) -> str:
@@ -65,8 +66,9 @@ def count(value: int, noun: str) -> str:
 
 
 def right_digits(expected: float, got: float) -> int:
-    """How many decimal digits of `got`, which is wrong, are those of `expected`, which is not 0."""
-    return max(0, int(-math.log10(abs(got - expected) / abs(expected))))
+    """How many decimal digits of `got`, which is wrong, are those of `expected`."""
+    share = abs(got - expected) / abs(expected) if expected else math.inf
+    return int(-math.log10(max(share, _LEAST_SHARE))) if share < 1.0 else 0
 
 
 def inputs(values: Mapping[str, Array]) -> str:

@@ -27,7 +27,7 @@ _LONGEST_LINE = 2_000
 _LONGEST_BLOCK_LINE, _LONGEST_BLOCK = 20_000, 400_000
 """The most characters of a line of code, which may hold a matrix, and of a whole script."""
 
-_BLOCKS = frozenset({"script", "ports", "latest_program", "code", "drawn_code"})
+_BLOCKS = frozenset({"script", "ports", "latest_program", "code", "drawn_code", "traceback"})
 """Fields that hold code, whose line breaks are kept; any other text becomes one line."""
 
 _BREAK = re.compile(r" *(?:\r?\n|\t)[ \t\r\n]*")

@@ -251,6 +251,15 @@ def cause(finding: Finding) -> str:
     return f"{told} {known}" if known else told
 
 
+def failed(finding: Finding) -> str:
+    """Where gradfuzz itself failed at the finding; empty where it did not."""
+    if not finding.own_faults:
+        return ""
+    what = "; ".join(f"{fault.doing}: {fault.error}" for fault in finding.own_faults)
+    shown = f"`gradfuzz show {finding.id}` prints the traceback"
+    return f"gradfuzz itself failed at this finding, {what}. Please report it to gradfuzz; {shown}."
+
+
 _CAUSES: dict[Likelihood, str] = {
     Likelihood.CERTAIN: "Behaves exactly like this bug",
     Likelihood.LIKELY: "Probable cause",

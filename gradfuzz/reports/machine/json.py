@@ -2,7 +2,7 @@
 
 check   {program, points: [{inputs, truth, answers}]}
 sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested,
-        conventions, environment, functions, shard, review}
+        conventions, environment, functions, shard, own_faults, review}
 probe   {target, suite, tables: [{title, columns, rows}],
         cells: [{number, word, ways, op, use, column, by, text, references, script}]}
 findings
@@ -21,7 +21,8 @@ called they are code in the library's language, and `functions` has the public n
 finding also has the addresses of the reports that it is `reported` as, and its `record`
 (`fuzzer.results.records`), from which it can be replayed. A sweep that calls a library's functions has them
 all under `functions`, as `fuzzer.results.functions` records them. A part of a sweep has under `shard` what
-`gradfuzz merge` takes.
+`gradfuzz merge` takes. Where gradfuzz itself failed, a finding or the sweep has `own_faults`: {doing, error,
+traceback}.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Cluster, Finding, FindingPoint
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.report_card import ProbeReport
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review, Rule
@@ -101,6 +103,7 @@ def sweep_document(finished: SweepFinished, review: Review | None = None) -> dic
         **_taken(finished, "coverage", "tested", "conventions", "environment"),
         "functions": [encode(FunctionSummary, function) for function in finished.functions],
         "shard": None if finished.shard is None else encode(Shard, finished.shard),
+        "own_faults": [encode(OwnFault, fault) for fault in finished.own_faults],
         "review": None if review is None else _review(review),
     }
 
@@ -278,6 +281,7 @@ def finding_document(finding: Finding) -> dict[str, Json]:
         "reported": [report.link for report in reports_of(finding)],
         "cause": encode(Cause | None, finding.cause),
         "facts": list(finding.facts),
+        "own_faults": [encode(OwnFault, fault) for fault in finding.own_faults],
         **_taken(finding, "script", "ports"),
         "evidence": _evidence(finding.evidence),
         "record": to_document(replace(finding, script="", ports={}, evidence=None)),

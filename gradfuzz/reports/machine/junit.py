@@ -100,6 +100,7 @@ def _text(finding: Finding) -> str:
     lines += filter(None, told)
     if finding.note:
         lines.append(f"Where it shows: {finding.note}")
+    lines += filter(None, [words.failed(finding)])
     for table in tables.tables(finding.evidence.variants if finding.evidence else ()):
         lines.append(f"{table.title}:")
         for r in table.rows:

@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, plain, words
-from gradfuzz.reports.common.headline import headline, work
+from gradfuzz.reports.common.headline import headline, own_faults, work
 from gradfuzz.reports.common.standing import Standing, Standings
 from gradfuzz.reports.common.summary import group
 from gradfuzz.reports.machine.json import finding_document, sweep_document
@@ -123,6 +123,7 @@ def _invocation(finished: SweepFinished, review: Review | None) -> Json:
     asked = Review(expired=review.expired, stale=review.stale) if review else None
     about = [_warning(f"{heading}: {line}") for heading, lines in account.remembered(asked) for line in lines]
     ended = [] if finished.complete else [_warning(work(finished))]
+    ended += [{**_warning(told), "level": "error"}] if (told := own_faults(finished)) else []
     invocation: dict[str, Json] = {
         "executionSuccessful": finished.complete and not finished.interrupted,
         "commandLine": finished.rerun,

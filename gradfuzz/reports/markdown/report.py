@@ -116,6 +116,8 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
         parts.append(reported)
     if finding.note:
         parts.append(f"Where it shows: {markdown(finding.note)}")
+    if told := words.failed(finding):
+        parts.append(markdown(told))
     if finding.evidence is not None:
         parts += sections.characterisation(finding.evidence)
         if lines := sections.properties(finding.evidence):

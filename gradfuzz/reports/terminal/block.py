@@ -35,6 +35,10 @@ def finding(
         parts.append(paragraph(told))
     if item.note:
         parts.append(paragraph(f"Where it shows: {item.note}"))
+    if told := words.failed(item):
+        parts.append(paragraph(told, style="bold"))
+    if show_script:
+        parts += [program(fault.traceback.rstrip()) for fault in item.own_faults]
     if item.evidence is not None:
         parts += _evidence(item.evidence)
     if show_script and (short := item.ports.get("short")):

@@ -23,7 +23,7 @@ from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.oracles.base import Array, check_name, output_key
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.reports.common import account, numbers, plain, words
-from gradfuzz.reports.common.headline import faults
+from gradfuzz.reports.common.headline import faults, own_faults
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
 from gradfuzz.reports.common.summary import FAILURES, columns, tally
@@ -69,6 +69,9 @@ def sweep(
     for heading, lines in account.remembered(review):
         parts += [Text(f"{heading}:"), *(Text(f"  {line}", overflow="fold") for line in lines)]
     parts += [Text(fault, style="bold", overflow="fold") for fault in faults(finished)]
+    parts += [program(fault.traceback.rstrip()) for fault in finished.own_faults]
+    if told := own_faults(finished):
+        parts.append(Text(told, style="bold", overflow="fold"))
     parts.append(Text(account.outcome(finished), style="bold"))
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
     return Group(*parts)

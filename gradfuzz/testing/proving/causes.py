@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -81,6 +82,8 @@ class Cause:
 
 
 def _plain(wanted: float) -> str:
+    if not math.isfinite(wanted):
+        return f"{wanted}"
     near = Fraction(wanted).limit_denominator(64)
     return str(near) if abs(float(near) - wanted) <= 1e-14 * abs(wanted) else f"{wanted:.15g}"
 

@@ -58,4 +58,6 @@ class Proof:
             return None
         error = float(abs(self.truth.ball - self.answer).mid())
         size = abs(self.truth.middle)
-        return 17.0 if error == 0 else max(0.0, -math.log10(error / size)) if size else 0.0
+        if error == 0 or not size:
+            return 0.0 if error else 17.0
+        return max(0.0, -math.log10(max(error / size, 1e-17)))

@@ -70,6 +70,29 @@ def swept(functions: list[Function], monkeypatch: pytest.MonkeyPatch, memo: Any 
     return list(sweeps.sweep(config, memo))
 
 
+def raising(*_: Any) -> Any:
+    raise ZeroDivisionError("planted")
+
+
+def test_a_turn_that_cannot_be_supervised_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a sweep that raises elsewhere ends with what is known."""
+
+    def one(turn: Turn) -> Result:
+        return raising() if turn.function is SIN else Result(drawn=1, valid=1, judged=1, asked={"rev": 1})
+
+    monkeypatch.setattr(sweeps, "supervised", one)
+    *_, end = swept([SIN, EXP], monkeypatch)
+    assert {one.name: one.outcome for one in end.functions} == {SIN.names[0]: "broken", EXP.names[0]: "asked"}
+    assert [fault.doing for fault in end.own_faults] == [f"calling {SIN.names[0]}"]
+    assert end.complete
+    monkeypatch.setattr(sweeps._Sweep, "_taken", raising)
+    *_, end = swept([SIN, EXP], monkeypatch)
+    assert (end.complete, [fault.error for fault in end.own_faults]) == (
+        False,
+        ["ZeroDivisionError: planted"],
+    )
+
+
 class Memo:
     """Keeps results in memory."""
 

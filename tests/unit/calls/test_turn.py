@@ -27,6 +27,7 @@ from gradfuzz.calls.findings.prove import _factor, _is_one_factor, proved
 from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
 from gradfuzz.calls.judging.judge import judged, judged_by_some
 from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.calls.sweep import turn as turns
 from gradfuzz.calls.sweep.totals import Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
@@ -160,6 +161,46 @@ def test_a_turn_is_the_same_again(doubled_tanh: None) -> None:
     first, second = ran(TANH), ran(TANH)
     assert encode(Result, first) == encode(Result, second)
     assert encode(Result, decode(Result, encode(Result, first))) == encode(Result, first)
+
+
+def raising(*_: Any, **__: Any) -> Any:
+    raise ZeroDivisionError("planted")
+
+
+@pytest.mark.parametrize("step", ["shrunk", "_facts", "_script", "_short", "_proof", "code", "judged"])
+def test_what_raises_on_the_way_to_a_finding_does_not_lose_it(
+    step: str, doubled_tanh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(prove, step, raising)
+        result = ran(TANH)
+    (finding,) = result.findings
+    assert finding.kind is Class.WRONG_VALUE
+    assert finding.smallest.entry_got == pytest.approx(2.0 * finding.smallest.entry_expected)
+    assert {fault.error for fault in finding.own_faults} == {"ZeroDivisionError: planted"}
+    assert (finding.call == finding.drawn) is (step in ("shrunk", "judged"))
+    assert ("ot shrunk." in finding.note) is (step in ("shrunk", "judged"))
+    assert not result.error
+    assert decode(Result, encode(Result, result)).findings[0].own_faults == finding.own_faults
+
+
+def test_what_was_found_before_a_turn_breaks_off_is_kept(
+    doubled_tanh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [judged_by_some]
+    monkeypatch.setattr(
+        turns, "judged_by_some", lambda *given: (answers.pop() if answers else raising)(*given)
+    )
+    result = ran(TANH)
+    assert len(result.findings) == 1
+    assert not result.findings[0].own_faults
+    assert (result.judged, result.error) == (1, "ZeroDivisionError: planted")
+    (fault,) = result.own_faults
+    assert (fault.doing, fault.error) == ("calling autograd.numpy.tanh", result.error)
+    assert "Traceback (most recent call last)" in fault.traceback
+    totals = Totals({"autograd": ("1.9.1", [TANH])})
+    totals.add(("autograd", 0), result)
+    assert totals.own_faults() == (fault,)
 
 
 def test_a_script_says_what_the_library_does(doubled_tanh: None, tmp_path: Path) -> None:

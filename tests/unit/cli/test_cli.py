@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, main
+from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, USAGE, main
 from gradfuzz.cli.sweeping.running import _exit_code
 from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.oracles.registry import IN_PROCESS
 from tests.report_data import called
 
@@ -380,12 +381,18 @@ def test_a_time_limit_leaves_a_sweep_incomplete() -> None:
     assert "Incomplete" in result.stdout
 
 
-def test_an_error_of_gradfuzz_leaves_a_sweep_incomplete() -> None:
+def test_a_fault_of_gradfuzz_is_exit_code_4_whatever_else_was_found() -> None:
     broken = FunctionSummary("torch.cdist", "cdist(x1, x2)", "broken", "IndexError: list index out of range")
     asked = replace(broken, outcome="asked", why="")
     assert _exit_code(called(findings=(), functions=(asked,)), 0) == CLEAN
-    assert _exit_code(called(findings=(), functions=(asked, broken)), 0) == INCOMPLETE
-    assert _exit_code(called(functions=(broken,)), 1) == FINDINGS
+    assert _exit_code(called(findings=(), functions=(asked, broken)), 0) == OWN_FAULT
+    assert _exit_code(called(functions=(broken,)), 1) == OWN_FAULT
+    fault = OwnFault("shrinking it", "IndexError: list index out of range", "Traceback")
+    end = called(functions=(asked,))
+    assert _exit_code(end, 1) == FINDINGS
+    assert _exit_code(replace(end, findings=(replace(end.findings[0], own_faults=(fault,)),)), 1) == OWN_FAULT
+    assert _exit_code(replace(end, own_faults=(fault,), complete=False), 0) == OWN_FAULT
+    assert _exit_code(replace(end, own_faults=(fault,), interrupted=True), 0) == INTERRUPTED
 
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,6 +108,17 @@ def test_answers_too_large_for_a_ratio_are_no_multiple() -> None:
     ]
     assert all(case.verdict.is_wrong for case in cases)
     assert not any("times" in told for told in facts(about, cases, planted("cos", huge)).sentences)
+
+
+@pytest.mark.parametrize("operands", ["x, v: 'float[0]'", "x: 'float[1]', v: 'float[2, 0]'"])
+def test_of_a_mean_over_nothing_it_is_told_that_the_op_is_wrong(operands: str) -> None:
+    """Where un-broadcasting takes the mean in place of the sum, that of no entries is NaN, and right is 0."""
+
+    def averaged(at: Applied) -> Value | None:
+        return recorded(at.argument * 0.0 + np.nan)
+
+    told = said(candidate(f"def f({operands}):\n    return sum(x * v)\n"), planted("multiply", averaged, 0))
+    assert told == (alone("multiply", "x * y"), BACK)
 
 
 def test_without_a_telling_point_there_is_no_factor() -> None:
@@ -521,6 +533,33 @@ def test_what_was_planted_in_a_library_is_told(
     cause = diagnose([Witness(about, smallest), *found.witnesses], patched_autograd)
     assert cause is not None
     assert cause.mutant.split(".")[1] == sentences[0].split()[0]
+
+
+AVERAGING = f"cmd:{sys.executable} {Path(__file__).parents[2] / 'targets' / 'averaging.py'}"
+
+
+@pytest.mark.parametrize(
+    ("operands", "told"),
+    [
+        (
+            "x, v: 'float[3]'",
+            [
+                "by x, the answer is exactly 1/3 times what is right, at all 6 points",
+                "by x, that is the mean over what was broadcast, not the sum",
+            ],
+        ),
+        ("x, v: 'float[0]'", []),
+    ],
+)
+def test_a_library_that_takes_the_mean_where_it_unbroadcasts(operands: str, told: list[str]) -> None:
+    pytest.importorskip("autograd")
+    (way,) = resolve(AVERAGING)
+    try:
+        found = said(candidate(f"def f({operands}):\n    return sum(x * v)\n"), way)
+    finally:
+        way.close()
+    assert found[:2] == (alone("multiply", "x * y"), BACK)
+    assert [one for one in found if one.startswith("by x, ")] == told
 
 
 # Causes -----------------------------------------------------------------------------------------------------

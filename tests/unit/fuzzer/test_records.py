@@ -53,6 +53,7 @@ from gradfuzz.fuzzer.results.finding import (
     Verdict,
 )
 from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry, Pattern, Review, Rule
 from gradfuzz.programs import Program, parse
@@ -322,14 +323,15 @@ FIELDS = {
     "Finding": (
         "id target version check kind family precision modes wrt program original weights directions smallest"
         " clearest worst seen references reproduced note cause script ports evidence signature others place"
-        " facts culprits call drawn code drawn_code rules proof"
+        " facts culprits call drawn code drawn_code rules proof own_faults"
     ),
     "FindingPoint": (
         "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed"
     ),
+    "OwnFault": "doing error traceback",
     "SweepFinished": (
         "seed seconds programs checks summaries findings complete interrupted rerun coverage clusters tested"
-        " conventions environment functions shard"
+        " conventions environment functions shard own_faults"
     ),
     "Shard": "part parts settings work",
     "Call": "library function arguments form seeded results",
@@ -349,7 +351,7 @@ FIELDS = {
 @pytest.mark.parametrize(
     "of",
     [
-        *(Finding, FindingPoint, SweepFinished, Review, Evidence, Baseline, Rule, Pattern),
+        *(Finding, FindingPoint, OwnFault, SweepFinished, Review, Evidence, Baseline, Rule, Pattern),
         *(Call, Argument, FunctionSummary, Shard),
     ],
 )

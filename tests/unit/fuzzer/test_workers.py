@@ -131,8 +131,8 @@ def test_a_deadly_program_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def deadly(self: Here, f: Any, *args: Any, **more: Any) -> Future[Any]:
         """The engine's first program kills whoever asks about it."""
-        item = args[0]
-        if f is run and item.number == 0 and item.asks in ("", "engine") and item.is_about(0):
+        _, do, item, *_ = *args, None, None
+        if do is run and item.number == 0 and item.asks in ("", "engine") and item.is_about(0):
             future: Future[Any] = Future()
             future.set_exception(WorkerDiedError("3 workers died of it"))
             return future

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepStarted
 from gradfuzz.fuzzer.results.report_card import ProbeReport, ProbeTable
-from gradfuzz.reports.common import pieces
+from gradfuzz.reports.common import numbers, pieces
 from gradfuzz.reports.terminal import concise, live
 from gradfuzz.reports.terminal import report as terminal
 from gradfuzz.reports.terminal.block import finding as block
@@ -35,6 +35,22 @@ def printed(what: object, width: int) -> str:
 def figures(text: str) -> Counter[str]:
     """What a page says, whatever its layout."""
     return Counter(re.sub(r"[^\w.+-]", "", text))
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "digits"),
+    [
+        (1.0, 1.002, 2),
+        (1.0, -1.0, 0),
+        (1e308, -1e308, 0),
+        (0.0, 5e-324, 0),
+        (np.inf, 1.0, 0),
+        (1.0, np.nan, 0),
+        (1.0, 1.0 + 2.0**-52, 15),
+    ],
+)
+def test_right_digits_of_any_numbers(expected: float, got: float, digits: int) -> None:
+    assert numbers.right_digits(expected, got) == digits
 
 
 @pytest.mark.parametrize(
