@@ -66,13 +66,15 @@ class Job:
 class Runner:
     """A machine of GitHub with `programs` before all others on its path.
 
-    `checkout` is what the repository has, `failing` the names of steps whose action fails.
+    `checkout` is what the repository has, `failing` the names of steps whose action fails, `cancelled_in`
+    that of the step in which the job is cancelled.
     """
 
     folder: Path
     programs: Path
     checkout: Path | None = None
     failing: tuple[str, ...] = ()
+    cancelled_in: str = ""
     event: str = "push"
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -114,17 +116,18 @@ class Runner:
 
     def _steps(self, steps: list[Json], contexts: dict[str, Json], workspace: Path, job: Job) -> bool:
         contexts = {**contexts, "steps": {}}
-        succeeded = True
+        succeeded, cancelled = True, False
         for step in steps:
             name = step.get("name") or step.get("uses") or step["run"]
-            if not _holds(step.get("if", "success()"), contexts, succeeded):
+            if not _holds(step.get("if", "success()"), contexts, succeeded=succeeded, cancelled=cancelled):
                 job.steps.append(Step(name, "skipped"))
                 continue
             code, outputs = self._step(step, name, contexts, workspace, job)
             outcome = "failure" if code else "success"
             if "id" in step:
                 contexts["steps"][step["id"]] = {"outputs": outputs, "outcome": outcome}
-            succeeded &= not code or bool(step.get("continue-on-error"))
+            cancelled |= name == self.cancelled_in
+            succeeded &= (not code or bool(step.get("continue-on-error"))) and not cancelled
         job.succeeded = succeeded
         return succeeded
 
@@ -227,16 +230,18 @@ def _filled(text: Json, contexts: Mapping[str, Json]) -> str:
     """The text with its expressions evaluated, as GitHub writes what it is."""
     if isinstance(text, bool):
         return str(text).lower()
-    return re.sub(r"\$\{\{(.*?)\}\}", lambda found: str(_value(found[1], contexts, True)), str(text))
+    return re.sub(r"\$\{\{(.*?)\}\}", lambda found: str(_value(found[1], contexts, {})), str(text))
 
 
-def _holds(condition: Json, contexts: Mapping[str, Json], succeeded: bool) -> bool:
+def _holds(condition: Json, contexts: Mapping[str, Json], *, succeeded: bool, cancelled: bool) -> bool:
     text = str(condition)
     assert "${{" not in text
-    return bool(_value(text, contexts, succeeded)) and (succeeded or bool(_STATUS.search(text)))
+    failed = not succeeded and not cancelled
+    status = {"always": True, "success": succeeded, "failure": failed, "cancelled": cancelled}
+    return bool(_value(text, contexts, status)) and (succeeded or bool(_STATUS.search(text)))
 
 
-def _value(text: str, contexts: Mapping[str, Json], succeeded: bool) -> Json:
+def _value(text: str, contexts: Mapping[str, Json], status: Mapping[str, bool]) -> Json:
     """The value of an expression of comparisons, &&, ||, ! and the functions of status."""
     text = text.strip()
     tokens, end = [], 0
@@ -245,7 +250,6 @@ def _value(text: str, contexts: Mapping[str, Json], succeeded: bool) -> Json:
         assert found, f"no expression: {text[end:]}"
         tokens.append(found[found.lastgroup or ""])
         end = found.end()
-    status = {"always": True, "success": succeeded, "failure": not succeeded, "cancelled": False}
 
     def either() -> Json:
         value = both()

@@ -178,6 +178,14 @@ def test_what_cannot_be_sent_loses_nothing_else(
     assert job.succeeded == (code == 0 and KEEP not in failing)
 
 
+def test_a_job_that_is_cancelled_keeps_its_reports(runner: Runner, reports: str) -> None:
+    """As one that takes too long: what was found so far closes no alert."""
+    runner.event, runner.cancelled_in = "pull_request", SWEEP
+    job = ending_with(130, runner, reports).action({"targets": "engine", "comment": "true"})
+    assert job.taken() == ["Install gradfuzz", SWEEP, KEEP, SAY]
+    assert len(runner.artifacts()["gradfuzz-sweep"]) == 4
+
+
 def test_where_nothing_can_be_installed(runner: Runner) -> None:
     script(runner.programs / "python", "exit 1")
     job = runner.action({"targets": "engine"})
