@@ -1,10 +1,10 @@
 """A sweep as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning.
 
-A rule is a class of disagreement, a result is a finding. The tested system is no file, so a result's location
-is logical: the way and the check. `partialFingerprints` hold the finding's signature, which is the same in
-every run. With a review each result has its baseline state (section 3.27.24): "new", "unchanged" where it was
-recorded before or the baseline names it, "absent" where it is fixed. Findings that the baseline accepts are
-suppressed.
+A rule is a class of disagreement, a result is a finding. Its logical location is the way and the check; its
+physical one (`place`), which GitHub demands of every result, is a line of a file. `partialFingerprints` hold
+the finding's signature, which is the same in every run. With a review each result has its baseline state
+(section 3.27.24): "new", "unchanged" where it was recorded before or the baseline names it, "absent" where it
+is fixed. Findings that the baseline accepts are suppressed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Class, Finding
@@ -25,6 +26,7 @@ from gradfuzz.reports.common.headline import headline, own_faults, work
 from gradfuzz.reports.common.standing import Standing, Standings
 from gradfuzz.reports.common.summary import group
 from gradfuzz.reports.machine.json import finding_document, sweep_document
+from gradfuzz.reports.machine.place import place
 from gradfuzz.reports.terminal.concise import line
 from gradfuzz.version import __version__
 
@@ -32,7 +34,8 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 Json = Any
 
-_FINGERPRINT = "gradfuzzSignature/v2"
+_FINGERPRINTS = ("gradfuzzSignature/v2", "primaryLocationLineHash")
+"""GitHub reads the last alone. Without it the findings of a rule at one line would be one alert."""
 
 _LONG = frozenset({"evidence", "ports"})
 """Fields that a result's properties lack: collectors accept a few megabytes in all."""
@@ -107,12 +110,16 @@ def _rules() -> list[Json]:
     return [
         {
             "id": kind.value,
-            "name": "".join(part.capitalize() for part in kind.value.split("_")),
+            "name": "Gradient" + "".join(part.capitalize() for part in kind.value.split("_")),
             "shortDescription": {"text": words.sentence(words.explanation(kind))},
             "fullDescription": {"text": f"{words.sentence(words.explanation(kind))} {_HELP[kind]}"},
             "help": {"text": f"{_HELP[kind]} {_JUDGED}", "markdown": f"{_HELP[kind]}\n\n{_JUDGED}"},
             "defaultConfiguration": {"level": "error"},
-            "properties": {"tags": ["correctness", "automatic differentiation"]},
+            "properties": {
+                "tags": ["correctness", "automatic differentiation"],
+                "precision": "high",
+                "problem.severity": "error",
+            },
         }
         for kind in Class
     ]
@@ -170,8 +177,8 @@ def _result(finding: Finding, standing: Standing, *, reviewed: bool) -> dict[str
         "kind": "fail",
         "level": "warning" if words.flaky(finding) else "error",
         "message": _message(f"{line(finding)}. {words.verdict(finding)} {words.cause(finding)}".rstrip()),
-        "locations": [{"logicalLocations": [_place(finding)]}],
-        "partialFingerprints": {_FINGERPRINT: signature_of(finding)},
+        "locations": [{"physicalLocation": _physical(finding), "logicalLocations": [_logical(finding)]}],
+        "partialFingerprints": dict.fromkeys(_FINGERPRINTS, signature_of(finding)),
         "occurrenceCount": finding.seen,
         "properties": _properties(finding),
     }
@@ -191,8 +198,15 @@ def _absent(finding: Finding) -> dict[str, Json]:
     return {**_result(finding, Standing(), reviewed=False), "baselineState": "absent", "suppressions": []}
 
 
-def _place(finding: Finding) -> Json:
-    """The logical location: way, check and precision, as in torch:eager/vjp/float64."""
+def _physical(finding: Finding) -> Json:
+    """The file, and the beginning of the line."""
+    path, line = place(finding)
+    region = {"startLine": line, "startColumn": 1, "endLine": line, "endColumn": 1}
+    return {"artifactLocation": {"uri": quote(path), "uriBaseId": "%SRCROOT%"}, "region": region}
+
+
+def _logical(finding: Finding) -> Json:
+    """Way, check and precision, as in torch:eager/vjp/float64."""
     name = f"{finding.target}/{words.asked(finding)}/{finding.precision}"
     return {"name": finding.target, "fullyQualifiedName": name, "kind": "function"}
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,15 +14,15 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-import jsonschema
 import numpy as np
 import pytest
 import sarif_om
 from markdown_it import MarkdownIt
 
+from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.evidence import Evidence
-from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.programs.text.loop_body import loop_program
@@ -33,6 +32,7 @@ from gradfuzz.reports.machine import junit, sarif
 from gradfuzz.reports.markdown import github
 from gradfuzz.reports.markdown import report as markdown
 from gradfuzz.reports.markdown.issue import issue, title
+from tests.published_schemas import faults
 from tests.report_data import HOSTILE, LONG, evidence, finding, finished, review
 
 Case = tuple[SweepFinished, Review | None]
@@ -144,6 +144,9 @@ CHILDREN = {
     "results": sarif_om.Result,
     "message": sarif_om.Message,
     "locations": sarif_om.Location,
+    "physicalLocation": sarif_om.PhysicalLocation,
+    "artifactLocation": sarif_om.ArtifactLocation,
+    "region": sarif_om.Region,
     "logicalLocations": sarif_om.LogicalLocation,
     "suppressions": sarif_om.Suppression,
 }
@@ -189,15 +192,120 @@ def test_sarif_keeps_to_the_object_model(case: Case) -> None:
 
 @SWEPT
 def test_sarif_keeps_to_the_schema(case: Case) -> None:
-    """Against the file that OASIS publishes, where GRADFUZZ_SARIF_SCHEMA says where it lies; no package ships
-    it.
+    """Against the schema that OASIS publishes."""
+    assert faults("sarif-2.1.0", json.loads(sarif.render(*case))) == []
+
+
+def test_the_schema_finds_faults() -> None:
+    document = json.loads(sarif.render(*SWEEPS["findings"]))
+    document["runs"][0]["results"][0]["level"] = "fatal"
+    del document["runs"][0]["results"][1]["message"]
+    assert len(faults("sarif-2.1.0", document)) == 2
+
+
+@SWEPT
+def test_code_scanning_takes_it(case: Case) -> None:
+    """What GitHub demands and limits beyond the schema: "SARIF support for code scanning" in its
+    documentation.
     """
-    path = os.environ.get("GRADFUZZ_SARIF_SCHEMA")
-    if not path:
-        pytest.skip("GRADFUZZ_SARIF_SCHEMA names no file: sarif-schema-2.1.0.json of docs.oasis-open.org")
-    schema = json.loads(Path(path).read_text(encoding="utf-8"))
-    checker = jsonschema.Draft7Validator(schema, format_checker=jsonschema.FormatChecker())
-    assert list(checker.iter_errors(json.loads(sarif.render(*case)))) == []
+    (run,) = json.loads(sarif.render(*case))["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len({rule["id"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert all(0 < len(rule[key]["text"]) <= 1024 for key in ("shortDescription", "fullDescription"))
+        assert len(rule["name"]) <= 255
+        assert rule["help"]["text"]
+        assert rule["properties"]["precision"] in ("very-high", "high", "medium", "low")
+        assert rule["properties"]["problem.severity"] in ("error", "warning", "recommendation")
+        assert len(rule["properties"]["tags"]) <= 10
+    marks = set()
+    for result in run["results"]:
+        assert result["message"]["text"]
+        (location,) = result["locations"]
+        uri = location["physicalLocation"]["artifactLocation"]["uri"]
+        assert re.fullmatch(r"(?!/)[\w./%~-]+", uri), "a path below the root of the repository"
+        region = location["physicalLocation"]["region"]
+        assert set(region) == {"startLine", "startColumn", "endLine", "endColumn"}
+        assert all(number >= 1 for number in region.values())
+        marks.add((result["ruleId"], uri, result["partialFingerprints"]["primaryLocationLineHash"]))
+    absent = sum(result.get("baselineState") == "absent" for result in run["results"])
+    assert len(marks) >= len(run["results"]) - absent, "each is an alert of its own"
+
+
+def place_of(item: Finding) -> tuple[str, int]:
+    (result,) = results((finished([item]), None))
+    physical = result["locations"][0]["physicalLocation"]
+    assert physical["artifactLocation"]["uriBaseId"] == "%SRCROOT%"
+    return physical["artifactLocation"]["uri"], physical["region"]["startLine"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, with an adapter and a package."""
+    for name in ("tests/my adapter.py", "adapter", "src/mine/__init__.py", "other/losses.py"):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("import jax\n\n\ndef loss(x):\n    return x\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("python 'tests/my adapter.py'", "tests/my%20adapter.py"),
+        ("python 'tests/my adapter.py' --fast#eager", "tests/my%20adapter.py"),
+        ("./adapter", "adapter"),
+        ("{here}/adapter", "adapter"),
+        ("python tests/../adapter", "adapter"),
+    ],
+)
+def test_a_finding_of_an_adapter_is_at_the_adapter(command: str, path: str, repository: Path) -> None:
+    item = finding(0, target=f"cmd:{command.format(here=repository)}")
+    assert place_of(item) == (path, 1)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "jax:scan",
+        "torch==2.13.0:eager",
+        "mutant:nx-1747",
+        "cmd:python -m my.adapter",
+        "cmd:python tests/gone.py",
+        "cmd:python 'tests/my adapter.py",
+        "cmd:python /etc/passwd",
+        "cmd:python ../outside.py",
+        "cmd:python tests",
+        "cmd:\0" + "x" * 5000,
+    ],
+)
+def test_another_finding_is_at_its_script(target: str, repository: Path) -> None:
+    """That a file of the repository is the one is never guessed."""
+    (repository.parent / "outside.py").touch()
+    item = finding(0, target=target)
+    assert place_of(item) == (f".gradfuzz/scripts/{item.id}.py", 1)
+    assert place_of(replace(item, script="")) == (".gradfuzz/store.sqlite", 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "place"),
+    [
+        ("other.losses.loss", ("other/losses.py", 4)),
+        ("mine.loss", ("src/mine/__init__.py", 4)),
+        ("mine.made_elsewhere", ("src/mine/__init__.py", 1)),
+        ("other.losses.Class.method", ("other/losses.py", 1)),
+    ],
+)
+def test_a_finding_of_a_function_is_at_its_definition(
+    function: str, place: tuple[str, int], repository: Path
+) -> None:
+    assert place_of(finding(0, target="mine", call=Call("jax", function, ()))) == place
+
+
+def test_a_function_of_a_library_is_not_in_the_repository(repository: Path) -> None:
+    item = finding(0, target="jax", call=Call("jax", "jax.nn.silu", ()))
+    assert place_of(item) == (f".gradfuzz/scripts/{item.id}.py", 1)
 
 
 def results(case: Case) -> list[dict[str, Any]]:
@@ -266,9 +374,8 @@ def test_fingerprints_are_those_of_the_bug() -> None:
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
     assert all(re.fullmatch("[0-9a-f]{64}", text) for text in prints)
-    assert results(SWEEPS["bare"])[0]["partialFingerprints"] == {
-        "gradfuzzSignature/v2": signature(finding(0))
-    }, "computed where it was not recorded"
+    bare = results(SWEEPS["bare"])[0]["partialFingerprints"]
+    assert bare["gradfuzzSignature/v2"] == signature(finding(0)), "computed where it was not recorded"
 
 
 def test_sarif_messages_read_as_they_were_meant() -> None:
