@@ -23,9 +23,16 @@ def home_of(target: str) -> str:
     name = TargetName.of(target)
     if name.library not in LIBRARIES or (not name.specifier and registry.beside(name.library) is not None):
         return ""
-    if managed.find(name.base) is None:
+    environment = managed.find(name.base)
+    if environment is None:
         reason = managed.not_installed(name.base)
         raise MissingExtraError(f"{name.base} calls its own functions, and {reason}")
+    if lacks := lending.lacking(environment):
+        why = f"its environment has Python {environment.packages['python']} and no {', '.join(lacks)}"
+        what = f"{name.base} calls its own functions where gradfuzz runs, too: {why}"
+        again = f"gradfuzz targets remove '{name.base}'; gradfuzz targets install '{name.base}'"
+        advice = f"make it again ({again}), and read in {environment.folder}.log what may still be missing"
+        raise MissingExtraError(f"{what}, and another Python can be lent nothing; {advice}")
     return name.base
 
 
@@ -33,6 +40,7 @@ def command(home: str) -> list[str]:
     """What starts a worker in the environment of a target: its Python, with gradfuzz and what gradfuzz
     requires and the environment lacks.
     """
-    plan = managed.plan(home)
+    plan, environment = managed.plan(home), managed.find(home)
     words = plan.language.command(plan.folder, Path(launcher.__file__))
-    return [*words, "--lend", json.dumps(lending.places()), WORKER]
+    lent = {} if environment is None else lending.lent(environment)
+    return [*words, "--lend", json.dumps(lent), WORKER]
