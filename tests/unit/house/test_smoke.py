@@ -108,6 +108,7 @@ def test_a_command_that_ends_otherwise_fails(tmp_path: Path) -> None:
 
 
 def test_a_python_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(smoke, "_interpreters", lambda: interpreters)
     there = interpreters.Interpreter("/usr/bin/python3.13", "3.13.0")
     monkeypatch.setattr(interpreters, "this", lambda: interpreters.Interpreter("own", "3.11.7"))
     monkeypatch.setattr(interpreters, "others", lambda: iter([there]))
@@ -117,5 +118,5 @@ def test_a_python_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch, cap
 
 def test_it_needs_no_package() -> None:
     """It runs in a Python that has none yet."""
-    code = "import sys; sys.path.insert(0, '.'); import tests.smoke"
+    code = "import sys; sys.path.insert(0, '.'); from tests import smoke; smoke.others()"
     subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=smoke.ROOT, check=True)
