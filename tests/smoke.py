@@ -111,9 +111,9 @@ def sweep(smoke: Smoke) -> str:
 
 
 def functions(smoke: Smoke) -> str:
-    document = smoke.report("jax", "--family", "functions", "--max-examples", "2", "--shard", "1/100")
+    document = smoke.report("jax", "--family", "functions", "--max-examples", "2", "--shard", "1/150")
     judged = [one["name"] for one in document["functions"] if one["judged"]]
-    assert len(judged) >= 4, f"few functions were asked: {judged}"
+    assert len(judged) >= 3, f"few functions were asked: {judged}"
     return f"{len(judged)} functions"
 
 
