@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.oracles.foreign.installers import interpreters
+from gradfuzz.reports.machine.json import sweep_document
 from tests import smoke
+from tests.report_data import call_finding, finding, finished
 from tests.smoke import Smoke
 
 CHECK = {
@@ -26,9 +29,14 @@ CHECK = {
         }
     ]
 }
+
+
+def sweep_found(*found: Finding, **changes: Any) -> dict[str, Any]:
+    """The document of a sweep, as gradfuzz writes it."""
+    return {**sweep_document(finished(found)), **changes}
+
+
 SWEEP = {
-    "complete": True,
-    "findings": [],
     "targets": [{"name": "engine", "checks": 3}, {"name": "jax:scan", "checks": 2}],
     "functions": [{"name": f"jax.numpy.f{k}", "judged": 1} for k in range(4)],
 }
@@ -46,10 +54,6 @@ class Fake(Smoke):
         return json.dumps(self.document)
 
 
-def changed(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {**document, **changes}
-
-
 def answered(**changes: str) -> dict[str, Any]:
     """A check in which JAX answers otherwise."""
     (point,) = CHECK["points"]
@@ -57,18 +61,18 @@ def answered(**changes: str) -> dict[str, Any]:
     return {"points": [{**point, "answers": answers}]}
 
 
-CRASH = {"class": "crash", "title": "jax.nn.silu, value: crash", "target": "jax"}
-OURS = {"class": "wrong_value", "title": "tanh: wrong", "target": "engine"}
-THEIRS = {"class": "wrong_value", "title": "tanh: wrong", "target": "jax:scan"}
+CRASH = call_finding(note="the process ends: the process ended with exit code 1", target="jax")
+OURS = finding(target="engine")
+THEIRS = finding(target="jax:scan")
 
 
 @pytest.mark.parametrize(
     ("step", "document"),
     [
         (smoke.check, CHECK),
-        (smoke.sweep, SWEEP),
-        (smoke.sweep, changed(SWEEP, findings=[THEIRS])),
-        (smoke.functions, SWEEP),
+        (smoke.sweep, sweep_found(**SWEEP)),
+        (smoke.sweep, sweep_found(THEIRS, **SWEEP)),
+        (smoke.functions, sweep_found(**SWEEP)),
     ],
 )
 def test_what_is_right_passes(step: Callable[[Smoke], str], document: dict[str, Any], tmp_path: Path) -> None:
@@ -81,12 +85,12 @@ def test_what_is_right_passes(step: Callable[[Smoke], str], document: dict[str, 
         (smoke.check, answered(verdict="disagree"), "disagree"),
         (smoke.check, answered(oracle="engine"), "engine"),
         (smoke.check, answered(verdict="unsupported") | {"points": []}, "expected 1"),
-        (smoke.sweep, changed(SWEEP, findings=[CRASH]), "said to end"),
-        (smoke.sweep, changed(SWEEP, findings=[OURS]), "the engine is not wrong"),
-        (smoke.sweep, changed(SWEEP, complete=False), "cut short"),
-        (smoke.sweep, changed(SWEEP, targets=SWEEP["targets"][:1]), "'engine': 3"),
-        (smoke.functions, changed(SWEEP, findings=[CRASH]), "silu"),
-        (smoke.functions, changed(SWEEP, functions=SWEEP["functions"][:2]), "few functions"),
+        (smoke.sweep, sweep_found(CRASH, **SWEEP), "a process is said to end"),
+        (smoke.sweep, sweep_found(OURS, **SWEEP), "the engine is not wrong"),
+        (smoke.sweep, sweep_found(**SWEEP, complete=False), "cut short"),
+        (smoke.sweep, sweep_found(**SWEEP | {"targets": SWEEP["targets"][:1]}), "'engine': 3"),
+        (smoke.functions, sweep_found(CRASH, **SWEEP), "softplus"),
+        (smoke.functions, sweep_found(**SWEEP | {"functions": SWEEP["functions"][:2]}), "few functions"),
         (smoke.proofs, {"proofs": [{"modes": ["rev"], "outcome": "right"}]}, "'wrong', {'right'}"),
         (smoke.board, {"not": "written"}, "No such file"),
     ],
