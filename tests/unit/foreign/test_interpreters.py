@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -102,7 +103,8 @@ def test_the_nearest_newer_one_comes_first(
 
 NEEDS_NEWER = (
     "ERROR: Ignored the following versions that require a different python version: 0.9 Requires-Python"
-    " >=3.10; 1.0 Requires-Python >=3.13; 2.0 Requires-Python >=3.14\n"
+    " >=3.10; 1.0 Requires-Python >=3.13; 2.0 Requires-Python >=3.14; 3.0 Requires-Python"
+    " >=2.7.*\n"
     "ERROR: Could not find a version that satisfies the requirement toygrad==1.0 (from versions: 0.1)\n"
     "ERROR: No matching distribution found for toygrad==1.0\n"
 )
@@ -172,9 +174,12 @@ def test_where_there_is_no_such_python_it_says_which(
 
 def test_a_release_that_no_python_of_ours_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(monkeypatch, [])
-    words = r"toygrad==2\.0 needs Python >=3\.14.*runs on 3\.11, 3\.12, 3\.13: name another release\."
-    with pytest.raises(InstallError, match=words):
-        installer._install(tmp_path / "env", ["toygrad==2.0"], tmp_path / "log")
+    for release, needs in (("2.0", ">=3.14"), ("3.0", ">=2.7.*")):
+        words = re.escape(f"toygrad=={release} needs Python {needs}, ")
+        with pytest.raises(
+            InstallError, match=words + r".*runs on 3\.11, 3\.12, 3\.13: name another release\."
+        ):
+            installer._install(tmp_path / "env", [f"toygrad=={release}"], tmp_path / "log")
     with pytest.raises(InstallError, match="There is no such release for this interpreter and platform"):
         installer._install(tmp_path / "env", ["toygrad==9.0"], tmp_path / "log")
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -99,11 +99,19 @@ def _other_python(requirement: str, tried: Sequence[str], log: Path) -> str | No
     needs += _REFUSED.findall(text)
     if not needs:
         return None
-    fitting = [one for one in interpreters.SERIES if SpecifierSet(needs[-1]).contains(f"{one}.99")]
     why = f"{requirement} needs Python {needs[-1]}, and here gradfuzz found {', '.join(tried)}."
+    fitting = [one for one in interpreters.SERIES if _fits(one, needs[-1])]
     if not fitting:
         return f"{why} gradfuzz runs on {', '.join(interpreters.SERIES)}: name another release."
     return f"{why} Install Python {fitting[0]}, on the path as python{fitting[0]} or under pyenv."
+
+
+def _fits(python: str, needs: str) -> bool:
+    """Old releases say what they need in forms that are not valid any more, and need an old Python."""
+    try:
+        return SpecifierSet(needs).contains(f"{python}.99")
+    except InvalidSpecifier:
+        return False
 
 
 def _complete(folder: Path, requirements: Sequence[str], log: Path) -> None:
