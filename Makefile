@@ -6,13 +6,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint docs docs-release bench comparators tolerance adapters proofs
+.PHONY: help sweep test test-all smoke lint docs docs-release bench comparators tolerance adapters proofs
 .PHONY: board pictures trophies clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
 	@echo 'make test      ruff, mypy and the tests, without the slow ones (about six minutes)'
 	@echo 'make test-all  ruff, mypy and all tests'
+	@echo 'make smoke PYTHON=python3.12  each part of gradfuzz in short, with that Python and its newest JAX'
+	@echo '               (about two minutes)'
 	@echo 'make docs      build/site: the documentation as a self-contained site; start at index.html'
 	@echo 'make docs-release  the same as the newest release on the branch gh-pages, beside the older ones'
 	@echo 'make bench     docs/performance.md: check_gradient against gradcheck and check_grads, the engine'
@@ -41,6 +43,10 @@ test: lint
 
 test-all: lint
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+# In an environment of its own, build/smoke-3.12, and with Torch, too, after SMOKE='--with torch'.
+smoke:
+	$(PYTHON) -m tests.smoke $(SMOKE)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

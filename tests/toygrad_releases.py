@@ -22,13 +22,15 @@ RELEASES = {
 """Version -> what is in it: the bug came in 1.3, or in 1.2, which cannot be imported, and went in 1.5."""
 
 
-def write_wheels(folder: Path) -> None:
-    """One for each release."""
+def write_wheels(folder: Path, python: str = ">=3.8") -> None:
+    """One for each release, all for the same Pythons."""
+    folder.mkdir(exist_ok=True)
+    about = f"Metadata-Version: 2.1\nName: toygrad\nRequires-Python: {python}\n"
     for version, source in RELEASES.items():
         info = f"toygrad-{version}.dist-info"
         files = {
             "toygrad.py": f"__version__ = {version!r}\n{source}\n",
-            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: toygrad\nVersion: {version}\n",
+            f"{info}/METADATA": f"{about}Version: {version}\n",
             f"{info}/WHEEL": (
                 "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
             ),

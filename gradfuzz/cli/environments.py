@@ -71,9 +71,11 @@ def _refuse_none(names: Sequence[str], action: str) -> None:
 
 def _row(made: Environment) -> dict[str, Any]:
     names = ("target", "distribution", "version", "folder", "requirements", "installer", "seconds")
-    return {**{name: getattr(made, name) for name in names}, "bytes": made.size()}
+    row = {name: getattr(made, name) for name in names}
+    return {**row, "python": made.packages.get("python"), "bytes": made.size()}
 
 
 def _told(made: Environment) -> str:
     how = f"by {made.installer} in {made.seconds:.1f} s, {made.size() / 1e6:,.0f} MB"
-    return f"{made.distribution} {made.version} {how}, {made.folder}"
+    python = f", with Python {made.packages['python']}" if "python" in made.packages else ""
+    return f"{made.distribution} {made.version} {how}{python}, {made.folder}"

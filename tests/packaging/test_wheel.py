@@ -89,11 +89,27 @@ def test_the_wheel_is_installed_and_checks_without_a_network(wheel: Path, tmp_pa
     assert (home / "bin" / "gradfuzz").exists()
 
 
-def test_the_documents_say_how_it_is_installed() -> None:
+def test_the_documents_say_how_it_is_installed(wheel: Path) -> None:
+    """From the clone or its wheel, for no index has it."""
     for page in ("README.md", "docs/index.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
-        for command in ("pip install gradfuzz", "'gradfuzz[jax]'", "pip install ."):
+        for command in (
+            "git clone",
+            "make sweep",
+            "pip install .",
+            "pip install '.[jax]'",
+            f"{wheel.name}[jax]",
+        ):
             assert command in text, page
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert not [page for page in pages if "pip install gradfuzz" in page.read_text(encoding="utf-8")]
+
+
+def test_the_readme_begins_with_what_is_typed_on_an_empty_machine() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [line.split("  #")[0].strip() for line in text.splitlines() if line.startswith("$ ")]
+    clone = "$ git clone https://github.com/OWNER/gradfuzz && cd gradfuzz"
+    assert commands[:3] == [clone, "$ make sweep", "$ make test"]
 
 
 @pytest.mark.slow

@@ -24,9 +24,16 @@ def home_of(target: str) -> str:
     name = TargetName.of(target)
     if name.library not in LIBRARIES or (not name.specifier and registry.beside(name.library) is not None):
         return ""
-    if managed.find(name.base) is None:
+    environment = managed.find(name.base)
+    if environment is None:
         reason = managed.not_installed(name.base)
         raise MissingExtraError(f"{name.base} calls its own functions, and {reason}")
+    if lacks := lending.lacking(environment):
+        why = f"its environment has Python {environment.packages['python']} and no {', '.join(lacks)}"
+        what = f"{name.base} calls its own functions where gradfuzz runs, too: {why}"
+        again = f"gradfuzz targets remove '{name.base}'; gradfuzz targets install '{name.base}'"
+        advice = f"make it again ({again}), and read in {environment.folder}.log what may still be missing"
+        raise MissingExtraError(f"{what}, and another Python can be lent nothing; {advice}")
     return name.base
 
 
@@ -36,6 +43,7 @@ def command(library: str, home: str) -> list[str]:
     """
     if not home:
         return [sys.executable, "-m", WORKER, library]
-    plan = managed.plan(home)
+    plan, environment = managed.plan(home), managed.find(home)
     words = plan.language.command(plan.folder, Path(launcher.__file__))
-    return [*words, "--lend", json.dumps(lending.places()), WORKER, library]
+    lent = {} if environment is None else lending.lent(environment)
+    return [*words, "--lend", json.dumps(lent), WORKER, library]

@@ -10,7 +10,28 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gradfuzz.oracles.foreign.managed import own_requirements
+from gradfuzz.oracles.foreign.installers import interpreters
+from gradfuzz.oracles.foreign.managed import Environment, own_requirements
+
+
+def lent(environment: Environment) -> dict[str, str]:
+    """Package -> the folder in which it is. Nothing to another Python, which cannot import what is compiled
+    for this one.
+    """
+    return places() if _same_python(environment) else {}
+
+
+def lacking(environment: Environment) -> list[str]:
+    """What gradfuzz requires, the environment has not, and cannot be lent."""
+    if _same_python(environment):
+        return []
+    names = [canonicalize_name(Requirement(text).name) for text in own_requirements()]
+    return [name for name in names if name not in environment.packages]
+
+
+def _same_python(environment: Environment) -> bool:
+    own = interpreters.this()
+    return interpreters.series(environment.packages.get("python", own.version)) == own.series
 
 
 @functools.cache

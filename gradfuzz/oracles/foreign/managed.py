@@ -113,7 +113,7 @@ class Environment(msgspec.Struct, frozen=True):
     installer: str
     seconds: float
     packages: dict[str, str] = {}
-    """Its other packages by name, where the language lists them."""
+    """Its packages by name, where the language lists them, and "python" for its Python."""
     folder: str = ""
 
     def size(self) -> int:
@@ -313,6 +313,7 @@ def _made(wanted: EnvironmentPlan, tell: Callable[[str], None]) -> Environment:
         if version is None:
             why = f"was installed, and is not there; what {installer} said is in {log}"
             raise InstallError(f"{wanted.requirements[0]} {why}")
+        wanted.language.complete(folder, own_requirements(), log)
         start_once(wanted.words, log)
         about = wanted.name.base, wanted.distribution, version, wanted.requirements
         seconds, packages = round(time.monotonic() - begun, 1), wanted.language.packages(folder)

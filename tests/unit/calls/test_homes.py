@@ -26,11 +26,12 @@ TURN = Turn(
     1,
     home="autograd==1.8",
 )
+TENSORFLOW = managed.Environment("tensorflow==2.18.0", "tensorflow", "2.18.0", (), "pip", 1.0)
 
 
 def test_a_library_is_beside_gradfuzz_or_in_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homes.registry, "beside", lambda name: "1.8.0" if name == "autograd" else None)
-    monkeypatch.setattr(managed, "find", lambda name: object() if name == "tensorflow==2.18.0" else None)
+    monkeypatch.setattr(managed, "find", lambda name: TENSORFLOW if name == TENSORFLOW.target else None)
     assert homes.home_of("autograd") == ""
     assert homes.home_of("mypackage.module") == ""
     assert homes.home_of("tensorflow==2.18.0") == "tensorflow==2.18.0"

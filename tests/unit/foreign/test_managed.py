@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -187,7 +188,7 @@ def test_releases_are_asked_side_by_side(installer: Installer) -> None:
 def test_what_is_there_is_not_made_again(installer: Installer) -> None:
     first, _ = managed.install("toygrad==1.0")
     assert managed.install("toygrad==1.0") == (first, False)
-    assert first.packages == {"toygrad": "1.0"}
+    assert first.packages == {"python": platform.python_version(), "toygrad": "1.0"}
     assert managed.everything() == [first]
     assert first.size() > 0
     changed, new = managed.install("toygrad==1.0", extra=("wheel<1",))
@@ -564,6 +565,7 @@ def test_environments_by_command(installer: Installer) -> None:
     assert done.exit_code == CLEAN
     assert "Installing toygrad==1.0 into .gradfuzz/envs/toygrad-1.0" in done.stderr
     assert done.stdout.startswith("toygrad==1.0: toygrad 1.0 by unzip in ")
+    assert f" MB, with Python {platform.python_version()}, " in done.stdout
     assert "was there already" in run("targets", "install", "toygrad==1.0").stdout
     assert "in environments of their own: toygrad==1.0, toygrad==1.3" in " ".join(
         run("targets").stdout.split()
@@ -575,6 +577,7 @@ def test_environments_by_command(installer: Installer) -> None:
     one, other = json.loads(bad.stdout)["environments"]
     assert "no such release" in one["error"]
     assert (other["version"], other["new"]) == ("1.5", True)
+    assert other["python"] == platform.python_version()
     assert run("targets", "install").exit_code == USAGE
     assert run("targets", "install", "engine").exit_code == USAGE
     assert run("targets", "list", "toygrad").exit_code == USAGE

@@ -2,6 +2,7 @@
 
     language                       what gradfuzz does with the libraries of a language
     python, node, elixir, swift    a language each
+    interpreters                   the Pythons of this machine
     debian                         toolchains of Debian in chroots
     commands                       the commands of installers: run, logged, and quoted in errors
 

@@ -18,16 +18,18 @@ from gradfuzz.oracles.foreign import process_registry
 
 _OFFLINE = (
     *("NewConnectionError", "ConnectTimeout", "name resolution", "ProxyError", "ENOTFOUND", "EAI_AGAIN"),
-    *("ECONNREFUSED", "(from versions: none)", "nxdomain", "failed_connect"),
-    "Failed getting release file",
+    *("ECONNREFUSED", "nxdomain", "failed_connect", "Failed getting release file"),
 )
 """Output of an installer that did not reach its index contains one of these."""
 
 _UNKNOWN = (
     *("No matching distribution", "no version of", "No matching version"),
-    *("ETARGET", "E404", "match any versions"),
+    *("ETARGET", "E404", "match any versions", "requires a different Python"),
 )
 """Output of an installer that found no such release contains one of these."""
+
+_NONE = "(from versions: none)"
+"""Output of a pip that found no release, or did not reach its index, contains this."""
 
 NAME_THEM = "name them: --versions 1.0,1.1,1.2"
 FORMS = "give a release, as in ==1.2.3, or a range, as in >=1.2,<2"
@@ -124,19 +126,32 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def failure(requirements: Sequence[str], log: Path) -> InstallError:
+def lacks_release(log: Path) -> bool:
+    """Whether the last command reached its index and found no such release for its interpreter."""
+    text = _last(log)
+    return any(sign in text for sign in _UNKNOWN) and not any(sign in text for sign in _OFFLINE)
+
+
+def failure(requirements: Sequence[str], log: Path, advice: str | None = None) -> InstallError:
     """The error from the last lines of the log, with advice."""
-    text = log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
-    if any(sign in text for sign in _OFFLINE):
+    text = _last(log)
+    failed = f"{' '.join(requirements)} cannot be installed: {_told(text)}"
+    return InstallError(f"{failed}. {advice or _advice(text)} All that was said is in {log}")
+
+
+def _advice(text: str) -> str:
+    if any(sign in text for sign in (*_OFFLINE, _NONE)):
         why = "No index of packages was reached, or it has no such package"
-        advice = f"{why}: is there a network, and does the installer's configuration name an index?"
-    elif any(sign in text for sign in _UNKNOWN):
-        advice = "There is no such release for this interpreter and platform; name another one."
-    else:
-        none = "A release that has no package for this interpreter and platform"
-        advice = f"{none} cannot be had; another one may."
-    failed = f"{' '.join(requirements)} cannot be installed"
-    return InstallError(f"{failed}: {_told(text)}. {advice} All that was said is in {log}")
+        return f"{why}: is there a network, and does the installer's configuration name an index?"
+    if any(sign in text for sign in _UNKNOWN):
+        return "There is no such release for this interpreter and platform; name another one."
+    none = "A release that has no package for this interpreter and platform"
+    return f"{none} cannot be had; another one may."
+
+
+def _last(log: Path) -> str:
+    """What the last command of a log said."""
+    return log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
 
 
 def _told(text: str) -> str:
