@@ -23,6 +23,7 @@ from typing import IO, cast
 from gradfuzz.calls.sweep import homes
 from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.calls.sweep.worker import BOX, HEAD, READY
+from gradfuzz.calls.sweep.xla import flags_of
 from gradfuzz.errors import TargetProcessError, WorkerDiedError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Finding
@@ -124,17 +125,18 @@ class CallProcess:
             self._worker = None
 
 
-def _environment(compiled: Path, home: str) -> dict[str, str]:
-    """The variables of a process.
+def _environment(compiled: Path, turn: Turn) -> dict[str, str]:
+    """The variables of a process for a turn.
 
     JAX compiles each operation anew for each shape, and that is most of its time. What is kept in a folder it
-    compiles once: in `compiled`, or in that which the user has named to JAX, from sweep to sweep. gradfuzz
-    sets no flag of XLA, which ends a process at one that it does not know. Beside gradfuzz a process finds
-    the modules that this one finds.
+    compiles once: in `compiled`, or in that which the user has named to JAX, from sweep to sweep. Beside
+    gradfuzz a process finds the modules that this one finds.
     """
     found = {_COMPILED: str(compiled), **ENVIRONMENT, **os.environ}
-    if not home:
+    if not turn.home:
         found["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
+    if turn.library == "jax":
+        found["XLA_FLAGS"] = flags_of(homes.command(turn.library, turn.home)[0])
     return found
 
 
@@ -187,7 +189,7 @@ class _Worker:
                 self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
                     [*command, str(number), str(self._box), str(work)],
                     cwd=work,
-                    env=_environment(compiled, turn.home),
+                    env=_environment(compiled, turn),
                     pass_fds=[number],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
