@@ -247,6 +247,7 @@ def main() -> int:
             note = f"  ({outcome.line})" if outcome.word in ("broken", "not asked") else ""
             print(f"{outcome.word:9}  {release:10}  {script}{note}", flush=True)
             record({**outcomes(), name: said})
+        record({**outcomes(), name: said})
     words = ("stands", "right", "not asked", "broken")
     print(f"\n{'system':24}{''.join(f'{word:>11}' for word in words)}")
     for system, count in counts.items():

@@ -205,6 +205,26 @@ def test_both_releases_are_asked_and_those_between_where_the_newest_is_right(
     assert {name for name, _ in calls} == {"jax/broken.py"}
 
 
+def test_a_run_is_recorded_and_ends_with_1_where_a_script_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = trophies.Entry(1, "", False, "A", ("jax/goes.py",), False, False)
+    monkeypatch.setattr(trophies, "SCRIPTS", tmp_path)
+    monkeypatch.setattr(trophy_runs, "pages", lambda: [trophies.Page("jax", "JAX", "0.10.2", (entry,))])
+    monkeypatch.setattr(trophy_runs, "_releases", lambda name: ["0.10.2", "0.11.0", "0.12.0"])
+    monkeypatch.setattr("sys.argv", ["trophy_runs", "jax"])
+    trophies.record({"jax": Outcomes("0.11.0", {}, {"jax/goes.py": "jax#1"})})
+    codes = {"0.10.2": 1, "0.11.0": 0, "0.12.0": 0}
+    monkeypatch.setattr(trophy_runs, "ask", lambda name, release: trophy_runs.Outcome(codes[release], ""))
+    assert trophy_runs.main() == 0
+    said = Outcomes("0.12.0", {"jax/goes.py": dict(codes)}, {"jax/goes.py": "jax#1"})
+    assert trophies.outcomes() == {"jax": said}
+    codes["0.12.0"] = 139
+    assert trophy_runs.main() == 1
+    assert trophies.outcomes() == {"jax": said}, "what cannot tell leaves the record as it was"
+    assert "broken     0.12.0      jax/goes.py" in capsys.readouterr().out
+
+
 def test_the_newest_release_is_the_last_one_of_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trophy_runs, "_releases", lambda name: ["0.9.0", "0.10.0"])
     assert trophy_runs.newest("jax", "0.9.0") == "0.10.0"

@@ -49,8 +49,11 @@ def test_an_entry_is_told_to_people_who_do_not_know_the_page(page: trophies.Page
     )
     assert first.reported == ("pytorch/pytorch#12", "pytorch/pytorch#34")
     assert first.related == "Related: jax-ml/jax#56, of cosines."
-    same = 'Same cause as "`sin`: wrong in two lines".'
-    assert second.points == ('Raises ("no").', "Cause: `aten/sin.cpp`.", same)
+    assert second.points == (
+        'Raises ("no").',
+        "Cause: `aten/sin.cpp`.",
+        'Same cause as "`sin`: wrong in two lines".',
+    )
     assert (second.reported, second.related) == ((), "")
 
 
@@ -64,7 +67,8 @@ def test_a_report_has_the_form_of_the_tracker(page: trophies.Page) -> None:
     assert f"PyTorch 2.15.0; Python, operating system: {YOURS}" in rest
     other = trophy_texts.text(page, "torch/functions/two.py", trophy_texts.bugs(page)[1:], said)
     assert "do not file it" not in other
-    assert f"PyTorch 2.13.0; Python, operating system: {YOURS}" in other
+    unknown = trophy_texts.text(page, "torch/one.py", trophy_texts.bugs(page), Outcomes("2.15.0"))
+    assert f"PyTorch 2.13.0; Python, operating system: {YOURS}" in unknown
 
 
 def test_a_report_of_what_is_mended_says_so_first(page: trophies.Page) -> None:
