@@ -25,8 +25,8 @@ help:
 	@echo 'make adapters     docs/targets.md: what the installed adapters answer (minutes for each)'
 	@echo 'make board        build/board: a site of sweeps of every system here (minutes for each)'
 	@echo 'make pictures     docs/pictures: pictures of reports of real sweeps (a few minutes; needs Chromium)'
-	@echo 'make trophies     which bugs of docs/trophies still stand, by the scripts of docs/findings, of the'
-	@echo '               libraries that are installed (about ten minutes)'
+	@echo 'make trophies     which bugs of docs/trophies still stand, by the scripts of docs/findings, in the'
+	@echo '               release that each names and in the newest one (an hour; 15 GB of environments)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
 # Exit code 1 means findings, which are the purpose of a sweep.
@@ -77,8 +77,9 @@ pictures: $(READY)
 	$(BIN)/python -m benchmarks.html_pictures
 
 trophies: $(READY)
-	$(BIN)/python -m benchmarks.trophy_texts
+	$(BIN)/python -m benchmarks.trophy_runs
 	$(BIN)/python -m benchmarks.trophies
+	$(BIN)/python -m benchmarks.trophy_texts
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,46 +1,46 @@
-"""The bugs of docs/trophies: which of them still stand, and the table of the page docs/trophies.md.
+"""The bugs of docs/trophies: their pages, the status of each, and how many there are.
 
-    python -m benchmarks.trophies            # all scripts of docs/findings
-    python -m benchmarks.trophies paddle jax
-    python -m benchmarks.trophies --table    # no script: the table, as docs/trophies.md has it
+    python -m benchmarks.trophies            # writes the statuses into the pages, and the numbers
+    python -m benchmarks.trophies --check    # writes nothing; exit code 1 where they are not up to date
 
-A script runs where its library is: beside gradfuzz, or in the environment with the newest release that
-`gradfuzz targets install` made (`GRADFUZZ_ENVS` names the folder of environments). Its exit code says whether
-the bug stands (1), is gone (0), or could not be asked (125). Any other code means that the script itself is
-broken; the exit code is then 1.
+The status of a bug follows from the exit codes of its scripts, which `benchmarks.trophy_runs` writes into
+docs/findings/outcomes.toml. It is the last point of the entry. The numbers are the table of docs/trophies.md
+and three in README.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import os
+import json
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
+import textwrap
+import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import mpmath
+import msgspec
 from packaging.version import Version
-
-from gradfuzz.oracles.foreign import managed
-from gradfuzz.oracles.target_name import TargetName
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "trophies"
 SCRIPTS = ROOT / "docs" / "findings"
 SEVERITIES = "ABCDE"
-SECONDS = 300
-"""What a script may take."""
+RIGHT, WRONG = 0, 1
+"""Exit codes of scripts."""
 
-_MISSING = 125
+STATUS = re.compile(r"^- (?:Stands in|Right since|Not run in) .*?(?=^- |^$|\Z)", re.MULTILINE | re.DOTALL)
+"""The point of an entry that says its status."""
+
+_WIDTH = 110
+_ENTRY = re.compile(r"^\*\*(?=\d+\. )", re.MULTILINE)
 _SCRIPT = re.compile(r"`([a-z]+/(?:functions/|rules/)?[a-z0-9_]+\.(?:py|js|exs|cpp|swift))`")
-_OUTCOMES = {0: "gone", 1: "stands", _MISSING: "not asked"}
+_TABLE = re.compile(r"^\| system \|.*?^\| together \|[^\n]*\n", re.MULTILINE | re.DOTALL)
+
+
+# The pages --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Entry:
     scripts: tuple[str, ...]
     elsewhere: bool
     """Whether it is an entry of another system, too, and counted there."""
+    same_cause: bool
+    """Whether it has the cause of an earlier entry."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,14 @@ class Page:
     def counted(self) -> list[Entry]:
         return [entry for entry in self.entries if not entry.elsewhere]
 
+    @property
+    def scripts(self) -> list[str]:
+        return list(dict.fromkeys(script for entry in self.entries for script in entry.scripts))
+
 
 def read(path: Path) -> Page:
     """A page; ValueError where an entry does not have exactly one severity."""
-    heading, *parts = re.split(r"^\*\*(?=\d+\. )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    heading, *parts = _ENTRY.split(path.read_text(encoding="utf-8"))
     system, version = heading.splitlines()[0].removeprefix("# ").rsplit(" ", 1)
     return Page(path.stem, system, version, tuple(map(_entry, parts)))
 
@@ -92,6 +98,7 @@ def _entry(text: str) -> Entry:
         severities[0],
         tuple(named),
         any(point.startswith("As entry ") for point in said),
+        any(point.startswith("Same cause as entry ") for point in said),
     )
 
 
@@ -101,129 +108,166 @@ def pages() -> list[Page]:
     return sorted(found, key=lambda page: (-len(page.entries), page.system.lower()))
 
 
+# What the scripts said --------------------------------------------------------------------------------------
+
+
+class Outcomes(msgspec.Struct):
+    """What the scripts of a system said."""
+
+    newest: str
+    """The newest release on the index when they were run."""
+    scripts: dict[str, dict[str, int]] = {}
+    """The exit code of a script by release, where it could tell."""
+    mended: dict[str, str] = {}
+    """The report or change that mended what a script shows, by hand."""
+
+    def code(self, script: str, release: str) -> int | None:
+        return self.scripts.get(script, {}).get(release)
+
+    def since(self, script: str) -> str | None:
+        """The release from which on a script says right."""
+        found = None
+        for release, code in sorted(
+            self.scripts.get(script, {}).items(), key=lambda of: Version(of[0]), reverse=True
+        ):
+            if code != RIGHT:
+                break
+            found = release
+        return found
+
+
+def outcomes() -> dict[str, Outcomes]:
+    """What is recorded, by the name of the page."""
+    text = (SCRIPTS / "outcomes.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, Outcomes])
+
+
+def record(known: dict[str, Outcomes]) -> None:
+    """Writes what is recorded."""
+    lines = ["# Made by benchmarks/trophy_runs.py: the exit codes of the scripts by release, 1 for wrong and"]
+    lines += ["# 0 for right, and the newest release at the time. By hand: what mended the bug of a script."]
+    for name, said in sorted(known.items()):
+        lines += ["", f"[{name}]", f"newest = {json.dumps(said.newest)}"]
+        lines += ["", f"[{name}.scripts]"]
+        for script, codes in sorted((script, codes) for script, codes in said.scripts.items() if codes):
+            by_release = sorted(codes.items(), key=lambda of: Version(of[0]))
+            told = ", ".join(f"{json.dumps(release)} = {code}" for release, code in by_release)
+            lines.append(f"{json.dumps(script)} = {{ {told} }}")
+        if said.mended:
+            lines += ["", f"[{name}.mended]"]
+            lines += [
+                f"{json.dumps(script)} = {json.dumps(by)}" for script, by in sorted(said.mended.items())
+            ]
+    path = SCRIPTS / "outcomes.toml"
+    passing = path.with_suffix(".new")
+    passing.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    passing.replace(path)
+
+
+def stands(scripts: Sequence[str], said: Outcomes) -> bool:
+    """Whether one of the scripts of a bug said wrong in the newest release."""
+    return any(said.code(script, said.newest) == WRONG for script in scripts)
+
+
+def status(scripts: Sequence[str], said: Outcomes) -> str:
+    """A sentence on what became of a bug."""
+    right = [script for script in scripts if said.code(script, said.newest) == RIGHT]
+    if stands(scripts, said):
+        gone = [f"`{script}` is right since {_since([script], said)}" for script in right]
+        return "; ".join([f"Stands in {said.newest}", *gone]) + "."
+    if len(right) < len(scripts):
+        return f"Not run in {said.newest}."
+    return f"Right since {_since(right, said)}."
+
+
+def _since(scripts: Sequence[str], said: Outcomes) -> str:
+    """The release from which on all of these scripts are right, and what mended them."""
+    releases = [release for release in map(said.since, scripts) if release is not None]
+    by = dict.fromkeys(said.mended[script] for script in scripts if script in said.mended)
+    return max(releases, key=Version) + (f" ({', '.join(by)})" if by else "")
+
+
 # The table --------------------------------------------------------------------------------------------------
 
 
 def table() -> str:
     """Of all systems; the last row counts each bug once."""
-    lines = [f"| system | version | bugs | silent | raise | {' | '.join(SEVERITIES)} |", "|---" * 10 + "|"]
+    names = ("system", "version", "bugs", "causes", "newest", "stand", "silent", "raise", *SEVERITIES)
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    said = outcomes()
     every = pages()
     for page in every:
-        link = f"[{page.system}](trophies/{page.name}.md)"
-        lines.append(f"| {link} | {page.version} | {_figures(page.entries)} |")
-    lines.append(f"| together | | {_figures([entry for page in every for entry in page.counted])} |")
+        link, newest = f"[{page.system}](trophies/{page.name}.md)", said[page.name].newest
+        standing = [stands(entry.scripts, said[page.name]) for entry in page.entries]
+        lines.append(f"| {link} | {page.version} | {_figures(page.entries, newest, standing)} |")
+    counted = [entry for page in every for entry in page.counted]
+    standing = [stands(entry.scripts, said[page.name]) for page in every for entry in page.counted]
+    lines.append(f"| together | | {_figures(counted, '', standing)} |".replace("|  |", "| |"))
     return "\n".join(lines) + "\n"
 
 
-def _figures(entries: Sequence[Entry]) -> str:
+def _figures(entries: Sequence[Entry], newest: str, standing: Iterable[bool]) -> str:
     raising = sum(entry.raises for entry in entries)
+    causes = sum(not entry.same_cause for entry in entries)
     by_severity = Counter(entry.severity for entry in entries)
-    figures = (len(entries), len(entries) - raising, raising, *(by_severity[s] for s in SEVERITIES))
-    return " | ".join(map(str, figures))
+    figures = (len(entries), causes, newest, sum(standing), len(entries) - raising, raising)
+    return " | ".join(map(str, (*figures, *(by_severity[s] for s in SEVERITIES))))
 
 
-# The scripts ------------------------------------------------------------------------------------------------
+# What is written --------------------------------------------------------------------------------------------
 
 
-def outcome(script: str) -> tuple[str, str]:
-    """What became of the bug by its script, and the last line that it printed."""
-    try:
-        run = _run(SCRIPTS / script)
-    except subprocess.TimeoutExpired:
-        return "broken", f"no end within {SECONDS} s"
-    said = (run.stdout.strip() or run.stderr.strip()).splitlines()
-    return _OUTCOMES.get(run.returncode, "broken"), said[-1] if said else ""
-
-
-def _run(script: Path) -> subprocess.CompletedProcess[str]:
-    with tempfile.TemporaryDirectory() as folder:
-        variables = dict(os.environ)
-        match script.suffix:
-            case ".py":
-                command = [_python(script.relative_to(SCRIPTS).parts[0]), str(script)]
-                Path(folder, "mpmath").symlink_to(Path(mpmath.__file__).parent)  # environments lack it
-                variables["PYTHONPATH"] = folder
-            case ".js":
-                environment = _environment("tfjs")
-                if environment is not None:
-                    variables["NODE_PATH"] = str(Path(environment.folder) / "node_modules")
-                command = [shutil.which("node") or "", str(script)]
-            case ".cpp":
-                command = [_compiled(script, Path(folder))]
-            case suffix:
-                command = [shutil.which({".exs": "elixir", ".swift": "swift"}[suffix]) or "", str(script)]
-        if not command[0]:
-            return subprocess.CompletedProcess(command, _MISSING, "", "what runs it is not installed")
-        return subprocess.run(  # noqa: S603 - a script of docs/findings
-            command, cwd=folder, env=variables, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-
-
-def _python(library: str) -> str:
-    """The interpreter that has a library, or an empty text."""
-    if importlib.util.find_spec(library) is not None:
-        return sys.executable
-    environment = _environment(library)
-    return str(Path(environment.folder) / "bin" / "python") if environment is not None else ""
-
-
-def _environment(library: str) -> managed.Environment | None:
-    """The environment with the newest release of a library."""
-    made = [one for one in managed.everything() if TargetName.of(one.target).library == library]
-    return max(made, key=lambda one: Version(one.version), default=None)
-
-
-def _compiled(script: Path, folder: Path) -> str:
-    """The program, or an empty text where a compiler or the library is missing."""
-    name, compiler = script.parent.name, shutil.which("g++")
-    if compiler is None:
-        return ""
-    program = folder / name
-    links = [] if name == "cppad" else [f"-l{name}"]
-    built = subprocess.run(  # noqa: S603 - of the same
-        [compiler, str(script), "-o", str(program), *links], capture_output=True, timeout=SECONDS, check=False
-    )
-    return str(program) if built.returncode == 0 else ""
-
-
-def asked(names: Sequence[str]) -> Iterator[tuple[Page, Entry, str, str]]:
-    """Each bug with what became of it. It stands where one of its scripts says so."""
-    known: dict[str, tuple[str, str]] = {}
+def written() -> Iterator[tuple[Path, str]]:
+    """The files in which statuses or numbers are, with their texts as they should be."""
+    said = outcomes()
     for page in pages():
-        if names and page.name not in names:
-            continue
-        for entry in page.entries:
-            for script in entry.scripts:
-                if script not in known:
-                    known[script] = outcome(script)
-            said = [known[script] for script in entry.scripts]
-            worst = min(said, key=lambda told: ("broken", "stands", "not asked", "gone").index(told[0]))
-            yield page, entry, *worst
+        path = PAGES / f"{page.name}.md"
+        yield path, with_statuses(path.read_text(encoding="utf-8"), page, said[page.name])
+    overview = PAGES.with_suffix(".md")
+    yield overview, _TABLE.sub(lambda _: table(), overview.read_text(encoding="utf-8"))
+    readme = ROOT / "README.md"
+    yield readme, _with_numbers(readme.read_text(encoding="utf-8"))
+
+
+def with_statuses(text: str, page: Page, said: Outcomes) -> str:
+    """The text of a page with the status of each entry as its last point."""
+    heading, *parts = _ENTRY.split(text)
+    told = []
+    for part, entry in zip(parts, page.entries, strict=True):
+        point = textwrap.fill(
+            f"- {status(entry.scripts, said)}",
+            _WIDTH,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        told.append(f"**{STATUS.sub('', part).rstrip()}\n{point}\n")
+    return "\n".join([heading.rstrip() + "\n", *told])
+
+
+def _with_numbers(readme: str) -> str:
+    bugs, _, standing, silent = re.findall(r"\d+", table().splitlines()[-1])[:4]
+    for number, words in (
+        (bugs, r" bugs\]\(docs/trophies\.md\)"),
+        (silent, r"\s+of\s+them\s+silent"),
+        (standing, r"\s+stand\s+in\s+the\s+newest\s+releases"),
+    ):
+        readme = re.sub(rf"\d+({words})", rf"{number}\g<1>", readme)
+    return readme
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Which bugs of docs/trophies still stand.")
-    parser.add_argument("system", nargs="*", help="pages of docs/trophies, such as torch; all by default")
-    parser.add_argument("--table", action="store_true", help="print the table of docs/trophies.md")
-    arguments = parser.parse_args()
-    if arguments.table:
-        print(table(), end="")
-        return 0
-    unknown = set(arguments.system) - {page.name for page in pages()}
-    if unknown:
-        parser.error(f"there is no page of {', '.join(sorted(unknown))} in docs/trophies")
-    counts: dict[str, Counter[str]] = {}
-    for page, entry, what, said in asked(arguments.system):
-        counts.setdefault(f"{page.system} {page.version}", Counter())[what] += 1
-        note = f"  ({said})" if what == "broken" else ""
-        print(
-            f"{what:9}  {entry.severity}  {page.system} {entry.number}. {entry.title[:78]}{note}", flush=True
-        )
-    words = ("stands", "gone", "not asked", "broken")
-    print(f"\n{'system':24}{''.join(f'{word:>11}' for word in words)}")
-    for system, count in [*counts.items(), ("together", sum(counts.values(), Counter()))]:
-        print(f"{system:24}{''.join(f'{count[word]:>11}' for word in words)}")
-    return int(any(count["broken"] for count in counts.values()))
+    parser = argparse.ArgumentParser(description="The statuses and the numbers of the bugs of docs/trophies.")
+    parser.add_argument("--check", action="store_true", help="write nothing; say what is not up to date")
+    check = parser.parse_args().check
+    stale = []
+    for path, text in written():
+        if path.read_text(encoding="utf-8") != text:
+            stale.append(path.relative_to(ROOT).as_posix())
+            if not check:
+                path.write_text(text, encoding="utf-8")
+    print("\n".join([*stale, f"{len(stale)} {'are not up to date' if check else 'written'}"]))
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

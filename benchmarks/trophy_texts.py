@@ -16,7 +16,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.trophies import PAGES, ROOT, SCRIPTS, Entry, Page, pages
+from benchmarks.trophies import (
+    PAGES,
+    ROOT,
+    SCRIPTS,
+    STATUS,
+    Entry,
+    Outcomes,
+    Page,
+    outcomes,
+    pages,
+    stands,
+    status,
+)
 from gradfuzz.fuzzer.results.known_reports import TRACKERS as REPOSITORIES
 from gradfuzz.oracles.base import in_words
 from gradfuzz.reports.common.plain import fenced
@@ -60,7 +72,7 @@ class Bug:
 
 def bugs(page: Page) -> list[Bug]:
     """The bugs of a page."""
-    text = (PAGES / f"{page.name}.md").read_text(encoding="utf-8")
+    text = STATUS.sub("", (PAGES / f"{page.name}.md").read_text(encoding="utf-8"))
     parts = re.split(r"^\*\*(?=\d+\. )", text, flags=re.MULTILINE)[1:]
     titles = {str(entry.number): f'"{_title(entry)}"' for entry in page.entries}
     found, file = [], ""
@@ -126,6 +138,7 @@ def _linked(text: str) -> str:
 
 def texts() -> Iterator[tuple[Path, str]]:
     """The path and the text of each report, by page and script."""
+    said = outcomes()
     for page in pages():
         by_script: dict[str, list[Bug]] = {}
         for bug in bugs(page):
@@ -133,10 +146,10 @@ def texts() -> Iterator[tuple[Path, str]]:
                 if script.partition("/")[0] == page.name:
                     by_script.setdefault(script, []).append(bug)
         for script, own in by_script.items():
-            yield (SCRIPTS / script).with_suffix(".md"), text(page, script, own)
+            yield (SCRIPTS / script).with_suffix(".md"), text(page, script, own, said[page.name])
 
 
-def text(page: Page, script: str, own: list[Bug]) -> str:
+def text(page: Page, script: str, own: list[Bug], said: Outcomes) -> str:
     """The report on the bugs that a script shows: first what a person must know, below a line the report."""
     path = SCRIPTS / script
     tracker = TRACKERS.get(page.name)
@@ -145,6 +158,8 @@ def text(page: Page, script: str, own: list[Bug]) -> str:
     lines = [f"<!-- Made by benchmarks/trophy_texts.py from {made} -->"]
     lines += [f"For <https://github.com/{_home(page)}/issues>. Run the script on the latest release first."]
     for bug in own:
+        if (became := status(bug.scripts, said)).startswith("Right"):
+            lines += [f"**{became.removesuffix('.')}: do not file it.** ({bug.title})"]
         if bug.reported:
             what = "A part of this is reported" if bug.in_part else "This is reported"
             lines += [f"**{what} as {', '.join(bug.reported)}: do not file it again.** ({bug.title})"]
@@ -152,14 +167,15 @@ def text(page: Page, script: str, own: list[Bug]) -> str:
     lines += [f"Title: {own[0].title}", "---"]
     code = fenced(path.read_text(encoding="utf-8"), _LANGUAGES[path.suffix])
     told = [part for bug in own for part in _told(bug, titled=len(own) > 1)]
-    version = f"{page.system} {page.version}"
+    release = said.newest if any(stands(bug.scripts, said) for bug in own) else page.version
+    version = f"{page.system} {release}"
     parts: dict[Slot, list[str]] = {
         "bug": told,
         "code": [_RUNS, code],
         "right": ['What stands after "true" above.'],
         "log": [f"What the script prints: {YOURS}"],
         "versions": [f"{version}; Python, operating system: {YOURS}"],
-        "version": [page.version],
+        "version": [release],
         "more": [_FOUND],
     }
     if tracker is None:

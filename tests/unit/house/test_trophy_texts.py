@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import trophies, trophy_texts
+from benchmarks.trophies import Outcomes
 from gradfuzz.reports.markdown.trackers import TRACKERS, YOURS
 
 PAGE = """# PyTorch 2.13.0
@@ -18,6 +19,7 @@ in two lines.**
 - (fwd, rev): true 1, got 0. Silent. Severity A: at ordinary inputs.
 - Cause: `aten/sin.cpp`, `sin_backward`, by the mistake of entry 2.
 - Script: `torch/one.py`. Reported: pytorch#12 (closed), #34. Related: jax#56, of cosines.
+- Stands in 2.15.0.
 
 **2. `cos` raises.**
 - Raises ("no"). Severity D.
@@ -56,14 +58,26 @@ def test_an_entry_is_told_to_people_who_do_not_know_the_page(page: trophies.Page
 
 
 def test_a_report_has_the_form_of_the_tracker(page: trophies.Page) -> None:
-    text = trophy_texts.text(page, "torch/one.py", trophy_texts.bugs(page))
+    said = Outcomes("2.15.0", {"torch/one.py": {"2.13.0": 1, "2.15.0": 1}})
+    text = trophy_texts.text(page, "torch/one.py", trophy_texts.bugs(page), said)
     first, rest = text.split("\n---\n")
     assert "This is reported as pytorch/pytorch#12, pytorch/pytorch#34: do not file it again." in first
     assert re.findall(r"^### (.*)$", rest, re.MULTILINE) == ["🐛 Describe the bug", "Versions"]
     assert 'print("`" * 3)' in rest
-    assert f"PyTorch 2.13.0; Python, operating system: {YOURS}" in rest
-    other = trophy_texts.text(page, "torch/functions/two.py", trophy_texts.bugs(page)[1:])
-    assert "do not file it again" not in other
+    assert f"PyTorch 2.15.0; Python, operating system: {YOURS}" in rest
+    other = trophy_texts.text(page, "torch/functions/two.py", trophy_texts.bugs(page)[1:], said)
+    assert "do not file it" not in other
+    unknown = trophy_texts.text(page, "torch/one.py", trophy_texts.bugs(page), Outcomes("2.15.0"))
+    assert f"PyTorch 2.13.0; Python, operating system: {YOURS}" in unknown
+
+
+def test_a_report_of_what_is_mended_says_so_first(page: trophies.Page) -> None:
+    codes = {"torch/one.py": {"2.13.0": 1, "2.15.0": 0}, "torch/functions/two.py": {"2.15.0": 1}}
+    said = Outcomes("2.15.0", codes, {"torch/one.py": "pytorch#78"})
+    first, second = trophy_texts.bugs(page)
+    above = trophy_texts.text(page, "torch/one.py", [first], said).partition("\n---\n")[0]
+    assert "**Right since 2.15.0 (pytorch#78): do not file it.**" in above
+    assert "Right since" not in trophy_texts.text(page, "torch/functions/two.py", [second], said)
 
 
 def test_every_script_has_its_report_and_the_script_in_it_is_the_script() -> None:
