@@ -251,6 +251,8 @@ class _Sweep:
                 return
             if self._late(_GRACE):
                 self._given_up = True
+                self._slots = deque(slot for slot in slots if slot.result.done())
+                yield from self._taken()
                 return
             wait([s.result for s in slots if not s.result.done()], _HEARTBEAT, FIRST_COMPLETED)
             yield from self._taken()

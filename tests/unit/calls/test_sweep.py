@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +187,28 @@ def test_a_time_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not end.complete
     assert end.seconds < 15.0
     assert "not reached" in {one.outcome for one in end.functions}
+
+
+def test_what_is_done_when_the_time_is_up_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also behind a turn that is not done; results are taken in the order of the turns."""
+    over = threading.Event()
+
+    def one(turn: Turn) -> Result:
+        if turn.function is SIN:
+            over.wait(60.0)
+        return Result(drawn=1, judged=1, verdicts={"agree": 1})
+
+    monkeypatch.setattr(sweeps, "supervised", one)
+    monkeypatch.setattr(sweeps, "_GRACE", 0.1)
+    monkeypatch.setattr(sweeps, "functions", lambda name: ("1.8.0", [SIN, EXP, NEVER]))
+    monkeypatch.setattr(sweeps.random.Random, "shuffle", lambda self, keys: None)
+    config = SweepConfig(("autograd",), ("functions",), max_examples=3, jobs=2, max_time=1.0)
+    try:
+        *_, end = sweeps.sweep(config)
+    finally:
+        over.set()
+    assert {one.name for one in end.functions if one.outcome == "not reached"} == {SIN.names[0]}
+    assert end.programs == 2
 
 
 @pytest.mark.parametrize(
