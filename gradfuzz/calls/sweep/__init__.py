@@ -5,6 +5,7 @@ homes        where a library is: beside gradfuzz, or in the environment of a tar
 turn         the turn of one function: calls are found, judged, and what is wrong is proved
 again        asks again about a finding, where its library is
 worker       a process that has turns
+xla          flags with which JAX compiles sooner, where its XLA knows them
 process      such a process from outside; a call may end or block it
 set_up       which targets answer no call, so that it is no bug of a library
 supervise    a turn to its end, also where processes die of it
