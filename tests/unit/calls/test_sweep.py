@@ -79,7 +79,8 @@ def test_a_turn_that_cannot_be_supervised_costs_itself_alone(monkeypatch: pytest
     """And a sweep that raises elsewhere ends with what is known."""
 
     def one(turn: Turn) -> Result:
-        return raising() if turn.function is SIN else Result(drawn=1, valid=1, judged=1, asked={"rev": 1})
+        told = Result(drawn=1, valid=1, judged=1, asked={"rev": 1}, verdicts={"agree": 1})
+        return raising() if turn.function is SIN else told
 
     monkeypatch.setattr(sweeps, "supervised", one)
     *_, end = swept([SIN, EXP], monkeypatch)
