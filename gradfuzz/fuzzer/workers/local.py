@@ -117,7 +117,7 @@ class Pool:
                 future = executor.submit(task.f, *task.args)
             except BrokenProcessPool:  # it died since
                 future = self._renewed(executor).submit(task.f, *task.args)
-        future.add_done_callback(lambda ended: self._ended(task, executor, ended))
+        future.add_done_callback(lambda ended: self._came(task, executor, ended))
 
     def _renewed(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
         """The executor in place of a broken one."""
@@ -127,8 +127,16 @@ class Pool:
             self._lost += 1
         return self._shared
 
+    def _came(self, task: _Task, executor: ProcessPoolExecutor, future: Future[Any]) -> None:
+        """Runs in a thread of the executor. That of a broken one holds its lock meanwhile, from Python 3.12
+        on, and nothing that waits for the lock may be done there.
+        """
+        if not future.cancelled() and isinstance(future.exception(), BrokenProcessPool):
+            threading.Thread(target=self._ended, args=(task, executor, future), daemon=True).start()
+        else:
+            self._ended(task, executor, future)
+
     def _ended(self, task: _Task, executor: ProcessPoolExecutor, future: Future[Any]) -> None:
-        """Runs in a thread of the executor."""
         with self._lock:
             if executor in self._alone:
                 self._alone.remove(executor)
