@@ -63,7 +63,7 @@ def test_a_reproducer_from_the_report_shows_the_bug(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     done = run(
         sys.executable,
-        taken_out((ROOT / "docs/findings/torch/minimum_jvp.py").read_text(encoding="utf-8"), tmp_path),
+        taken_out((ROOT / "docs/findings/torch/matrix_norm_inf.py").read_text(encoding="utf-8"), tmp_path),
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "expected" in done.stdout

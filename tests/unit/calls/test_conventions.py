@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
 import autograd.extend
 import numpy as np
 import pytest
-from packaging.version import Version
 
 from gradfuzz.calls.judging import conventions
 from gradfuzz.calls.judging.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
+from tests.releases import is_from
 
 
 def array(*entries: object, dtype: str = "float64") -> Argument:
@@ -404,7 +403,7 @@ def test_conventions_of_several_arguments(name: str, arguments: tuple[Argument, 
     assert verdict_on(name, *arguments) is Verdict.CONVENTION
 
 
-CHOICE_OF_NO_CASE = Verdict.AGREE if Version(version("jax")) >= Version("0.12") else Verdict.CONVENTION
+CHOICE_OF_NO_CASE = Verdict.AGREE if is_from("jax", "0.12") else Verdict.CONVENTION
 """The gradient of JAX 0.12 is that of the case that its value takes."""
 
 

@@ -20,6 +20,7 @@ from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.ops import OPS
+from tests.releases import is_from
 
 WAYS = {"engine": "engine", "jax": "jax:unrolled", "torch": "torch:eager"}
 INSTALLED = [name for name in WAYS if name == "engine" or importlib.util.find_spec(name) is not None]
@@ -79,6 +80,8 @@ def test_what_the_ledger_says_is_answered(
     expected = (
         example.forward.get(name, example.answers[name]) if modes == ("fwd",) else example.answers[name]
     )
+    if name == "torch" and row.name == "clip-at-its-edge" and is_from("torch", "2.15"):
+        expected = 0.5  # as JAX has it; the ledger has what 2.13 answers
     assert same(answer, expected), answer
     (case,) = evaluator.cases(oracle.name, question, [answer])
     assert case.verdict in (Verdict.CONVENTION, Verdict.INCONCLUSIVE, Verdict.AGREE), case.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 import subprocess
 import sys
 import warnings
@@ -282,7 +283,7 @@ def test_a_mode_without_a_rule_is_declined(way: str) -> None:
     answer, *_ = ask(way, question(text, *points, wrt=wrt, modes=("fwd",)))
     assert answer.status in ("ok", "unsupported")
     if answer.status == "unsupported":
-        assert "forward mode" in answer.message
+        assert re.search(r"\bforward mode\b|no derivative of modes fwd", answer.message)
     else:
         assert answer.gradient["x"] == 0.75
 
