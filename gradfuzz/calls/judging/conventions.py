@@ -136,6 +136,22 @@ def _is_scaled(call: Call, case: CheckResult) -> bool:
     return _is_on(call, "scale_grad_by_freq", None if call.function.startswith("torch.nn") else place)
 
 
+def _pads(call: Call, case: CheckResult) -> bool:
+    """Whether the gradient is 0 in the row at padding_idx, and the derivative in every other row."""
+    given = enumerate(call.arguments)
+    told = [a.literal or "" for k, a in given if a.keyword == "padding_idx" or (k, a.keyword) == (2, "")]
+    rows = [int(text) for text in told if text.lstrip("-").isdigit()]
+    truth, got = case.truth, case.answer.gradient
+    if len(rows) != 1 or truth is None or truth.gradient.keys() != got.keys():
+        return False
+    for name, slope in truth.gradient.items():
+        wanted = np.array(slope)
+        wanted[rows[0]] = 0.0
+        if not np.all(np.abs(got[name] - wanted) <= case.allowed[name]):
+            return False
+    return True
+
+
 def _is_on(call: Call, keyword: str, place: int | None) -> bool:
     """Whether a flag is True, by name or by place."""
     by_place = call.arguments[place : place + 1] if place is not None else ()
@@ -317,6 +333,13 @@ CONVENTIONS = (
         "with scale_grad_by_freq the gradient is divided by the count of each index, as documented",
         ("torch.nn.functional.embedding*", "torch.embedding*"),
         _is_scaled,
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html",
+    ),
+    Row(
+        "padded row",
+        "the row of weights at padding_idx takes no gradient, as documented",
+        ("torch.nn.functional.embedding",),
+        _pads,
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html",
     ),
     Row(

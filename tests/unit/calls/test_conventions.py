@@ -106,6 +106,23 @@ def test_statistics_have_one_number_for_each_channel(variances: tuple[float, ...
     assert found.case.verdict is expected
 
 
+@pytest.mark.parametrize("keyword", ["", "padding_idx"])
+def test_a_padded_row_alone_takes_no_gradient(keyword: str) -> None:
+    """A gradient that is wrong in another row is no convention, and none where no row is padded."""
+    rows = array(0, 1, dtype="int64"), array([2.0], [3.0])
+    padded = call("nn.functional.embedding", *rows, literal("0", keyword))
+    (found,) = judged(padded, [("rev",)]).verdicts
+    assert found.case.verdict is Verdict.CONVENTION
+    assert "padding_idx" in found.case.message
+    wrong = replace(found.case, verdict=Verdict.DISAGREE, kind=Class.MISSING)
+    assert conventions.excused(padded, wrong).verdict is Verdict.CONVENTION
+    for factor in (0.0, 2.0):
+        slopes = {name: factor * slope for name, slope in found.case.answer.gradient.items()}
+        planted = replace(wrong, answer=replace(found.case.answer, gradient=slopes))
+        assert conventions.excused(padded, planted).verdict is Verdict.DISAGREE
+    assert conventions.excused(call("nn.functional.embedding", *rows), wrong).verdict is Verdict.DISAGREE
+
+
 def test_what_is_iterated_is_right_to_its_tolerance() -> None:
     """The largest eigenvalue of a symmetric matrix by `lobpcg`, and twice its gradient."""
     matrix = np.array(
