@@ -20,6 +20,7 @@ from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.results.functions import REFUSED
 from gradfuzz.oracles import catalogues
 from gradfuzz.oracles.foreign import managed
+from tests.releases import is_from
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +146,8 @@ def test_torch_differentiates_what_is_called_differentiable(torch_functions: lis
         assert has_gradient == (function.outcome == DIFFERENTIABLE), function
         asked[function.outcome] += 1
     assert asked[DIFFERENTIABLE] > 50
-    assert asked[NOT_DIFFERENTIABLE] > 8
+    # From 2.15 on more of them refuse floats.
+    assert asked[NOT_DIFFERENTIABLE] > (8 if is_from("torch", "2.15") else 10)
 
 
 @pytest.mark.parametrize(

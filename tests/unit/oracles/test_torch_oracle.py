@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import re
 import subprocess
 import sys
 import warnings
@@ -22,6 +21,7 @@ from gradfuzz.oracles.target_name import RULE
 from gradfuzz.oracles.torch.ways import script, ways
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.parse import parse
+from tests.releases import is_from
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
@@ -283,7 +283,8 @@ def test_a_mode_without_a_rule_is_declined(way: str) -> None:
     answer, *_ = ask(way, question(text, *points, wrt=wrt, modes=("fwd",)))
     assert answer.status in ("ok", "unsupported")
     if answer.status == "unsupported":
-        assert re.search(r"\bforward mode\b|no derivative of modes fwd", answer.message)
+        words = "no derivative of modes fwd" if is_from("torch", "2.15") else "forward mode"
+        assert words in answer.message
     else:
         assert answer.gradient["x"] == 0.75
 
