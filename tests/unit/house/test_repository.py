@@ -178,7 +178,7 @@ def test_the_hook_is_make_lint(runner: Runner) -> None:
     assert job.succeeded
     assert (runner.folder / "job" / "make.words").read_text(encoding="utf-8") == "lint\n"
     told = subprocess.run(
-        ["make", "--always-make", "--dry-run", "lint", "READY="],
+        ["make", "--no-print-directory", "--always-make", "--dry-run", "lint", "READY="],
         cwd=ROOT,
         check=True,
         capture_output=True,
