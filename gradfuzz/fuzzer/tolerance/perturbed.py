@@ -339,9 +339,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
             total = total + (sizes * (self._factors(self._sum, sizes.shape) - 1.0)).sum(axis=0)
         return total
 
-    def sum(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
+    def sum(self, x: Array, *, axis: Any, keepdims: bool) -> Array:
         if not has_lanes(x):
-            return np.asarray(np.sum(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
+            return np.asarray(x.sum(axis=axis, keepdims=keepdims))
         return self._fold_sum(x, normalize_axes(axis, x.ndim - 1, "sum"), keepdims)
 
     def mean(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
@@ -349,12 +349,13 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         count = math.prod(x.shape[a] for a in axes)
         return self._result(self._fold_sum(x, axes, keepdims) / count, self._product)
 
-    def prod(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
+    def prod(self, x: Array, *, axis: Any, keepdims: bool) -> Array:
         if not has_lanes(x):
-            return np.asarray(np.prod(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
+            return np.asarray(x.prod(axis=axis, keepdims=keepdims))
         axes = normalize_axes(axis, x.ndim - 1, "prod")
         self.see_partial_products(x, axes)
-        return self._keep(np.prod(x * (1.0 + self._draws(x, self._product)), axis=axes, keepdims=keepdims))
+        factors = x * (1.0 + self._draws(x, self._product))
+        return self._keep(factors.prod(axis=axes, keepdims=keepdims))
 
     def see_partial_products(self, x: Array, axes: tuple[int, ...]) -> None:
         """The largest and the smallest product of some of the entries, as the order is not fixed."""

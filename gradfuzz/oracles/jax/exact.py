@@ -83,7 +83,7 @@ def exact(eqn: Any, in_jax: Callable[..., Any]) -> Callable[..., Any] | None:
         case "iota":
             numbers = np.expand_dims(
                 np.arange(result.shape[params["dimension"]], dtype=result.dtype),
-                [k for k in range(len(result.shape)) if k != params["dimension"]],
+                tuple(k for k in range(len(result.shape)) if k != params["dimension"]),
             )
             return lambda: np.broadcast_to(numbers, result.shape)
         case "dot_general" if params["dimension_numbers"] == (((), ()), ((), ())):
@@ -92,8 +92,7 @@ def exact(eqn: Any, in_jax: Callable[..., Any]) -> Callable[..., Any] | None:
         case "reduce_sum" if operands[0].size == result.size:
             return lambda x: np.reshape(x, result.shape)
         case "reduce_sum" if result.dtype.kind == "f" and operands[0].size == 2 * result.size:
-            axes = tuple(params["axes"])
-            return lambda x: np.add.reduce(x, axes, initial=0)
+            return lambda x: x.sum(tuple(params["axes"]), initial=0)
         case "gather" | "scatter" | "scatter-add" if len(operands[1].shape) == 1:
             return _at_one_place(name, params, operands, result, in_jax)
         case "slice":
