@@ -156,7 +156,11 @@ class Database:
 
     def _readable(self, more: str = "") -> sqlite3.Connection:
         connection = _connected(self.path, "ro", more)
-        connection.execute("SELECT count(*) FROM sqlite_schema")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:

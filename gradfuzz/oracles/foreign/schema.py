@@ -6,6 +6,7 @@ from gradfuzz is valid against `#/$defs/Request`, one from an adapter against `#
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any, get_args
@@ -26,6 +27,9 @@ def document() -> dict[str, Any]:
     types = [*get_args(protocol.Request), protocol.Failure, *protocol.OKS]
     _, found = msgspec.json.schema_components(types, ref_template=_REF)
     definitions: dict[str, Any] = {**found, **_PROGRAM}
+    for definition in found.values():  # Python 3.13 takes the indentation out of docstrings, others do not
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
     definitions["Define"]["properties"]["form"] = _ref("Program")
     either = {"EvalOk": ("results", "stacked"), "Tensor": ("data", "base64")}
     for name, arms in {"PointReply": _ARMS, "Reached": _ARMS, **either}.items():

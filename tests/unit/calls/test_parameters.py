@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -278,7 +279,7 @@ def test_the_style_of_google() -> None:
 
 
 def test_what_is_told_of_a_parameter_ends_with_it() -> None:
-    told = documented(google.__doc__.replace("\n    ", "\n") if google.__doc__ else "")
+    told = documented(inspect.cleandoc(google.__doc__ or ""))
     assert list(told) == ["x", "size", "n", "mode", "pairs"]
     assert told["size"].type == "int or tuple of ints"
     assert told["size"].text.endswith("rounded.")

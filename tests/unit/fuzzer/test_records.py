@@ -409,7 +409,7 @@ def test_what_is_no_record_says_where_and_why(data: Any, parts: list[str]) -> No
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ('{\n  "schema": 2,\n}', ["line 3, column 1"]),
+        ('{\n  "schema" 2\n}', ["line 2, column 12"]),
         ("", ["line 1"]),
         ('{"x": NaN}', ["NaN is not JSON", '"NaN"']),
         ('{"x": -Infinity}', ["-Infinity is not JSON"]),

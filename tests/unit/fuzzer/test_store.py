@@ -4,6 +4,7 @@ why.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -356,7 +357,7 @@ def test_a_file_that_is_no_database(path: Path, write: bool) -> None:
 @pytest.mark.parametrize("write", [False, True])
 def test_a_database_of_something_else(path: Path, write: bool) -> None:
     path.parent.mkdir()
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE bookmarks (url)")
     connection.close()
     before = path.read_bytes()
@@ -412,7 +413,7 @@ def record_of_version_1(path: Path) -> int:
 
 def test_a_newer_database_is_refused(path: Path) -> None:
     record(path)
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(StoreError, match=r"a newer gradfuzz made this store \(version 99"):
