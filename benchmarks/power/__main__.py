@@ -35,8 +35,19 @@ def records(row: Row, seed: int, count: int, kinds: Sequence[str] | None = None)
 
 def _record(case: Case, fits: str, seed: int) -> dict[str, Any]:
     row = case.row
-    told = {"key": case.key, "row": row.name, "library": row.library, "dtype": row.dtype, "tags": row.tags}
-    told |= {"kind": case.plant.kind if case.plant else "", "wrapped": case.wrapped, "seed": seed, "fits": fits}
+    told: dict[str, Any] = {
+        "key": case.key,
+        "row": row.name,
+        "library": row.library,
+        "dtype": row.dtype,
+        "tags": row.tags,
+    }
+    told |= {
+        "kind": case.plant.kind if case.plant else "",
+        "wrapped": case.wrapped,
+        "seed": seed,
+        "fits": fits,
+    }
     asked = case.asked()
     if fits != "yes" or asked is None:
         return told
@@ -80,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not finished:
         print("not finished: run it again to go on", file=sys.stderr)
         return 1
-    if options.report or parts == 1 and not (options.print or options.rows or options.plants):
+    if options.report or (parts == 1 and not (options.print or options.rows or options.plants)):
         from benchmarks.power.report import text
 
         kept = read(options.results, options.seed)

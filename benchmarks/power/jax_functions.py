@@ -275,7 +275,9 @@ def custom_root(a: Array) -> Array:
 def odeint(y: Array, k: Array) -> Array:
     from jax.experimental.ode import odeint as solve
 
-    return solve(lambda y, t, k: _pendulum(y, k), y, jnp.array([0.0, 0.5], y.dtype), k, rtol=1e-12, atol=1e-12)[1]
+    return solve(
+        lambda y, t, k: _pendulum(y, k), y, jnp.array([0.0, 0.5], y.dtype), k, rtol=1e-12, atol=1e-12
+    )[1]
 
 
 # Rules of their own -----------------------------------------------------------------------------------------
@@ -318,9 +320,7 @@ def math_erf(x: Array) -> Array:
     return _numpy(np.vectorize(math.erf), x, x)
 
 
-math_erf.defvjp(
-    lambda x: (math_erf(x), x), lambda x, g: (g * 2 / math.sqrt(math.pi) * jnp.exp(-x * x),)
-)
+math_erf.defvjp(lambda x: (math_erf(x), x), lambda x, g: (g * 2 / math.sqrt(math.pi) * jnp.exp(-x * x),))
 
 
 @jax.custom_jvp

@@ -35,7 +35,12 @@ TURN = np.linalg.qr(normal(4, 4, seed=9))[0]
 PAIR = TURN @ np.diag([1.0, 1.0 + 1e-5, 2.0, 4.0]) @ TURN.T
 IMAGE, KERNEL = normal(1, 2, 5, 5, seed=10), normal(3, 2, 3, 3, seed=11)
 QKV = tuple(normal(2, 4, 3, seed=k) for k in (12, 13, 14))
-LAYERS = (normal(4, 6, seed=15) / 2, normal(6, seed=16) / 2, normal(6, 3, seed=17) / 2, normal(3, seed=18) / 2)
+LAYERS = (
+    normal(4, 6, seed=15) / 2,
+    normal(6, seed=16) / 2,
+    normal(6, 3, seed=17) / 2,
+    normal(3, seed=18) / 2,
+)
 INDEX, COUNTS = own.INDEX, np.array([1.0, 1.0, 3.0])[own.INDEX]
 
 PLAIN: tuple[Row, ...] = (
@@ -71,7 +76,9 @@ PLAIN: tuple[Row, ...] = (
     _row("kron", jnp.kron, X[:2, :2], Y[:2, :3], tags="products"),
     _row("cross", jnp.cross, V[:3], W[:3], tags="products"),
     _row("softmax", jax.nn.softmax, X, tags="reductions", wrong_axis=lambda x: jax.nn.softmax(x, 0)),
-    _row("log_softmax", jax.nn.log_softmax, X, tags="reductions", wrong_axis=lambda x: jax.nn.log_softmax(x, 0)),
+    _row(
+        "log_softmax", jax.nn.log_softmax, X, tags="reductions", wrong_axis=lambda x: jax.nn.log_softmax(x, 0)
+    ),
     _row("logsumexp", lambda x: jax.nn.logsumexp(x, 1), X, tags="reductions"),
     _row("var and mean", lambda x: (jnp.var(x, 1), jnp.mean(x, 1)), X, tags="reductions"),
     _row("std", lambda x: jnp.std(x, 0), X, tags="reductions"),
@@ -99,12 +106,31 @@ PLAIN: tuple[Row, ...] = (
     _row("standardize", jax.nn.standardize, X, tags="normalizations"),
     _row("convolution", own.conv, IMAGE, KERNEL, tags="convolutions"),
     _row("convolve", jnp.convolve, V, W[:3], tags="convolutions"),
-    _row("windows' maximum", lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3,), (2,), "VALID"), V, tags="convolutions"),
+    _row(
+        "windows' maximum",
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3,), (2,), "VALID"),
+        V,
+        tags="convolutions",
+    ),
     _row("resize", lambda x: jax.image.resize(x, (1, 2, 8, 8), "bilinear") ** 2, IMAGE, tags="convolutions"),
     _row("cross entropy", own.cross_entropy, X, tags="losses"),
-    _row("huber", lambda x, y: jnp.mean(jnp.where(abs(x - y) < 1, (x - y) ** 2 / 2, abs(x - y) - 0.5)), X, Y, tags="losses"),
-    _row("kl", lambda x, y: jnp.sum(jax.nn.softmax(y) * (jax.nn.log_softmax(y) - jax.nn.log_softmax(x))), V, W, tags="losses"),
-    _row("log density of a gamma", jax.scipy.stats.gamma.logpdf, [0.5, 2.0], [1.5, 3.0], tags="losses, special"),
+    _row(
+        "huber",
+        lambda x, y: jnp.mean(jnp.where(abs(x - y) < 1, (x - y) ** 2 / 2, abs(x - y) - 0.5)),
+        X,
+        Y,
+        tags="losses",
+    ),
+    _row(
+        "kl",
+        lambda x, y: jnp.sum(jax.nn.softmax(y) * (jax.nn.log_softmax(y) - jax.nn.log_softmax(x))),
+        V,
+        W,
+        tags="losses",
+    ),
+    _row(
+        "log density of a gamma", jax.scipy.stats.gamma.logpdf, [0.5, 2.0], [1.5, 3.0], tags="losses, special"
+    ),
 )
 
 INDICES: tuple[Row, ...] = (
@@ -112,7 +138,13 @@ INDICES: tuple[Row, ...] = (
     _row("top_k", lambda x: lax.top_k(x, 2)[0], V, tags="indices"),
     _row("median", jnp.median, V, tags="indices"),
     _row("interp", lambda x, y: jnp.interp(x, np.arange(5.0), y), [0.3, 2.6], V, tags="indices"),
-    _row("take", lambda x: x[INDEX] ** 2, X, tags="repeated indices", repeated_indices=lambda x: x[INDEX] ** 2 / COUNTS[:, None]),
+    _row(
+        "take",
+        lambda x: x[INDEX] ** 2,
+        X,
+        tags="repeated indices",
+        repeated_indices=lambda x: x[INDEX] ** 2 / COUNTS[:, None],
+    ),
     _row(
         "embedding",
         lambda x: jnp.take(x, INDEX[None], axis=0),
@@ -143,10 +175,26 @@ MATRICES: tuple[Row, ...] = (
     _row("matrix power", lambda a: jnp.linalg.matrix_power(a, 3), SQUARE / 3, tags="matrices"),
     _row("log density of a normal", own.gaussian, SPD, V[:4], tags="matrices"),
     _row("Hilbert solve", jnp.linalg.solve, HILBERT, np.ones(6), tags="matrices, badly conditioned"),
-    _row("Hilbert inverse", lambda a: jnp.sum(jnp.linalg.inv(a)), HILBERT[:4, :4], tags="matrices, badly conditioned"),
+    _row(
+        "Hilbert inverse",
+        lambda a: jnp.sum(jnp.linalg.inv(a)),
+        HILBERT[:4, :4],
+        tags="matrices, badly conditioned",
+    ),
     _row("nearly singular determinant", jnp.linalg.det, HILBERT[:4, :4], tags="matrices, badly conditioned"),
-    _row("Vandermonde solve", lambda x, y: jnp.linalg.solve(jnp.vander(x), y), [1.0, 1.1, 1.2, 1.3, 1.4], V, tags="matrices, badly conditioned"),
-    _row("near pair of eigenvalues", lambda x: jnp.linalg.eigvalsh((x + x.T) / 2), PAIR, tags="near-degenerate spectrum"),
+    _row(
+        "Vandermonde solve",
+        lambda x, y: jnp.linalg.solve(jnp.vander(x), y),
+        [1.0, 1.1, 1.2, 1.3, 1.4],
+        V,
+        tags="matrices, badly conditioned",
+    ),
+    _row(
+        "near pair of eigenvalues",
+        lambda x: jnp.linalg.eigvalsh((x + x.T) / 2),
+        PAIR,
+        tags="near-degenerate spectrum",
+    ),
     _row("function near a pair", own.symmetric_function, PAIR, tags="near-degenerate spectrum"),
     _row(
         "near pair of singular values",
@@ -158,11 +206,29 @@ MATRICES: tuple[Row, ...] = (
 )
 
 EDGES: tuple[Row, ...] = (
-    _row("relu next to 0", lambda x: jax.nn.relu(x) ** 2 + jax.nn.relu(x), [1e-9, -1e-9, 0.5, -0.5], tags="next to a kink"),
+    _row(
+        "relu next to 0",
+        lambda x: jax.nn.relu(x) ** 2 + jax.nn.relu(x),
+        [1e-9, -1e-9, 0.5, -0.5],
+        tags="next to a kink",
+    ),
     _row("abs next to 0", jnp.abs, [1e-12, -1e-12, 2.0], tags="next to a kink"),
-    _row("maximum next to a tie", jnp.maximum, [1.0, 2.0, 3.0], [1.0 + 1e-10, 2.0 - 1e-10, 0.0], tags="next to a kink"),
-    _row("clip next to its bound", lambda x: jnp.clip(x, -1, 1) * x, [1 - 1e-9, 1 + 1e-9, -1 + 1e-9, 0.3], tags="next to a kink"),
-    _row("sort next to ties", lambda x: jnp.sort(x) ** 2, [1.0, 1.0 + 1e-12, 3.0, 2.0], tags="next to a kink"),
+    _row(
+        "maximum next to a tie",
+        jnp.maximum,
+        [1.0, 2.0, 3.0],
+        [1.0 + 1e-10, 2.0 - 1e-10, 0.0],
+        tags="next to a kink",
+    ),
+    _row(
+        "clip next to its bound",
+        lambda x: jnp.clip(x, -1, 1) * x,
+        [1 - 1e-9, 1 + 1e-9, -1 + 1e-9, 0.3],
+        tags="next to a kink",
+    ),
+    _row(
+        "sort next to ties", lambda x: jnp.sort(x) ** 2, [1.0, 1.0 + 1e-12, 3.0, 2.0], tags="next to a kink"
+    ),
     _row("relu6 next to 6", jax.nn.relu6, [6 - 1e-9, 6 + 1e-9, 1e-9, 3.0], tags="next to a kink"),
     _row("relu at 0", jax.nn.relu, [0.0, 1.5, -0.5], tags="at a kink"),
     _row("abs at 0", jnp.abs, [0.0, 1.5, -0.5], tags="at a kink"),
@@ -171,7 +237,9 @@ EDGES: tuple[Row, ...] = (
     _row("sin at ties", jnp.sin, [0.7, 0.7, 0.3, 0.7], tags="ties"),
     _row("softmax at ties", jax.nn.softmax, [[1.0, 1.0, 1.0], [0.5, 0.5, 2.0]], tags="ties"),
     _row("logsumexp at ties", jax.nn.logsumexp, [2.0, 2.0, 2.0, 0.0], tags="ties"),
-    _row("product at ones and zeros", lambda x, y: x * y + x * x, [0.0, 1.0, 1.0], [1.0, 0.0, 2.0], tags="ties"),
+    _row(
+        "product at ones and zeros", lambda x, y: x * y + x * x, [0.0, 1.0, 1.0], [1.0, 0.0, 2.0], tags="ties"
+    ),
     _row("power at 0 and 1", lambda x: x**3 + x, [0.0, 1.0, -1.0], tags="ties"),
     _row("sinc with a rule at 0", own.sinc, [0.0, 1.0, 2.5], tags="ties, custom rule"),
     _row("arcsin at its edge", jnp.arcsin, [1 - 1e-10, -1 + 1e-7, 0.2], tags="edge of a domain"),
@@ -180,7 +248,12 @@ EDGES: tuple[Row, ...] = (
     _row("arctanh at its edge", jnp.arctanh, [1 - 1e-9, 0.5, -0.9], tags="edge of a domain"),
     _row("log1p at its edge", jnp.log1p, [-1 + 1e-10, 0.5, 1e-12], tags="edge of a domain"),
     _row("logit at its edge", jax.scipy.special.logit, [1e-12, 0.5, 1 - 1e-9], tags="edge of a domain"),
-    _row("entropy next to 0", lambda p: jnp.sum(jax.scipy.special.entr(p)), [1e-15, 0.4, 0.6], tags="edge of a domain"),
+    _row(
+        "entropy next to 0",
+        lambda p: jnp.sum(jax.scipy.special.entr(p)),
+        [1e-15, 0.4, 0.6],
+        tags="edge of a domain",
+    ),
     _row("masked softmax, -1e9", jax.nn.softmax, MASKED, tags="masks"),
     _row("masked softmax, -inf", jax.nn.softmax, INFINITE, tags="masks"),
     _row("masked log_softmax, -1e9", lambda x: jax.nn.log_softmax(x)[:, 1], MASKED, tags="masks"),
@@ -188,7 +261,7 @@ EDGES: tuple[Row, ...] = (
     _row("masked logsumexp, -1e4", jax.nn.logsumexp, [0.5, 1.0, -1e4], tags="masks"),
     _row("where and softmax", own.causal_softmax, normal(4, 4), tags="masks"),
     _row("softmax with where", lambda x: jax.nn.softmax(x, where=MASKED > -1e8), X, tags="masks"),
-    _row("where with a safe side", own.safe_log, [0.5, -1.0, 0.0, 2.0], tags="masks"),
+    _row("where with a safe side", own.safe_log, [0.5, -1.0, 1e-3, 2.0], tags="masks"),
     _row("masked mean", own.masked_mean, X, tags="masks"),
     _row("square of 1e150", lambda x: x * x, [1e150, -3e149, 2e-150], tags="range"),
     _row("log of 1e-300", jnp.log, [1e-300, 1e300, 1.0], tags="range"),
@@ -201,7 +274,13 @@ EDGES: tuple[Row, ...] = (
     _row("gaussian far out", lambda x: jnp.exp(-x * x), [0.3, 25.0, -5.0], tags="range"),
     _row("expm1 of 1e-12", jnp.expm1, [1e-12, -1e-9, 0.5], tags="range"),
     _row("1 - cos", lambda x: 1 - jnp.cos(x), [1e-6, 0.5, 1e-3], tags="badly conditioned"),
-    _row("difference of squares", lambda x, y: x * x - y * y, [1e8, 3.0], [1e8 + 1, 3.0 + 1e-9], tags="badly conditioned"),
+    _row(
+        "difference of squares",
+        lambda x, y: x * x - y * y,
+        [1e8, 3.0],
+        [1e8 + 1, 3.0 + 1e-9],
+        tags="badly conditioned",
+    ),
     _row("variance of far numbers", jnp.var, [1e6, 1e6 + 1, 1e6 + 3], tags="badly conditioned"),
     _row("tan next to its pole", jnp.tan, [math.pi / 2 - 1e-7, 0.5], tags="badly conditioned"),
     _row("sin of 1e10", jnp.sin, [1e10, 3e6, 0.5], tags="badly conditioned"),
@@ -210,7 +289,13 @@ EDGES: tuple[Row, ...] = (
 COMPLEX: tuple[Row, ...] = (
     _row("rfft power", lambda x: jnp.abs(jnp.fft.rfft(x)) ** 2, V, tags="complex"),
     _row("convolution by fft", own.convolve, V, W, tags="complex", missing_conj=own.correlate),
-    _row("autocorrelation", lambda x: own.correlate(x, x), V, tags="complex", missing_conj=lambda x: own.convolve(x, x)),
+    _row(
+        "autocorrelation",
+        lambda x: own.correlate(x, x),
+        V,
+        tags="complex",
+        missing_conj=lambda x: own.convolve(x, x),
+    ),
     _row(
         "modulus squared",
         lambda x, y: (lax.complex(x, y) * jnp.conj(lax.complex(x, y))).real,
@@ -220,7 +305,13 @@ COMPLEX: tuple[Row, ...] = (
         missing_conj=lambda x, y: (lax.complex(x, y) ** 2).real,
     ),
     _row("angle", lambda x, y: jnp.angle(lax.complex(x, y)), V, W, tags="complex"),
-    _row("complex exp", lambda x, y: (jnp.exp(lax.complex(x, y)).real, jnp.exp(lax.complex(x, y)).imag), V, W, tags="complex"),
+    _row(
+        "complex exp",
+        lambda x, y: (jnp.exp(lax.complex(x, y)).real, jnp.exp(lax.complex(x, y)).imag),
+        V,
+        W,
+        tags="complex",
+    ),
     _row("complex solve", own.complex_solve, SQUARE, X.T[:, :1], tags="complex"),
     _row("complex division", lambda x, y: (1 / lax.complex(x, y)).imag, V, W, tags="complex"),
     _row("complex argument", lambda z: (z * jnp.conj(z)).real + z.imag, V + 1j * W, tags="complex"),
@@ -230,17 +321,60 @@ COMPLEX: tuple[Row, ...] = (
 NETWORKS: tuple[Row, ...] = (
     _row("attention by hand", own.attention, *QKV, tags="attention"),
     _row("attention, masked by -1e9", own.masked_attention, *QKV, tags="attention, masks"),
-    _row("attention, masked by -inf", functools.partial(own.masked_attention, hidden=-math.inf), *QKV, tags="attention, masks"),
+    _row(
+        "attention, masked by -inf",
+        functools.partial(own.masked_attention, hidden=-math.inf),
+        *QKV,
+        tags="attention, masks",
+    ),
     _row("dot_product_attention", own.library_attention, *QKV, tags="attention"),
-    _row("dot_product_attention, causal", functools.partial(own.library_attention, causal=True), *QKV, tags="attention"),
+    _row(
+        "dot_product_attention, causal",
+        functools.partial(own.library_attention, causal=True),
+        *QKV,
+        tags="attention",
+    ),
     _row("perceptron", own.perceptron, X, *LAYERS, tags="network"),
     _row("perceptron's loss", lambda *xs: own.cross_entropy(own.perceptron(*xs)), X, *LAYERS, tags="network"),
-    _row("perceptron by jit and vmap", jax.jit(jax.vmap(own.perceptron, (0, None, None, None, None))), X, *LAYERS, tags="network"),
+    _row(
+        "perceptron by jit and vmap",
+        jax.jit(jax.vmap(own.perceptron, (0, None, None, None, None))),
+        X,
+        *LAYERS,
+        tags="network",
+    ),
     _row("gru by scan", own.gru, normal(3, 3), normal(3, 4), normal(2, 4), tags="network, loop"),
-    _row("recurrent net", own.recurrent, normal(4, 3), normal(3, 3) / 2, tags="network, loop", stale_carry=own.recurrent_stale),
-    _row("transformer block", own.block, normal(3, 4), normal(4, 12) / 2, normal(4, 4, seed=1), tags="network, attention"),
-    _row("convolutional net", lambda x, k, w: jnp.mean(jax.nn.relu(own.conv(x, k)), (2, 3)) @ w, IMAGE, KERNEL / 3, normal(3, seed=1), tags="network"),
-    _row("autoencoder", lambda x, w: jnp.mean((jnp.tanh(x @ w) @ w.T - x) ** 2), X, normal(4, 2), tags="network"),
+    _row(
+        "recurrent net",
+        own.recurrent,
+        normal(4, 3),
+        normal(3, 3) / 2,
+        tags="network, loop",
+        stale_carry=own.recurrent_stale,
+    ),
+    _row(
+        "transformer block",
+        own.block,
+        normal(3, 4),
+        normal(4, 12) / 2,
+        normal(4, 4, seed=1),
+        tags="network, attention",
+    ),
+    _row(
+        "convolutional net",
+        lambda x, k, w: jnp.mean(jax.nn.relu(own.conv(x, k)), (2, 3)) @ w,
+        IMAGE,
+        KERNEL / 3,
+        normal(3, seed=1),
+        tags="network",
+    ),
+    _row(
+        "autoencoder",
+        lambda x, w: jnp.mean((jnp.tanh(x @ w) @ w.T - x) ** 2),
+        X,
+        normal(4, 2),
+        tags="network",
+    ),
     _row("mixture of experts", own.experts, X, normal(4, 3), normal(3, 4, 2), tags="network"),
     _row("parameters in a dict", own.by_dict, X, normal(4, 2), normal(2), tags="network"),
     _row("a batch of one", own.perceptron, X[:1], *LAYERS, tags="network"),
@@ -255,7 +389,14 @@ LOOPS: tuple[Row, ...] = (
     _row("switch", own.switch, [1.5, -0.5], tags="loop by value"),
     _row("Horner by scan", own.horner, 0.7, V, tags="loop", off_by_one=own.horner_short),
     _row("logistic map", own.logistic_map, 0.3, tags="loop", stale_carry=own.logistic_map_stale),
-    _row("Runge-Kutta", own.runge_kutta, [1.0, 0.5], [0.7], tags="solver, loop", off_by_one=own.runge_kutta_short),
+    _row(
+        "Runge-Kutta",
+        own.runge_kutta,
+        [1.0, 0.5],
+        [0.7],
+        tags="solver, loop",
+        off_by_one=own.runge_kutta_short,
+    ),
     _row("conjugate gradients", own.cg, SPD, V[:4], tags="solver"),
     _row("fixed point", own.fixed_point, normal(3, 3) / 4, V[:3], tags="solver"),
     _row("custom_root", own.custom_root, 2.0, tags="solver, custom rule"),
@@ -274,8 +415,18 @@ LOOPS: tuple[Row, ...] = (
     _row("checkpoint", own.checkpointed, X, normal(4, 4), tags="custom rule"),
     _row("trace of a Hessian", own.hessian_trace, V[:3], tags="derivative inside"),
     _row("norm of a gradient", own.gradient_norm, V[:3], tags="derivative inside"),
-    _row("float32 inside", lambda x: jnp.exp(x.astype("float32")).astype("float64"), [1e-6, 0.5], tags="mixed precision"),
-    _row("bfloat16 inside", lambda x: jnp.exp(x.astype("bfloat16")).astype("float64"), [0.05, 0.5], tags="mixed precision"),
+    _row(
+        "float32 inside",
+        lambda x: jnp.exp(x.astype("float32")).astype("float64"),
+        [1e-6, 0.5],
+        tags="mixed precision",
+    ),
+    _row(
+        "bfloat16 inside",
+        lambda x: jnp.exp(x.astype("bfloat16")).astype("float64"),
+        [0.05, 0.5],
+        tags="mixed precision",
+    ),
     _row(
         "float32 matrix inside",
         lambda x, y: (x.astype("float32") @ y.astype("float32")).astype("float64"),
@@ -304,12 +455,14 @@ ROWS: tuple[Row, ...] = (
     *(row for part in _WIDE for row in part),
     *_narrow(
         np.float32,
-        "sin times y; softmax; logsumexp; layer norm; convolution; masked softmax, -1e9; masked softmax, -inf;"
-        "perceptron; transformer block; recurrent net; solve; inverse; cumsum of squares; sigmoid of -700 to 40;"
-        "attention by hand; take; gelu; softplus of -50 to 900; gru by scan; cross entropy",
+        "sin times y; softmax; logsumexp; layer norm; convolution; masked softmax, -1e9;"
+        "masked softmax, -inf; perceptron; transformer block; recurrent net; solve; inverse;"
+        "cumsum of squares; sigmoid of -700 to 40; attention by hand; take; gelu;"
+        "softplus of -50 to 900; gru by scan; cross entropy",
     ),
     *_narrow(
         ml_dtypes.bfloat16,
-        "sin times y; softmax; matrix product; perceptron; gelu; masked softmax, -1e9; attention by hand; silu",
+        "sin times y; softmax; matrix product; perceptron; gelu; masked softmax, -1e9;"
+        "attention by hand; silu",
     ),
 )

@@ -90,7 +90,11 @@ def _moved(x: Any, lane: int, unit: float) -> Any:
     """Each entry another number of the dtype, next to it; strides are kept."""
     signs = np.random.default_rng(lane).choice([-1.0, 1.0], tuple(x.shape)) * 2 * unit
     factor = _like(1.0 + signs, x)
-    return (x * factor).as_strided(x.shape, x.stride()) if hasattr(x, "stride") and x.is_contiguous() else x * factor
+    return (
+        (x * factor).as_strided(x.shape, x.stride())
+        if hasattr(x, "stride") and x.is_contiguous()
+        else x * factor
+    )
 
 
 def _answer(library: Library, asked: Asked, xs: Sequence[Any], lane: int) -> list[Any]:
@@ -108,7 +112,9 @@ def _answer(library: Library, asked: Asked, xs: Sequence[Any], lane: int) -> lis
         return [_numpy(g) for g in _of_values(library, pulled, xs)]
     again = right_product(library, pulled)
     shapes = [_like(np.zeros(x.shape), x) for x in xs]
-    return [_numpy(g) for g in _of_values(library, again, tuple(xs), tuple(_drawn(s, lane, 9) for s in shapes))]
+    return [
+        _numpy(g) for g in _of_values(library, again, tuple(xs), tuple(_drawn(s, lane, 9) for s in shapes))
+    ]
 
 
 def _of_values(library: Library, f: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
@@ -119,7 +125,9 @@ def _of_values(library: Library, f: Callable[..., Any], *arguments: Any) -> tupl
             return x.detach().requires_grad_() if isinstance(x, torch.Tensor) else tuple(map(leaf, x))
 
         with torch.enable_grad():
-            return tuple(f(*map(leaf, arguments[0]))) if len(arguments) == 1 else tuple(f(*map(leaf, arguments)))
+            return (
+                tuple(f(*map(leaf, arguments[0]))) if len(arguments) == 1 else tuple(f(*map(leaf, arguments)))
+            )
     return tuple(f(*arguments[0])) if len(arguments) == 1 else tuple(f(*arguments))
 
 
@@ -142,31 +150,50 @@ def _pushed(library: Library, f: Callable[..., Any], xs: Sequence[Any], lane: in
         return [_numpy(p.primal * 0 if p.tangent is None else p.tangent) for p in found]
 
 
-def changes(row: Row, asked: Asked) -> str:
-    """"yes" where the plant changes a derivative by more than rounding does, or raises; "no" where it does
-    not; else why it cannot be told.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Right:
+    """What the right function answers: along two directions, and how far its answer is granted to stray."""
+
+    answers: list[list[Any]]
+    granted: list[Any]
+
+
+def _right(row: Row, asked: Asked) -> _Right:
+    unit, xs = _UNITS[row.dtype], [_still(x) for x in asked.arguments]
+    here = [_answer(row.library, asked, xs, lane) for lane in range(2)]
+    near = [_answer(row.library, asked, [_moved(x, k, unit) for x in xs], 0) for k in range(1, 4)]
+    stray = [np.max([abs(n[k] - x) for n in near], axis=0) for k, x in enumerate(here[0])]
+    known = [np.nan_to_num(s, nan=np.inf) for s in stray]
+    return _Right(here, [ROUNDINGS * (unit * abs(x) + s) for x, s in zip(here[0], known, strict=True)])
+
+
+def _still(x: Any) -> Any:
+    return x.detach() if hasattr(x, "detach") else x
+
+
+def changes(row: Row, asked: Asked, known: dict[Any, _Right]) -> str:
+    """Whether the plant changes a derivative by more than rounding does, or raises: "yes", "no", or why it
+    cannot be told. `known` keeps what the row's function answers.
     """
-    unit = _UNITS[row.dtype]
-    right = Asked(asked.right or row.function, asked.arguments, asked.order, asked.modes)
-    xs = tuple(x.detach() if hasattr(x, "detach") else x for x in asked.arguments)
+    key = asked.order, asked.modes, asked.right
     try:
-        here = [_answer(row.library, right, xs, lane) for lane in range(2)]
-        near = [_answer(row.library, right, [_moved(x, k, unit) for x in xs], 0) for k in range(1, 4)]
+        if key not in known:
+            f = asked.right or row.function
+            known[key] = _right(row, Asked(f, asked.arguments, asked.order, asked.modes))
     except Exception as error:  # noqa: BLE001 - a plant fits where the right function has such a derivative
         return f"the right one raises {type(error).__name__}: {str(error)[:80]}"
-    stray = [np.max([abs(n[k] - here[0][k]) for n in near], axis=0) for k in range(len(here[0]))]
+    right, xs = known[key], [_still(x) for x in asked.arguments]
+    if not all(np.isfinite(x).all() for answer in right.answers for x in answer):
+        return "the right one is not finite"
     try:
         there = [_answer(row.library, asked, xs, lane) for lane in range(2)]
     except Exception as error:  # noqa: BLE001 - what some plants do
         raises = {"RuntimeError", "NotImplementedError", "TypeError"}
         meant = type(error).__name__ in raises and "the derivative" in str(error)
         return "yes" if meant else f"the plant raises {type(error).__name__}: {str(error)[:80]}"
-    if not all(np.isfinite(x).all() for a in here for x in a):
-        return "the right one is not finite"
-    granted = [ROUNDINGS * (unit * abs(x) + np.nan_to_num(s, nan=np.inf)) for x, s in zip(here[0], stray, strict=True)]
     shows = [
-        any(np.any(~(abs(y - x) <= g)) for x, y, g in zip(a, b, granted, strict=True))
-        for a, b in zip(here, there, strict=True)
+        any(np.any(~(abs(y - x) <= g)) for x, y, g in zip(a, b, right.granted, strict=True))
+        for a, b in zip(right.answers, there, strict=True)
     ]
     return "yes" if all(shows) else "no"
 
@@ -176,10 +203,12 @@ def changes(row: Row, asked: Asked) -> str:
 
 def measured(row: Row, asked: Asked) -> dict[str, Any]:
     """gradfuzz's verdict."""
-    start = time.perf_counter()
+    start, told = time.perf_counter(), dict[str, Any]()
     try:
         with within(LIMIT):
-            found = measure_gradient(asked.function, *asked.arguments, order=asked.order)
+            found = measure_gradient(
+                asked.function, *asked.arguments, order=asked.order, framework=row.library
+            )
         told = {"verdict": found.verdict.name, "reason": found.reason, "untraced": found.untraced}
         told |= {"method": found.method or "", "error": found.error_over_allowed, "worst": str(found.worst)}
         told |= {"expected": found.worst_expected, "got": found.worst_got, "modes": "+".join(found.modes)}
@@ -256,7 +285,7 @@ def cases(row: Row, seed: int, count: int, kinds: Sequence[str] | None = None) -
     yield Case(row, None), "yes"
     yield Case(row, None, wrapped=True), "yes"
     place = [seed, *row.library.encode(), *row.name.encode()]
-    taken = 0
+    taken, known = 0, dict[Any, _Right]()
     for k in np.random.default_rng(place).permutation(len(PLANTS)):
         plant = PLANTS[k]
         if taken == count or (kinds is not None and plant.kind not in kinds):
@@ -269,7 +298,7 @@ def cases(row: Row, seed: int, count: int, kinds: Sequence[str] | None = None) -
             continue
         try:
             with within(LIMIT):
-                fits = changes(row, asked)
+                fits = changes(row, asked, known)
         except _TimeUpError:
             fits = "time"
         taken += fits == "yes"

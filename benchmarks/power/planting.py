@@ -12,7 +12,16 @@ from typing import Any
 
 from benchmarks.power.rows import Library
 
-__all__ = ["Change", "forward_only", "namespace", "planted", "right_product", "second_only", "stop"]
+__all__ = [
+    "Change",
+    "forward_only",
+    "namespace",
+    "planted",
+    "right_product",
+    "second_only",
+    "stop",
+    "vmap_only",
+]
 
 Arrays = tuple[Any, ...]
 Change = Callable[[Any, Arrays, Arrays], Arrays]
@@ -113,6 +122,8 @@ def _torch_rule(f: Function, back: Function, forth: Function | None = None) -> F
         @staticmethod
         def forward(ctx: Any, *xs: Any) -> Any:
             ctx.save_for_backward(*xs)
+            if forth is not None:
+                ctx.save_for_forward(*xs)
             value = f(*xs)
             return tuple(value) if isinstance(value, list) else value
 
@@ -121,18 +132,8 @@ def _torch_rule(f: Function, back: Function, forth: Function | None = None) -> F
             return tuple(back(ctx.saved_tensors, cotangents))
 
     if forth is not None:
-
-        class Both(Rule):
-            @staticmethod
-            def forward(ctx: Any, *xs: Any) -> Any:
-                ctx.save_for_forward(*xs)
-                return Rule.forward(ctx, *xs)
-
-            @staticmethod
-            def jvp(ctx: Any, *tangents: Any) -> Any:
-                return forth(ctx.saved_tensors, tangents)
-
-        return lambda *xs: Both.apply(*xs)
+        slopes = forth
+        Rule.jvp = staticmethod(lambda ctx, *tangents: slopes(ctx.saved_tensors, tangents))
     return lambda *xs: Rule.apply(*xs)
 
 
@@ -206,3 +207,43 @@ def second_only(library: Library, f: Function, count: int, gradient: Change) -> 
 
     wrong = planted(library, flat, gradient=gradient)
     return planted(library, f, product=lambda xs, cotangents: _tuple(wrong(*xs, *cotangents)))
+
+
+def vmap_only(library: Library, f: Function, gradient: Change) -> Function:
+    """`f` alone is right; its rule for batches has a vector-Jacobian product that `gradient` changes."""
+    if library == "jax":
+        import jax
+
+        right = jax.custom_batching.custom_vmap(lambda *xs: f(*xs))  # a default of f's is no argument
+
+        @right.def_vmap
+        def rule(size: int, batched: Any, *xs: Any) -> Any:
+            wrong = planted(
+                "jax", jax.vmap(f, in_axes=tuple(0 if b else None for b in batched)), gradient=gradient
+            )
+            found = wrong(*xs)
+            return found, jax.tree_util.tree_map(lambda _: True, found)
+
+        return lambda *xs: right(*xs)
+
+    import torch
+
+    class Rule(torch.autograd.Function):
+        @staticmethod
+        def forward(*xs: Any) -> Any:
+            return f(*xs)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            return right_product("torch", f)(ctx.saved_tensors, cotangents)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *xs: Any) -> Any:
+            found = planted("torch", torch.func.vmap(f, in_dims), gradient=gradient)(*xs)
+            return found, tuple(0 for _ in found) if isinstance(found, tuple) else 0
+
+    return lambda *xs: Rule.apply(*xs)

@@ -7,7 +7,7 @@ Whether it changes anything there is measured afterwards, by `measuring.changes`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,9 @@ from benchmarks.power.planting import (
     right_product,
     second_only,
     stop,
+    vmap_only,
 )
-from benchmarks.power.rows import Row
+from benchmarks.power.rows import Library, Row
 
 __all__ = ["PLANTS", "Asked", "Plant"]
 
@@ -295,22 +296,30 @@ def _forward(row: Row) -> Asked | None:
     return Asked(forward_only(row.library, row.function, _larger), row.arguments, modes=("fwd", "rev"))
 
 
-def _vmapped(row: Row) -> Asked | None:
-    """Two of them, by vmap: the function is right alone, and its batching rule is not."""
-    if row.library != "jax":
-        return None
+def _vmapped(row: Row) -> Asked:
+    """Two of them by vmap: the function is right alone, and its rule for batches is not."""
+    vmap = _vmap(row.library)
+    f = vmap(vmap_only(row.library, row.function, _larger))
+    return Asked(f, tuple(map(_two, row.arguments)), right=vmap(row.function))
+
+
+def _vmap(library: Library) -> Any:
+    if library == "torch":
+        import torch
+
+        return torch.func.vmap
     import jax
 
-    right = jax.custom_batching.custom_vmap(row.function)
+    return jax.vmap
 
-    @right.def_vmap
-    def rule(size: int, batched: Sequence[bool], *xs: Any) -> Any:
-        f = planted("jax", row.function, gradient=_larger)
-        found = jax.vmap(f, in_axes=tuple(0 if b else None for b in batched))(*xs)
-        return found, jax.tree_util.tree_map(lambda _: True, found)
 
-    arguments = tuple(np.stack([x, x * np.asarray(0.875, x.dtype)]) for x in row.arguments)
-    return Asked(jax.vmap(right), arguments, right=jax.vmap(row.function))
+def _two(x: Any) -> Any:
+    """An array and seven eighths of it."""
+    return (
+        np.stack([x, x * np.asarray(0.875, x.dtype)])
+        if isinstance(x, np.ndarray)
+        else x.new_tensor([1.0, 0.875]).reshape(2, *[1] * x.ndim) * x
+    )
 
 
 def _compiled(row: Row) -> Asked | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
+from torch.nn import functional as fn
 from torch.utils.checkpoint import checkpoint
 
 Tensor = torch.Tensor
@@ -18,15 +18,15 @@ Tensor = torch.Tensor
 
 
 def grid_sample(x: Tensor, grid: Tensor) -> Tensor:
-    return F.grid_sample(x, grid, align_corners=True)
+    return fn.grid_sample(x, grid, align_corners=True)
 
 
 def cross_entropy(x: Tensor) -> Tensor:
-    return F.cross_entropy(x, torch.tensor([1, 0, 2])[: x.shape[0]], label_smoothing=0.1)
+    return fn.cross_entropy(x, torch.tensor([1, 0, 2])[: x.shape[0]], label_smoothing=0.1)
 
 
 def ctc(x: Tensor) -> Tensor:
-    return F.ctc_loss(F.log_softmax(x, 2), torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2]))
+    return fn.ctc_loss(fn.log_softmax(x, 2), torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2]))
 
 
 def index_put(x: Tensor, y: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ def index_put(x: Tensor, y: Tensor) -> Tensor:
 
 
 def segments(x: Tensor) -> Tensor:
-    hot = F.one_hot(torch.tensor([0, 2, 2, 1, 2]), 3).to(x.dtype)
+    hot = fn.one_hot(torch.tensor([0, 2, 2, 1, 2]), 3).to(x.dtype)
     return torch.log1p((hot.T @ x) ** 2)
 
 
@@ -128,7 +128,7 @@ def sdpa_masked(value: float) -> Callable[..., Tensor]:
         mask = torch.zeros(4, 4, dtype=q.dtype)
         mask[0, 1:] = value
         mask[2, 0] = value
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return fn.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
     return f
 
@@ -180,12 +180,12 @@ def recurrent_stale(xs: Tensor, w: Tensor) -> Tensor:
 
 
 def block(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
-    x = x + heads(F.layer_norm(x, (4,)), w)
-    return x + F.gelu(F.layer_norm(x, (4,)) @ u)
+    x = x + heads(fn.layer_norm(x, (4,)), w)
+    return x + fn.gelu(fn.layer_norm(x, (4,)) @ u)
 
 
 def convolutional(x: Tensor, k: Tensor, w: Tensor) -> Tensor:
-    return F.max_pool2d(torch.relu(F.conv2d(x, k)), 2).mean((2, 3)) @ w
+    return fn.max_pool2d(torch.relu(fn.conv2d(x, k)), 2).mean((2, 3)) @ w
 
 
 def autoencoder(x: Tensor, w: Tensor) -> Tensor:
