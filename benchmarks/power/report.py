@@ -122,6 +122,14 @@ def _totals(records: Sequence[Record]) -> str:
         f"wrong and not judged: {_share(wrong.count(UNJUDGED), len(wrong))}",
         f"conventions among those not judged: {sum(r['verdict'] == 'CONVENTION' for r in records):,}",
     ]
+    missed = [r for r in records if r["kind"] and outcome(r) != ACCUSED]
+    lines.append(
+        f"wrong, found by the other and not by gradfuzz: {sum(_other(r) == ACCUSED for r in missed):,}"
+    )
+    alone = [r for r in records if r["kind"] and outcome(r) == ACCUSED]
+    lines.append(
+        f"wrong, found by gradfuzz and passed by the other: {sum(_other(r) == PASSED for r in alone):,}"
+    )
     for precision in ("float32", "bfloat16"):
         some = [outcome(r) for r in records if not r["kind"] and r["dtype"] == precision]
         lines.append(f"right and not judged in {precision}: {_share(some.count(UNJUDGED), len(some))}")

@@ -13,6 +13,8 @@ __all__ = ["Library", "Row", "normal", "positive", "rng", "uniform"]
 Library = Literal["torch", "jax"]
 Function = Callable[..., Any]
 
+_ROUNDOFF = {"float64": 2.0**-53, "complex128": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
@@ -36,6 +38,13 @@ class Row:
     def dtype(self) -> str:
         """The name of the dtype of the first argument."""
         return str(self.arguments[0].dtype).removeprefix("torch.")
+
+    @property
+    def roundoff(self) -> float:
+        """The unit roundoff of the narrowest dtype in which the function computes: its own, or the one of a
+        tag such as "float32 inside".
+        """
+        return max(u for name, u in _ROUNDOFF.items() if name == self.dtype or f"{name} inside" in self.tags)
 
 
 def rng(seed: int) -> np.random.Generator:

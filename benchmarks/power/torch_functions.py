@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as fn
 from torch.utils.checkpoint import checkpoint
 
-Tensor = torch.Tensor
+Tensor = Any
 
 # Losses and indices -----------------------------------------------------------------------------------------
 

@@ -485,12 +485,32 @@ LOOPS: tuple[Row, ...] = (
     _row("rule for two outputs", own.polar, [1.0, -0.5], [0.5, 2.0], tags="custom rule"),
     _row("once differentiable", own.once, V, tags="custom rule"),
     _row("checkpoint", own.checkpointed, X, normal(4, 4), tags="custom rule"),
-    _row("float32 inside", lambda x: torch.exp(x.float()).double(), [1e-6, 0.5], tags="mixed precision"),
-    _row("bfloat16 inside", lambda x: torch.exp(x.bfloat16()).double(), [0.05, 0.5], tags="mixed precision"),
     _row(
-        "float32 matrix inside", lambda x, y: (x.float() @ y.float()).double(), X, Y.T, tags="mixed precision"
+        "float32 inside",
+        lambda x: torch.exp(x.float()).double(),
+        [1e-6, 0.5],
+        tags="mixed precision, float32 inside",
     ),
-    _row("autocast", own.autocast, _t(X, torch.float32), _t(Y.T, torch.float32), tags="mixed precision"),
+    _row(
+        "bfloat16 inside",
+        lambda x: torch.exp(x.bfloat16()).double(),
+        [0.05, 0.5],
+        tags="mixed precision, bfloat16 inside",
+    ),
+    _row(
+        "float32 matrix inside",
+        lambda x, y: (x.float() @ y.float()).double(),
+        X,
+        Y.T,
+        tags="mixed precision, float32 inside",
+    ),
+    _row(
+        "autocast",
+        own.autocast,
+        _t(X, torch.float32),
+        _t(Y.T, torch.float32),
+        tags="mixed precision, bfloat16 inside",
+    ),
 )
 
 

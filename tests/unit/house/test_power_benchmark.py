@@ -131,6 +131,15 @@ def test_a_plant_does_not_fit_where_conditioning_explains_it() -> None:
         assert changes(row, Asked(wrong, row.arguments), {}) == fits
 
 
+def test_the_rounding_of_a_function_is_that_of_its_narrowest_dtype() -> None:
+    """An error of 1e-6 is none of float64, and explained by a float32 inside."""
+    x = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    for tags, fits in (((), "yes"), (("float32 inside",), "no")):
+        row = Row("exp", "torch", torch.exp, (x,), tags)
+        wrong = planted("torch", torch.exp, gradient=lambda _, found, __: (found[0] * (1 + 1e-6),))
+        assert changes(row, Asked(wrong, row.arguments), {}) == fits
+
+
 def test_the_seed_draws_the_plants_and_nothing_else() -> None:
     def drawn(seed: int) -> list[str]:
         return [case.key for case, fits in cases(cube(), seed, 4) if fits == "yes"]
@@ -183,6 +192,8 @@ def test_the_page_counts_and_names_what_is_missed() -> None:
     )
     assert "- right and accused: 1 of 2 (50 %)" in page
     assert "- wrong and passed: 1 of 3 (33 %)" in page
+    assert "- wrong, found by the other and not by gradfuzz: 1\n" in page
+    assert "- wrong, found by gradfuzz and passed by the other: 0\n" in page
     assert "| easy | 1 / 0 / 1 | 1 / 0 / 0 | 1 / 0 / 0 | 1 / 1 / 1 | 1 / 1 / 1 | 2 / 0 / 1 |" in page
     assert "| sign | 1 / 1 / 0 | 1 / 1 / 0 | 1 / 0 / 1 |" in page
     assert "drawn by the seed 3" in page
