@@ -272,14 +272,6 @@ def custom_root(a: Array) -> Array:
     return lax.custom_root(lambda x: x**3 + x - a, jnp.ones_like(a), solve, tangent)
 
 
-def odeint(y: Array, k: Array) -> Array:
-    from jax.experimental.ode import odeint as solve
-
-    return solve(
-        lambda y, t, k: _pendulum(y, k), y, jnp.array([0.0, 0.5], y.dtype), k, rtol=1e-12, atol=1e-12
-    )[1]
-
-
 # Rules of their own -----------------------------------------------------------------------------------------
 
 
