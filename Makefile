@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all smoke lint docs docs-release bench comparators tolerance power adapters proofs
-.PHONY: board pictures trophies clean
+.PHONY: help sweep test test-all smoke lint docs docs-release bench comparators tolerance power adapters
+.PHONY: proofs board pictures trophies clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
