@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all smoke lint docs docs-release bench comparators tolerance adapters proofs
-.PHONY: board pictures trophies clean
+.PHONY: help sweep test test-all smoke lint docs docs-release bench comparators tolerance power adapters
+.PHONY: proofs board pictures trophies clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -21,6 +21,8 @@ help:
 	@echo '               against Torch, autograd and JAX, start, memory, worker processes (an hour)'
 	@echo 'make comparators  docs/comparators.md: missed bugs and false alarms of gradfuzz and other'
 	@echo '               gradient checks (a few minutes)'
+	@echo 'make power        docs/power.md: right functions of JAX and Torch that are accused, and planted'
+	@echo '               mistakes that pass (an hour)'
 	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
 	@echo 'make adapters     docs/targets.md: what the installed adapters answer (minutes for each)'
 	@echo 'make board        build/board: a site of sweeps of every system here (minutes for each)'
@@ -62,6 +64,10 @@ bench: $(VENV)/bench
 
 comparators tolerance: $(VENV)/bench
 	$(BIN)/python -m benchmarks.$@
+
+# It keeps what it has measured in build/power; another run goes on there.
+power: $(READY)
+	$(BIN)/python -m benchmarks.power
 
 adapters: $(READY)
 	$(BIN)/python -m benchmarks.adapters
