@@ -5,7 +5,7 @@
     3e-6      1.000001    ratio_blowup   at least 10 times too large, whatever the sign
     0.75      0.0         missing        zero where it is not
     0.0       1.25        spurious       not zero where it is
-    0.75      1.3125      wrong_value    anything else beyond the allowed error: 1.75 and -0.02 times the truth
+    0.75      1.3125      wrong_value    anything else beyond what is allowed: 1.75 and -0.02 times the truth
     0.75      nan         non_finite
     0.75      0.75+1e-12  precision      more than half of the digits are right
 
