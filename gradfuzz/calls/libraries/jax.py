@@ -37,7 +37,10 @@ _WIDE = ("float64", "complex128")
 
 class JaxLibrary(Library):
     name: FrameworkName = "jax"
-    refusals = ("not supported", "not implemented", "does not accept dtype")
+    refusals = (
+        *("not supported", "not implemented", "does not accept dtype", "Derivatives of non-symmetric"),
+        "Derivatives not defined",
+    )
 
     def begin(self) -> None:
         jax.config.update("jax_enable_x64", True)  # so that no function rounds a constant to float32

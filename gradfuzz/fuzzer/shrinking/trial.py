@@ -28,13 +28,11 @@ _SMALL = 4
 
 
 def same_kind(case: CheckResult, kind: Class, message: str) -> bool:
-    """Whether a case is wrong in the same way. A crash must say the same. A wrong sign may come with another
-    size: few smaller programs keep it. A wrong number shows more than one that has lost digits.
+    """Whether a case is wrong in the same way. A crash must say the same. A wrong number shows more
+    than one that has lost digits.
     """
     if kind is Class.ERROR:
         return case.verdict is Verdict.CRASHED and said(case.message) == said(message)
-    if kind is Class.SIGN_FLIP and case.kind in (Class.WRONG_VALUE, Class.RATIO_BLOWUP):
-        return case.verdict is Verdict.DISAGREE and (case.ratio or 0.0) < 0.0
     if kind in (Class.PRECISION, Class.WRONG_RULE) and case.kind in FINITE:
         return case.verdict is Verdict.DISAGREE
     return case.verdict is Verdict.DISAGREE and case.kind is kind

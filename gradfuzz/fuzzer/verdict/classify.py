@@ -1,11 +1,11 @@
 """The class of an error: expected against got, entry by entry.
 
     expected  got         class
-    -3        +3          sign_flip      the other sign, and the same size within a tenth
+    -0.5      +1.33       sign_flip      the other sign, and a size within a factor of ten
     3e-6      1.000001    ratio_blowup   at least 10 times too large, whatever the sign
     0.75      0.0         missing        zero where it is not
     0.0       1.25        spurious       not zero where it is
-    0.75      1.3125      wrong_value    anything else beyond the allowed error: -0.5 and 1.75 times the truth
+    0.75      1.3125      wrong_value    anything else beyond what is allowed: 1.75 and -0.02 times the truth
     0.75      nan         non_finite
     0.75      0.75+1e-12  precision      more than half of the digits are right
 
@@ -30,13 +30,7 @@ from gradfuzz.programs.language.precision import FORMATS, Precision
 
 BLOWUP = 10.0
 """From this size of the ratio on, a gradient is a ratio_blowup, whatever its sign: -30 times the truth is
-first of all far too large.
-"""
-
-FLIPPED = 0.1
-"""A sign_flip may differ in size from the truth by this part of it, or by the allowed error where that is
-more. Within a tenth a reader sees the same number with the other sign. What a forgotten transpose, factor or
-term leaves, as -0.02, -0.5 or -2 times the truth, is far outside.
+first of all far too large. A sign_flip is within this factor of the truth's size, above and below.
 """
 
 NEXT_TO_ZERO = 1e-3
@@ -104,7 +98,7 @@ def classify_entry(
         return Class.SPURIOUS
     if abs(got) >= BLOWUP * abs(expected):
         return Class.RATIO_BLOWUP
-    if abs(got + expected) <= max(allowed, FLIPPED * abs(expected)):
+    if got / expected <= -1.0 / BLOWUP and abs(got) > allowed:
         return Class.SIGN_FLIP
     if abs(got - expected) <= FORMATS[precision].half_of_the_digits * abs(expected):
         return Class.PRECISION

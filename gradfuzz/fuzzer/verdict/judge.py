@@ -165,6 +165,8 @@ _REASONS = {Doubt.DOMAIN: Reason.DOMAIN, Doubt.RANGE: Reason.RANGE, Doubt.TRIP_L
 
 
 def _without_truth(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
+    if truth.kink and case.answer.status == "error":  # there is a value, and slopes on either side
+        return replace(case, verdict=Verdict.CRASHED, kind=Class.ERROR, message=case.answer.message)
     if truth.kink:
         return _judge_kink(case, truth, tolerance)
     reason = Reason.REFERENCES if truth.doubt is None else _REASONS.get(truth.doubt, Reason.REFERENCES)

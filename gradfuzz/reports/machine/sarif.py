@@ -49,8 +49,8 @@ _HELP: dict[Class, str] = {
     Class.MISSING: "A contribution is lost: nothing is learnt from this input.",
     Class.SPURIOUS: "A contribution is made up: something is learnt from an input that has no influence.",
     Class.WRONG_VALUE: (
-        "The derivative is wrong by more than rounding allows: neither ten times too large, nor zero, nor the"
-        " right number with the other sign. The message has the ratio."
+        "The derivative is wrong by more than rounding allows: neither ten times too large, nor zero, nor of"
+        " the other sign and like size. The message has the ratio."
     ),
     Class.NON_FINITE: "One such answer makes every parameter NaN at the next step.",
     Class.WRONG_PRIMAL: "The value is wrong before anything is differentiated.",

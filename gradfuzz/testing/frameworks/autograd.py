@@ -13,7 +13,7 @@ import numpy as np
 from autograd.builtins import DictBox, SequenceBox
 
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.testing.frameworks.framework import Call, FrameworkName, Tree, first_line
+from gradfuzz.testing.frameworks.framework import Call, FrameworkName, NoMode, Tree
 from gradfuzz.testing.frameworks.numpy import NumpyFunctions
 
 Scalar = Callable[..., Any]
@@ -22,6 +22,8 @@ Scalar = Callable[..., Any]
 class AutogradFunctions(NumpyFunctions):
     name: FrameworkName = "autograd"
     version = version("autograd")
+    # autograd/core.py: a primitive has no rule, which of a first derivative in reverse mode is told
+    no_mode = NoMode("JVP of", fwd=True), NoMode("VJP of", many=True)
 
     def tree(self, value: Any, path: str) -> Tree:
         return super().tree(_unboxed(value), path)
@@ -47,10 +49,6 @@ class AutogradFunctions(NumpyFunctions):
         for mode in modes[:-1]:
             scalar = _along(scalar, directions, mode)
         return f(*xs), _gradient(scalar, xs, modes[-1])
-
-    def refusal(self, error: Exception) -> str | None:
-        missing = isinstance(error, NotImplementedError) or "not defined" in str(error)
-        return first_line(error) if missing else None
 
 
 def _unboxed(value: Any) -> Any:

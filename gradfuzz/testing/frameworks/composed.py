@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework
+from gradfuzz.testing.frameworks.framework import Call, Framework, NoModeError
 
 _SLOW = 0.1
 """Seconds of work along one direction, after the first, from which on forward mode is not asked."""
@@ -96,5 +96,5 @@ class ComposedFramework(Framework):
             along = [self.like(u, x) for u, x in zip(unit, xs, strict=True)]
             slopes[index] = self.numpy(self.slope(g, xs, along))
             if count and time.process_time() - begun > _SLOW:  # the first may compile
-                raise NotImplementedError("forward mode of so many operations takes too long one by one")
+                raise NoModeError("forward mode of so many operations takes too long one by one")
         return self.array(slopes, xs[k])

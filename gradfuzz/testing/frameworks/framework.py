@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -31,11 +32,33 @@ Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 """The leaves of an argument with their paths, and a function that rebuilds an argument from leaves."""
 
 
+class NoModeError(NotImplementedError):
+    """gradfuzz itself asks for no derivative of this kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoMode:
+    """A derivative that a framework lacks by its documents or its source, and the words by which it says so.
+
+    An exception with these words is a refusal where the modes hold "fwd", where they hold "rev", or where
+    they are `many`. No other exception is one: it stands in the place of a derivative.
+    """
+
+    words: str
+    fwd: bool = False
+    rev: bool = False
+    many: bool = False
+
+    def speaks(self, error: Exception, modes: Sequence[Mode]) -> bool:
+        fits = self.fwd and "fwd" in modes, self.rev and "rev" in modes, self.many and len(modes) > 1
+        return any(fits) and self.words in str(error)
+
+
 class Framework(abc.ABC):
     name: FrameworkName
     version: str
-    no_mode: tuple[str, ...] = ()
-    """What an error contains by which the framework says that it has no such derivative."""
+    no_mode: tuple[NoMode, ...] = ()
+    """The derivatives that the framework lacks."""
     roundoff = 0.0
     """What the values of some of its functions are known to be off, relative to their size, in float64."""
 
@@ -135,12 +158,14 @@ class Framework(abc.ABC):
         """
         return None
 
-    def refusal(self, error: Exception) -> str | None:
+    def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
         """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
-        if any(text in str(error) for text in self.no_mode):
-            return first_line(error)
-        words = f"{type(error).__name__}: {first_line(error)}"
-        return words if isinstance(error, NotImplementedError) else None
+        said = isinstance(error, NoModeError) or any(row.speaks(error, modes) for row in self.no_mode)
+        return first_line(error) if said else None
+
+    def constants(self, f: Callable[..., Any]) -> tuple[int, ...]:
+        """The numbers of the arguments of `f` that it takes unchanged, by its own declaration."""
+        return ()
 
     @abc.abstractmethod
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:

@@ -20,11 +20,21 @@ from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
+from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, NoMode, Tree
 from gradfuzz.tracing.common.units import Unit
 
-_NO_MODE = ("(jvp) to a custom_vjp function", "Reverse-mode differentiation does not work for lax.while_loop")
-
+_NO_MODE = (
+    # The documents of jax.custom_vjp say that it has no forward mode.
+    NoMode("(jvp) to a custom_vjp function", fwd=True),
+    # Those of jax.lax.while_loop say that it is "not reverse-mode differentiable", for want of static bounds.
+    NoMode("Reverse-mode differentiation does not work for lax.while_loop", rev=True),
+    # jax.lax.linalg.eig, enable_eigvec_derivs; rules of eigh and svd in jax/_src/lax/linalg.py
+    NoMode("Derivatives of non-symmetric eigenvectors", fwd=True, rev=True),
+    NoMode("Derivatives not defined for partial eigen decomposition", fwd=True, rev=True),
+    NoMode("Singular value decomposition JVP not implemented for full matrices", fwd=True, rev=True),
+    # jax/_src/interpreters/ad.py: a primitive of a derivative, as random_gamma_grad, has no rule of its own
+    NoMode("Differentiation rule for", many=True),
+)
 
 _KEPT = 200.0, 1 / 32
 """JAX keeps each operation that it has compiled. It may forget when the process has grown by so many MiB and
@@ -191,6 +201,10 @@ class JaxFunctions(Framework):
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
         return jax.enable_x64(True) if precision == "float64" else contextlib.nullcontext()
+
+    def constants(self, f: Callable[..., Any]) -> tuple[int, ...]:
+        """Those that a custom rule takes as no arrays."""
+        return tuple(getattr(f, "nondiff_argnums", ()))
 
     def tree(self, value: Any, path: str) -> Tree:
         leaves, form = jax.tree_util.tree_flatten_with_path(value)

@@ -12,9 +12,14 @@ from gradfuzz.errors import UnsupportedError
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing.frameworks.composed import ComposedFramework, Scalar
-from gradfuzz.testing.frameworks.framework import FrameworkName
+from gradfuzz.testing.frameworks.framework import FrameworkName, NoMode
 
-_NO_MODE = ("Not implemented", "not implemented", "not yet implemented")
+_NO_MODE = (
+    # mlx/primitives.cpp: "[Primitive::jvp] Not implemented for ..." and "[...::vjp] Not implemented"
+    NoMode("Not implemented", fwd=True, many=True),
+    NoMode("not implemented", fwd=True, many=True),
+    NoMode("not yet implemented", fwd=True, many=True),
+)
 
 
 class MlxFunctions(ComposedFramework):

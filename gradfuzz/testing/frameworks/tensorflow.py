@@ -10,9 +10,13 @@ import tensorflow as tf
 
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.composed import ComposedFramework, Scalar
-from gradfuzz.testing.frameworks.framework import FrameworkName
+from gradfuzz.testing.frameworks.framework import FrameworkName, NoMode
 
-_NO_MODE = ("No gradient defined", "gradient registry has no entry")
+_NO_MODE = (
+    # tensorflow/python/eager/backprop.py and framework/registry.py; forward mode differentiates the gradient
+    NoMode("No gradient defined", fwd=True, many=True),
+    NoMode("gradient registry has no entry", fwd=True, many=True),
+)
 
 _ZERO = tf.UnconnectedGradients.ZERO
 

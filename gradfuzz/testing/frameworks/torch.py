@@ -16,7 +16,7 @@ from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse,
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
+from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, NoMode
 from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.common.units import Unit
 
@@ -26,15 +26,19 @@ with warnings.catch_warnings(), forward_ad.dual_level():
     forward_ad.make_dual(torch.zeros(()), torch.zeros(()))
 
 _NO_MODE = (
-    "jvp function for custom autograd.Function",
-    "does not support forward AD",
-    "marked with @once_differentiable",
-    "forward mode AD",
-    "is not implemented",
-    "override the setup_context",
-    "generate_vmap_rule",
-    # torch.autograd.grad inside the function, under torch.func
-    "does not require grad and does not have a grad_fn",
+    # torch.autograd.Function.jvp: "must be overridden by all subclasses" that are differentiated forward
+    NoMode("jvp function for custom autograd.Function", fwd=True),
+    # torch/csrc/autograd/VariableTypeUtils.h, of functions without a formula in derivatives.yaml
+    NoMode("Trying to use forward AD with", fwd=True),
+    # torch.autograd.function.once_differentiable
+    NoMode("marked with @once_differentiable", many=True),
+    # torch/csrc/autograd/functions/basic_ops.h: a function of a derivative has no formula
+    NoMode("is not implemented", many=True),
+    # torch.func, by which forward mode is nested: docs of "Extending torch.func with autograd.Function"
+    NoMode("override the setup_context", fwd=True),
+    NoMode("generate_vmap_rule", fwd=True),
+    # docs of torch.func.grad: torch.autograd.grad inside the function does not see its levels
+    NoMode("does not require grad and does not have a grad_fn", fwd=True),
 )
 
 
@@ -118,7 +122,9 @@ class TorchFunctions(Framework):
             try:
                 return f(*xs), by_func(*ask)
             except Exception as error:
-                if modes[-1] == "rev" or self.refusal(error):  # no vmap took part, or there is no such mode
+                if modes[-1] == "rev" or self.refusal(
+                    error, modes
+                ):  # no vmap took part, or there is no such mode
                     raise
                 return f(*xs), _one_by_one(*ask)
 

@@ -5,14 +5,18 @@ at steps of several scales. The bound has three parts: the difference of two suc
 effect of the values' noise at the last step, and the disagreement of the best scale with the others beyond
 their bounds. Where the one-sided slopes do not converge to each other as the step shrinks, there is a kink,
 and each side is extrapolated alone.
+
+The values may jump, where code computes in float32 or bfloat16 inside, or a solver stops by a value. Between
+two jumps the slope is another one, and no small step tells. So jumps are looked for, and count as noise.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +50,36 @@ _CLOSER = ((2.0**-8, 2.0**-12, 2.0**-16), (2.0**-5, 2.0**-8, 2.0**-11))
 them shows.
 """
 
+_WIDE, _NARROW = 2.0**-5, 2.0**-8
+"""Jumps are looked for among values of these distances, in units of the input's size. A large one that the
+second distance does not reach is the function's own, and far from the point.
+"""
+
+_LARGE = 2.0**-10
+"""A jump of this share of the values is large: stopping rules are tighter."""
+
+_ZOOM, _ZOOMS = 4.0, 11
+"""So many times the distance shrinks by this factor, around the value that is least smooth."""
+
+_STAYS, _LAST = 4.0, 5
+"""What is left is a jump where the last levels are within this factor of one another, so many of them. What a
+kink leaves shrinks with the distance.
+"""
+
+_OFF = 1.5
+"""The noise of jumps in units of that of independent errors: a lone jump is seen by fewer values."""
+
+_FAR = (2.0**2, 1.0, 2.0**-2, 2.0**-5, 2.0**-9, 2.0**-13)
+"""First steps that do not depend on the input's size, for a small input whose digits are lost inside."""
+
+_FINE, _CLEAR = 1e-3, 0.1
+"""Larger steps are tried for a slope that is not known to this share of it ..., and one that small steps do
+not show at all must be known to that.
+"""
+
+_BETWEEN = 2.0**-29
+"""The step of the slope between two jumps, in units of the input's size. The point may lie on a jump."""
+
 _FEW = 2.0**-5
 """The first of three steps that settle what is clear, in units of the input's size."""
 
@@ -60,8 +94,11 @@ _APART = 4.0
 class Slope:
     """A slope and its bound. `left` and `right` are the one-sided slopes at a kink, else the slope.
 
-    `flat`: all observed values were the same. The function is constant here, or rounding inside it hides its
-    changes. The bound is that of a constant: 0 is to be believed where something else says 0 as well.
+    `flat`: all observed values near the point are the same, and farther away they jump. The function is
+    constant here, or rounding inside it hides its changes. The bound is that of a constant: 0 is to be
+    believed where something else says 0 as well.
+
+    `jump` is how far the values jump, as a share of them, and `between` the slope between two jumps.
     """
 
     value: float
@@ -69,10 +106,25 @@ class Slope:
     left: float
     right: float
     flat: bool = False
+    jump: float = 0.0
+    between: float | None = None
 
     @property
     def kink(self) -> bool:
         return self.left != self.right
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """A slope, its bound, and the step and the noise of the values behind it."""
+
+    value: float
+    bound: float
+    step: float
+    noise: float
+
+
+_bound_of = operator.attrgetter("bound")
 
 
 def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | None:
@@ -82,16 +134,38 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     """
     known = functools.lru_cache(maxsize=None)(f)
     here = known(0.0)
-    if all(known(t * size) == here for t in _PROBES):
-        return Slope(0.0, _ROUNDED * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=True)
+    is_flat = all(known(t * size) == here for t in _PROBES)
+    constant = Slope(0.0, _ROUNDED * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=is_flat)
     if not math.isfinite(here):
+        return constant if is_flat else None
+    found: list[_Estimate | None] = []
+    if is_flat:
+        noise = roundoff * abs(here)
+        jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0]
+    else:
+        jump = _jump(known, size, roundoff)
+        noise = max(_noise(known, size), roundoff * abs(here), jump)
+        sides = _kink(known, here, size, noise)
+        if sides is not None:
+            return sides
+        found = [_extrapolated(known, step * size, noise, 0) for step in _STEPS]
+    best = _best(found)
+    if (is_flat or jump) and (best is None or best.bound > _FINE * abs(best.value)):
+        for step in [size, *(s for s in _FAR if s > size)]:
+            far = _followed(known, _WIDE * step, roundoff)[0]
+            jump = max(jump, far)
+            found.append(_extrapolated(known, step, max(noise, far), 0))
+        best = min((one for one in (best, _best(found)) if one is not None), key=_bound_of, default=None)
+    if is_flat and (best is None or not jump or not best.bound < _CLEAR * abs(best.value)):
+        return replace(constant, flat=jump > 0.0)
+    if best is None:
         return None
-    noise = max(_noise(known, size), roundoff * abs(here))
-    sides = _kink(known, here, size, noise)
-    if sides is not None:
-        return sides
-    best = _best([_extrapolated(known, step * size, noise, 0) for step in _STEPS])
-    return None if best is None else Slope(best[0], best[1], best[0], best[0])
+    if not jump:
+        return Slope(best.value, best.bound, best.value, best.value)
+    bound = math.inf if _turns(known, best) else best.bound
+    between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
+    share = best.noise / max(abs(here), best.noise)
+    return Slope(best.value, bound, best.value, best.value, jump=share, between=between)
 
 
 def speaks_for(f: Callable[[float], float], size: float, roundoff: float, value: float, other: float) -> bool:
@@ -117,17 +191,55 @@ def _noise(f: Callable[[float], float], size: float) -> float:
     The k-th difference of independent errors of variance s^2 has the variance s^2 (2k)! / (k!)^2 (More and
     Wild, "Estimating computational noise", 2011, section 2).
     """
-    differences = np.array([f(k * _CLOSE * size) for k in range(-4, 5)])
-    largest = float(np.max(np.abs(differences)))
-    if not 0.0 < largest < math.inf:
-        return 0.0
-    differences /= largest
-    levels = []
-    for k in range(1, 7):
-        differences = np.diff(differences)
-        if k >= 3:
-            levels.append(math.sqrt(float(np.mean(differences**2)) / math.comb(2 * k, k)))
-    return largest * max(levels)
+    heights = np.array([f(k * _CLOSE * size) for k in range(-4, 5)])
+    return max(_levels(heights, 3, 6)) if np.all(np.isfinite(heights)) else 0.0
+
+
+def _levels(heights: np.ndarray, low: int, high: int) -> list[float]:
+    """The deviation of independent errors that would make the differences of these orders."""
+    largest = float(np.max(np.abs(heights))) or 1.0
+    orders = ((k, np.diff(heights / largest, k)) for k in range(low, high + 1))
+    return [largest * math.sqrt(float(np.mean(d**2)) / math.comb(2 * k, k)) for k, d in orders]
+
+
+def _jump(f: Callable[[float], float], size: float, roundoff: float) -> float:
+    """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells."""
+    for window in _WIDE, _WIDE / 2.0:
+        jump, largest = _followed(f, window * size, roundoff)
+        if 0.0 < jump < _LARGE * largest:
+            return jump
+    return _followed(f, _NARROW * size, roundoff, 8)[0]
+
+
+def _followed(
+    f: Callable[[float], float], distance: float, roundoff: float, reach: int = 16
+) -> tuple[float, float]:
+    """What a value is off by jumps among so many values of this distance on either side, and the largest of
+    the values.
+    """
+    levels: list[float] = []
+    centre = largest = 0.0
+    for _ in range(_ZOOMS):
+        heights = np.array([f(centre + k * distance) for k in range(-reach, reach + 1)])
+        if np.all(np.isfinite(heights)):
+            scale = float(np.max(np.abs(heights))) or 1.0
+            largest = largest or scale
+            levels.append(min(_levels(heights, 6, 8)))
+            last = levels[-_LAST:]
+            if levels[-1] <= _LOST * roundoff * scale:
+                break
+            if len(last) == _LAST and max(last) <= _STAYS * min(last):
+                return _OFF * max(last), largest
+            centre += distance * (int(np.argmax(np.abs(np.diff(heights / scale, 8)))) + 4 - reach)
+            reach = 8
+        distance /= _ZOOM
+    return 0.0, largest
+
+
+def _turns(f: Callable[[float], float], at: _Estimate) -> bool:
+    """Whether the one-sided slopes at the last step are apart by more than noise explains, and stay apart."""
+    narrow, wide = (abs(f(h) - 2.0 * f(0.0) + f(-h)) / h for h in (at.step, 2.0 * at.step))
+    return narrow > max(4.0 * _SAFETY * at.noise / at.step, 0.75 * wide)
 
 
 def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
@@ -136,9 +248,9 @@ def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -
     if not next((stays for stays in told if stays is not None), False):
         return None
     left, right = (_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1))
-    if left is None or right is None or abs(left[0] - right[0]) <= left[1] + right[1]:
+    if left is None or right is None or abs(left.value - right.value) <= left.bound + right.bound:
         return None
-    return Slope(math.nan, max(left[1], right[1]), left[0], right[0])
+    return Slope(math.nan, max(left.bound, right.bound), left.value, right.value)
 
 
 def _stays(f: Callable[[float], float], here: float, steps: Sequence[float], noise: float) -> bool | None:
@@ -149,9 +261,7 @@ def _stays(f: Callable[[float], float], here: float, steps: Sequence[float], noi
     return first / 4.0 <= second and second / 4.0 <= third
 
 
-def _extrapolated(
-    f: Callable[[float], float], step: float, noise: float, side: int
-) -> tuple[float, float] | None:
+def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> _Estimate | None:
     """A slope and its bound from differences starting at `step`; None where the function is not finite."""
     from scipy.differentiate import derivative  # as dear as all that a right gradient needs of gradfuzz
 
@@ -163,14 +273,14 @@ def _extrapolated(
         seen.extend(np.abs(found).ravel().tolist())
         return found
 
-    found: list[tuple[float, float]] = []
+    found: list[_Estimate] = []
 
     def note(result: Any) -> None:
         """Keeps each extrapolation with its bound: if the values are steps, the last ones see only one."""
         last = step / 2.0 ** (max(int(result.nit), 1) - 1)
         value, bound = float(result.df), _SAFETY * float(result.error) + weight * noise / last
         if math.isfinite(value) and math.isfinite(bound):
-            found.append((value, bound))
+            found.append(_Estimate(value, bound, last, noise))
 
     with np.errstate(all="ignore"):
         steps = {"initial_step": step, "maxiter": _ITERATIONS, "step_direction": side}
@@ -178,14 +288,14 @@ def _extrapolated(
         derivative(heights, 0.0, order=6, tolerances=precise, callback=note, **steps)
     if not found or not all(map(math.isfinite, seen)):
         return None
-    return min(found, key=lambda one: one[1])
+    return min(found, key=_bound_of)
 
 
-def _best(found: list[tuple[float, float] | None]) -> tuple[float, float] | None:
-    """The estimate with the smallest bound, widened by its disagreement with the others."""
+def _best(found: Sequence[_Estimate | None]) -> _Estimate | None:
+    """The estimate with the smallest bound, widened to hold those that contradict it."""
     known = [one for one in found if one is not None]
     if not known:
         return None
-    value, bound = min(known, key=lambda one: one[1])
-    excess = max((abs(other - value) - (bound + its) for other, its in known), default=0.0)
-    return value, bound + max(0.0, excess)
+    best = min(known, key=_bound_of)
+    apart = [(abs(one.value - best.value), one.bound) for one in known]
+    return replace(best, bound=max([best.bound, *(a + b for a, b in apart if a > b + best.bound)]))

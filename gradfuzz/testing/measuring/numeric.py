@@ -4,7 +4,8 @@ be, with a bound that may be wide.
 Order one: the slope along each coordinate, or along a few random directions where there are many, by
 Richardson's extrapolation (`differences`), which sees kinks as well. Where a function takes complex numbers
 and is analytic, the complex step Im F(x + ih)/h (Squire and Trapp 1998) has no cancellation and replaces it:
-it counts as analytic where two steps and the extrapolation all say the same. Order two is one such slope of
+it counts as analytic where two steps and the extrapolation all say the same, and where the function's code
+keeps the imaginary part. Order two is one such slope of
 the function's own first derivative, along the direction; this derivative is first seen to be right at the
 point and on either side of it. Beyond that nothing is said.
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -44,7 +45,11 @@ LANES = 6
 """So many times an answer is asked again at inputs that differ in their last bits."""
 
 _TRUSTED = 1e-3
-"""A truth whose bound is wider than this share of the largest entry judges nothing ..."""
+"""A truth whose bound is wider than this share of the largest entry judges nothing; where the values jump,
+than this many times the share of the values that they jump by, up to _COARSE ...
+"""
+
+_JUMPS, _COARSE = 128.0, 0.1
 
 _NATURAL = 1e-8
 """... unless it is this small beside the size of the values over that of the inputs: then the derivative is
@@ -70,12 +75,14 @@ def _nothing(y: Array) -> Expr:
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericTruth:
     """A truth, and how it was found. `flat` are the entries (input, index) whose moves change no value: to be
-    believed where the answer is 0 as well, or no number.
+    believed where the answer is 0 as well, or no number. `between` are the slopes between two jumps of the
+    values, where they jump: the derivative of each piece of the code, and so no wrong answer.
     """
 
     truth: Truth
     method: Method
     flat: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+    between: Mapping[str, Array] = field(default_factory=dict)
 
 
 class _Measured:
@@ -124,21 +131,18 @@ class _Measured:
         return self.slope_of(lambda t: self.moved(direction, t), size)
 
     def slope_of(self, f: Callable[[float], float], size: float) -> Slope | None:
-        """The slope of `f` at 0, a function of the values; with the roundoff that the framework admits where
-        they have steps. Where they move without, the slope itself is known to no more: a polynomial for
-        float32 is smooth near 0, and its coefficients are rounded.
+        """The slope of `f` at 0, a function of the values, which is known to no more digits than the
+        framework admits: a polynomial for float32 is smooth near 0, and its coefficients are rounded.
         """
         coarse = self.subject.framework.roundoff
         found = slope(f, size, self.roundoff)
         if found is None or found.flat or coarse <= self.roundoff:
             return found
-        if _has_steps(f, size):
-            return slope(f, size, coarse)
         return replace(found, bound=max(found.bound, SAFETY * coarse * abs(found.value)))
 
     def complex_slope(self, direction: Direction, size: float) -> tuple[float, float] | None:
         """The slope by the complex step and its bound, from two steps; None where the function takes no
-        complex numbers, or returns something of another form for them.
+        complex numbers, or returns something of another form for them, or loses the imaginary part.
         """
         found = []
         for step in (size * h for h in _IMAGINARY):
@@ -150,7 +154,7 @@ class _Measured:
                 return None
             terms = [float(np.sum(term)) for term in self.weighted([np.imag(y) for y in values])]
             found.append(math.fsum(terms) / step)
-        if not all(map(math.isfinite, found)):
+        if not all(map(math.isfinite, found)) or found[0] == 0.0:  # what is lost leaves 0
             return None
         roundoff = max(4.0 * self.roundoff, self.subject.framework.roundoff)
         return found[0], SAFETY * (abs(found[0] - found[1]) + roundoff * abs(found[0]))
@@ -159,12 +163,6 @@ class _Measured:
         """The slope that would be natural: the size of the values over that of the entry."""
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
         return sum(sizes) / size
-
-
-def _has_steps(f: Callable[[float], float], size: float) -> bool:
-    """Whether differences at a small step contradict those at a larger one by more than float64 explains."""
-    wide, narrow = ((f(t * size) - f(-t * size)) / (2.0 * t * size) for t in (2.0**-16, 2.0**-34))
-    return not abs(wide - narrow) <= 2.0**-15 * abs(f(0.0)) / size
 
 
 Direction = Mapping[int, Array]
@@ -289,8 +287,8 @@ def _unknown(why: str) -> NumericTruth:
 
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
-    value, bound, left, right, scales = (_blank(question) for _ in range(5))
-    exact = True
+    value, bound, left, right, scales, between = (_blank(question) for _ in range(6))
+    exact, jump = True, 0.0
     flat: set[tuple[str, tuple[int, ...]]] = set()
     for asked in _all_asked(measured, question, wrt):
         name, index = asked.name, asked.index
@@ -305,6 +303,8 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
             exact = exact and better is not None
             number, error = better or (number, error)
         scales[name][index] = measured.scale(asked.size)
+        jump = max(jump, found.jump)
+        between[name][index] = number if found.between is None else found.between
         value[name][index], bound[name][index] = number, error
         left[name][index], right[name][index] = (found.left, found.right) if found.kink else (number, number)
     method: Method = "complex step" if exact else "Richardson"
@@ -313,10 +313,11 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         sides = {"left": left, "right": right, "side_bounds": bound}
         return NumericTruth(Truth.unknown(Doubt.KINK, why, **sides, kink=True), method)
     for name, v in value.items():
-        largest = float(np.max(np.abs(v), initial=0.0))
-        if np.any(bound[name] > np.maximum(_TRUSTED * largest, _NATURAL * scales[name])):
+        largest = max(_TRUSTED, min(_COARSE, _JUMPS * jump)) * float(np.max(np.abs(v), initial=0.0))
+        if np.any(bound[name] > np.maximum(largest, _NATURAL * scales[name])):
             return _unknown("the differences of the function are too noisy to tell its derivative")
-    return NumericTruth(Truth("ok", gradient=value, bounds=bound), method, frozenset(flat))
+    pieces = between if jump else {}
+    return NumericTruth(Truth("ok", gradient=value, bounds=bound), method, frozenset(flat), pieces)
 
 
 def _analytic(measured: _Measured, asked: _Asked, value: float, bound: float) -> tuple[float, float] | None:
@@ -377,7 +378,7 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             if found is None or found.kink:
                 return _unknown("the first derivative has a kink here")
             values[name][index], bounds[name][index] = found.value, found.bound
-            if found.flat and is_coarse:  # its steps hide what moves
+            if found.value == 0.0 and is_coarse:  # its steps hide what moves
                 flat.add((name, index))
     return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson", frozenset(flat))
 
@@ -395,6 +396,9 @@ def judged_by_numbers(
         values=tuple(np.asarray(y, np.float64) for y in answer.values),
         value_bounds=_zeros(answer.values),
     )
+    if answer.status == "error" and _has_value(oracle, question):
+        about = oracle.name, question, question.points[0], truth, answer
+        return CheckResult(*about, Verdict.CRASHED, kind=Class.ERROR, message=answer.message)
     if answer.status != "ok" or not _has_shapes(answer, question):
         return judge(oracle.name, question, 0, answer, truth, Tolerance(question.precision, noise={}))
 
@@ -412,13 +416,38 @@ def judged_by_numbers(
     is_known = truth.status == "ok" or truth.kink
     if is_known and case.verdict is not Verdict.AGREE:  # what is right without its noise is right with it
         case = within(own_noise(oracle, question, answer))
+    if case.verdict is Verdict.AGREE and found.method == "Richardson" and _is_below_rounding(case):
+        why = "the function's values do not move: the derivative is next to 0, and no more is known"
+        return case.unsettled(Reason.REFERENCES, f"references: {why}")
     is_nan = case.got is not None and math.isnan(case.got)
     if case.verdict is Verdict.DISAGREE and case.worst in found.flat and not is_nan:
         why = "the function does not change with this entry, truly or because rounding hides it"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
+    if case.verdict is Verdict.DISAGREE and _are_close(products(question, answer.gradient), found.between):
+        why = "the function's values jump, and between two jumps its slope is the answer"
+        return case.unsettled(Reason.REFERENCES, f"references: {why}")
     if case.kind is Class.NON_FINITE and _leaves_range(truth, question.precision):
         return case.unsettled(Reason.RANGE, f"the derivative is beyond the largest {question.precision}")
     return case
+
+
+def _has_value(oracle: FunctionOracle, question: Question) -> bool:
+    """Whether the function itself raises nothing at the point."""
+    (answer,) = oracle.answer(replace(question, modes=()))
+    return answer.status == "ok"
+
+
+def _is_below_rounding(case: CheckResult) -> bool:
+    """Whether the answer is another number than 0, where the truth is 0 within its bound."""
+    gradient = {} if case.truth is None else case.truth.gradient
+    got = products(case.question, case.answer.gradient)
+    return not any(map(np.any, gradient.values())) and any(np.any(got[name]) for name in gradient)
+
+
+def _are_close(answer: Mapping[str, Array], between: Mapping[str, Array]) -> bool:
+    """Whether the whole answer is the slope between two jumps."""
+    pairs = [(np.asarray(answer[name], np.float64), slopes) for name, slopes in between.items()]
+    return bool(pairs) and all(np.all(np.abs(g - s) <= _TRUSTED * np.abs(s)) for g, s in pairs)
 
 
 def _leaves_range(truth: Truth, precision: Precision) -> bool:

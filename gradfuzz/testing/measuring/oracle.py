@@ -59,7 +59,7 @@ class FunctionOracle(Oracle):
         return values if self._exact is None else self._exact.values(inputs)
 
     def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
-        refusal = self._subject.framework.refusal(error) if modes else None
+        refusal = self._subject.framework.refusal(error, modes) if modes else None
         if refusal is not None:
             return Answer("unsupported", message=refusal)
         self.failure = error

@@ -176,15 +176,18 @@ class Subject:
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
         """The outputs at complex NumPy arrays.
 
-        None if the function accepts none, or if a complex number stands for two inputs.
+        None if the function accepts none or drops an imaginary part, or if a complex number stands for two
+        inputs.
         """
         if any(len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves):
             return None
         try:
             with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
                 result = self.f(*self.arguments([self.framework.array(v) for v in values]))
-                return [np.asarray(self.framework.numpy(y), np.complex128) for y in self._asked(result)]
+                outputs = [np.asarray(self.framework.numpy(y)) for y in self._asked(result)]
+                return outputs if all(np.iscomplexobj(y) for y in outputs) else None
         except Exception:  # noqa: BLE001 - a function of real numbers may raise anything
             return None
 
@@ -359,10 +362,11 @@ def subject_of(
     precision = _precision([leaf for leaves, _ in trees for _, leaf in leaves], kit)
     inputs: list[Input] = []
     leaves: list[tuple[_Leaf, ...]] = []
+    constants = kit.constants(f)
     for argument, (found, _) in enumerate(trees):
         own = []
         for path, leaf in found:
-            new = _inputs(path, argument, leaf, kit, precision)
+            new = [] if argument in constants else _inputs(path, argument, leaf, kit, precision)
             own.append(_Leaf(leaf, tuple(range(len(inputs), len(inputs) + len(new)))))
             inputs += new
         leaves.append(tuple(own))

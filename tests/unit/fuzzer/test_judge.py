@@ -91,7 +91,8 @@ def test_disagreement() -> None:
     [
         (0.75, 1.3125, Class.WRONG_VALUE, 1.75),
         (-3.0, 3.25, Class.SIGN_FLIP, -3.25 / 3),
-        (-3.0, 0.75, Class.WRONG_VALUE, -0.25),
+        (-0.5, 1.328125, Class.SIGN_FLIP, -2.65625),
+        (-3.0, 0.1875, Class.WRONG_VALUE, -0.0625),
         (-3.0, 90.0, Class.RATIO_BLOWUP, -30.0),
         (3e-6, 1.000001000001, Class.RATIO_BLOWUP, 333_333.666667),
         (0.0, 0.5, Class.SPURIOUS, None),

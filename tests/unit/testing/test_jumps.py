@@ -1,0 +1,243 @@
+"""Truths about code that computes in float32, half or bfloat16 inside, stops by a value, or drops an
+imaginary part: right gradients are not called wrong, wrong ones of the same function are.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gradfuzz import check_gradient
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.testing import measure_gradient
+from gradfuzz.testing.measuring.differences import Slope, slope
+from gradfuzz.testing.measuring.measured import InconclusiveWarning
+
+ROUNDOFF = 2.0**-53
+BFLOAT16 = FORMATS["bfloat16"].dtype
+
+
+def cast(dtype: object) -> Callable[[float], float]:
+    return lambda x: float(np.asarray(x, np.float64).astype(dtype))
+
+
+def inside(f: Callable[[float], float], dtype: object) -> Callable[[float], float]:
+    """`f` of rounded numbers, and its value rounded."""
+    rounded = cast(dtype)
+    return lambda x: rounded(f(rounded(x)))
+
+
+def slope_at(f: Callable[[float], float], x: float, size: float) -> Slope:
+    found = slope(lambda t: f(x + t), size, ROUNDOFF)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("dtype", "x", "known"),
+    [
+        (np.float32, 0.5, 1e-3),
+        (np.float32, 1e-6, 1e-3),
+        (np.float16, 0.3, 0.1),
+        (BFLOAT16, 0.05, 0.1),
+        (BFLOAT16, 1.3, 0.5),
+    ],
+)
+def test_the_steps_of_a_lower_precision_are_in_the_bound(dtype: object, x: float, known: float) -> None:
+    found = slope_at(inside(math.exp, dtype), x, x)
+    assert abs(found.value - math.exp(x)) <= found.bound <= known * math.exp(x)
+    assert found.jump > 0.0
+    assert found.between == 0.0
+
+
+def test_steps_beside_a_smooth_term_are_in_the_bound() -> None:
+    exp = inside(math.exp, np.float32)
+    found = slope_at(lambda x: exp(x) + math.sin(x), 0.5, 0.5)
+    assert abs(found.value - math.exp(0.5) - math.cos(0.5)) <= found.bound <= 1e-3
+    assert found.between == pytest.approx(math.cos(0.5), rel=1e-6)
+
+
+def test_a_kink_between_steps_is_no_slope() -> None:
+    rounded = cast(BFLOAT16)
+    assert slope_at(lambda x: abs(rounded(x) - 1.0), 1.0, 1.0).bound == math.inf
+
+
+def bisected(c: float, tolerance: float) -> float:
+    """The root of x^3 + x = c."""
+    low, high = 0.0, 4.0
+    while high - low > tolerance:
+        x = (low + high) / 2.0
+        low, high = (low, x) if x**3 + x > c else (x, high)
+    return (low + high) / 2.0
+
+
+def slope_of_root(c: float) -> float:
+    return 1.0 / (3.0 * bisected(c, 1e-15) ** 2 + 1.0)
+
+
+def damped(c: float, tolerance: float) -> float:
+    """The root of c, by half of Newton's steps."""
+    x = c
+    while True:
+        new = x - (x * x - c) / (4.0 * x)
+        if abs(new - x) < tolerance:
+            return new
+        x = new
+
+
+SOLVERS = {
+    "bisection": (bisected, slope_of_root, (0.3, 20.0)),
+    "half Newton": (damped, lambda c: 0.5 / math.sqrt(c), (0.2, 30.0)),
+}
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-8])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_the_jumps_of_a_stopping_rule_are_in_the_bound(name: str, tolerance: float, seed: int) -> None:
+    solve, exact, interval = SOLVERS[name]
+    rng = np.random.default_rng(seed)
+    for c in rng.uniform(*interval, 20).tolist():
+
+        def root(t: float, c: float = c) -> float:
+            return solve(c + t, tolerance) if c + t > 0.0 else math.nan
+
+        found = slope(root, c, ROUNDOFF)
+        assert found is not None
+        assert abs(found.value - exact(c)) <= found.bound, c
+        if tolerance < 1e-3:
+            assert found.bound <= 1e-3 * exact(c)
+
+
+@pytest.mark.parametrize("f", [lambda x: max(x, 0.0), lambda x: 3.0], ids=["relu", "constant"])
+def test_what_does_not_move_and_jumps_nowhere_is_constant(f: Callable[[float], float]) -> None:
+    found = slope_at(f, -8.0, 8.0)
+    assert (found.value, found.flat) == (0.0, False)
+    assert found.bound < 1e-14
+
+
+def test_what_jumps_farther_away_may_hide_a_slope() -> None:
+    assert slope_at(math.floor, 0.5, 0.5).flat
+    assert slope_at(lambda x: (x + 1e16) - 1e16, 0.5, 0.5).flat
+
+
+def test_a_jump_of_the_function_far_from_the_point_is_its_own() -> None:
+    found = slope_at(lambda x: x * x if x < 0.6 else 5.0, 0.5, 0.5)
+    assert abs(found.value - 1.0) <= found.bound <= 1e-12
+
+
+# As gradients -----------------------------------------------------------------------------------------------
+
+
+def decided(f: Callable[[float], float]) -> Callable[[float], float]:
+    """`f`, which cannot be traced: Python decides on its argument."""
+    return lambda x: f(float(x)) if x.real > -1e300 else 0.0
+
+
+FUNCTIONS = {
+    "float32": (inside(math.exp, np.float32), math.exp, 0.5),
+    "float32 near 0": (inside(math.exp, np.float32), math.exp, 1e-6),
+    "float32 and a smooth term": (
+        lambda x: cast(np.float32)(math.exp(cast(np.float32)(x))) + math.sin(x),
+        lambda x: math.exp(x) + math.cos(x),
+        0.5,
+    ),
+    "solver": (lambda c: bisected(c, 1e-7), slope_of_root, 3.0),
+    "half Newton": (lambda c: damped(c, 1e-8), lambda c: 0.5 / math.sqrt(c), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_gradient_of_code_that_jumps(name: str) -> None:
+    f, exact, x = FUNCTIONS[name]
+    assert measure_gradient(decided(f), x, grad=exact).verdict is Verdict.AGREE
+    for factor in (2.0, 1.001, 0.999, -1.0):
+        measured = measure_gradient(decided(f), x, grad=lambda x, k=factor: k * exact(x))
+        assert measured.wrong or abs(factor - 1.0) < 0.01, factor
+        assert measured.verdict is not Verdict.AGREE or name == "half Newton", factor
+    assert measure_gradient(decided(f), x, grad=lambda x: math.nan).wrong
+
+
+@pytest.mark.parametrize(("dtype", "x"), [(BFLOAT16, 0.05), (np.float16, 0.3)])
+def test_a_gradient_of_code_in_half_precision(dtype: object, x: float) -> None:
+    f = decided(inside(math.exp, dtype))
+    assert not measure_gradient(f, x, grad=math.exp).wrong
+    assert measure_gradient(f, x, grad=lambda x: 3.0 * math.exp(x)).wrong
+
+
+def test_the_slope_between_two_jumps_is_no_wrong_answer() -> None:
+    """That of a quantization is 0, by the derivative of its code; twice the slope across is wrong."""
+    f = decided(lambda x: math.floor(1e5 * x) / 1e5)
+    assert measure_gradient(f, 0.5, grad=lambda x: 0.0).verdict is Verdict.INCONCLUSIVE
+    assert measure_gradient(f, 0.5, grad=lambda x: 2.0).wrong
+
+
+ERF = 2.0 / math.sqrt(math.pi)
+
+
+@pytest.mark.parametrize(
+    ("f", "grad", "x"),
+    [
+        (math.erf, lambda x: ERF * math.exp(-x * x), 8.0),
+        (lambda x: 1 / (1 + math.exp(-x)), lambda x: math.exp(-x) / (1 + math.exp(-x)) ** 2, 40.0),
+        (lambda x: float(np.exp(np.float32(x))), math.exp, 1e-6),
+    ],
+    ids=["erf", "logistic", "float32"],
+)
+def test_an_imaginary_part_that_is_dropped_is_no_slope_of_0(f, grad, x: float) -> None:
+    measured = measure_gradient(f, x, grad=grad)
+    assert measured.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE)
+    assert measured.method == "Richardson"
+    assert measure_gradient(f, x, grad=lambda x: grad(x) + 1e-3).wrong
+    assert measure_gradient(f, x, grad=lambda x: math.inf).wrong
+
+
+def test_a_part_of_the_imaginary_part_is_not_enough() -> None:
+    """Where one term keeps it and the other drops it, the differences decide."""
+
+    def f(x):
+        return x * x + np.exp(np.real(x)) if x.real > -9.0 else x
+
+    exact = 2.0 * 0.5 + math.exp(0.5)
+    measured = measure_gradient(f, 0.5, grad=lambda x: exact)
+    assert (measured.verdict, measured.method) == (Verdict.AGREE, "Richardson")
+    assert measure_gradient(f, 0.5, grad=lambda x: 2.0 * x).wrong
+
+
+def test_a_tiny_answer_where_nothing_moves_is_not_judged() -> None:
+    assert measure_gradient(math.erf, 8.0, grad=lambda x: 0.0).verdict is Verdict.AGREE
+    assert measure_gradient(math.erf, 8.0, grad=lambda x: 1e-28).verdict is Verdict.INCONCLUSIVE
+    assert measure_gradient(math.erf, 8.0, grad=lambda x: 1e-10).wrong
+
+
+@pytest.mark.parametrize("name", ["float", "bfloat16"])
+def test_a_cast_inside_a_function_of_torch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Exp(torch.autograd.Function):
+        """Its gradient is off by a factor."""
+
+        @staticmethod
+        def forward(ctx, x, factor):
+            y = torch.exp(getattr(x, name)()).double()
+            ctx.save_for_backward(factor * torch.exp(x.double()))
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+
+    x = torch.tensor([1e-6 if name == "float" else 0.05], dtype=torch.float64)
+    with warnings.catch_warnings():  # that of bfloat16 may be inconclusive
+        warnings.simplefilter("ignore", InconclusiveWarning)
+        check_gradient(lambda x: torch.exp(getattr(x, name)()).double(), x)
+    assert not measure_gradient(lambda x: Exp.apply(x, 1.0), x).wrong
+    assert measure_gradient(lambda x: Exp.apply(x, 3.0), x).wrong
+    if name == "float":
+        assert measure_gradient(lambda x: Exp.apply(x, 1.0), x).verdict is Verdict.AGREE
+        assert measure_gradient(lambda x: Exp.apply(x, 2.0), x).wrong
+        assert measure_gradient(lambda x: Exp.apply(x, 1.001), x).wrong
