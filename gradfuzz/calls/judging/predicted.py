@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Array
+from gradfuzz.testing.measuring.differences import Slope, slope
 
 
 def _given(call: Call, keyword: str, place: int | None = None) -> str | None:
@@ -340,47 +341,53 @@ def of_a_factor(call: Call, case: CheckResult) -> Accepted:
     return [spans]
 
 
-def by_the_inverse(distribution: Callable[..., object]) -> Accepts:
+def by_the_inverse(distribution: Callable[..., float]) -> Accepts:
     """A draw x is differentiated as if it were made by the inverse of its distribution F(x; p) = u, where u
     stays: dx/dp = -(dF/dp) / (dF/dx).
     """
+
+    def slope_at(numbers: Sequence[float], place: int) -> Slope | None:
+        def moved(t: float) -> float:
+            return distribution(*numbers[:place], numbers[place] + t, *numbers[place + 1 :])
+
+        return slope(moved, abs(numbers[place]) or 1.0, _OF_A_DISTRIBUTION)
 
     def accepts(call: Call, case: CheckResult) -> Accepted:
         floats = [one for one in call.arrays() if seen(one).dtype.kind == "f"]
         if not is_plain(call, case) or len(case.answer.values) != 1 or case.question.weights[0] is None:
             return UNDEFINED
         draws, weight = np.asarray(case.answer.values[0], np.float64), case.question.weights[0]
-        numbers = [np.broadcast_to(seen(one).astype(np.float64), draws.shape) for one in floats]
+        columns = [np.broadcast_to(seen(one).astype(np.float64), draws.shape) for one in floats]
         spans = {}
         for argument, (name,) in named(call, case):
-            slopes = np.zeros(draws.shape)
+            slopes, bounds = np.zeros(draws.shape), np.zeros(draws.shape)
             for place in np.ndindex(draws.shape):
-                at = [*(float(x[place]) for x in numbers), float(draws[place])]
-                by = _slope(distribution, at, floats.index(argument)), _slope(distribution, at, len(floats))
-                slopes[place] = -by[0] / by[1] * weight[place]
-            slope = pulled(argument, _unbroadcast(slopes, seen(argument).shape))
-            spans[name] = Span(slope, slope)
+                numbers = [*(float(column[place]) for column in columns), float(draws[place])]
+                by, density = slope_at(numbers, floats.index(argument)), slope_at(numbers, len(floats))
+                if by is None or density is None or not abs(density.value) > density.bound:
+                    return UNDEFINED
+                slopes[place] = -by.value / density.value * weight[place]
+                off = by.bound * abs(weight[place]) + density.bound * abs(slopes[place])
+                bounds[place] = off / (abs(density.value) - density.bound)
+            ends = (slopes - bounds, slopes + bounds)
+            spans[name] = Span(*(pulled(argument, _unbroadcast(end, seen(argument).shape)) for end in ends))
         return [spans]
 
     return accepts
 
 
-def _slope(f: Callable[..., object], at: list[float], place: int) -> float:
-    """The derivative by the argument at a place."""
-    import mpmath
-
-    with mpmath.workdps(40):
-        return float(mpmath.diff(lambda t: f(*at[:place], t, *at[place + 1 :]), at[place]))
+_OF_A_DISTRIBUTION = 2.0**-50
+"""The relative error of SciPy's distributions."""
 
 
-def gamma(alpha: float, x: float) -> object:
-    import mpmath
+def gamma(alpha: float, x: float) -> float:
+    from scipy.special import gammainc
 
-    return mpmath.gammainc(alpha, 0, x, regularized=True)
+    return float(gammainc(alpha, x))
 
 
-def truncated_normal(mean: float, deviation: float, low: float, high: float, x: float) -> object:
-    import mpmath
+def truncated_normal(mean: float, deviation: float, low: float, high: float, x: float) -> float:
+    from scipy.special import ndtr
 
-    below, here, above = (mpmath.ncdf((end - mean) / deviation) for end in (low, x, high))
+    below, here, above = (float(ndtr((end - mean) / deviation)) for end in (low, x, high))
     return (here - below) / (above - below)

@@ -454,8 +454,10 @@ def test_a_product_at_a_repeated_index_is_judged() -> None:
         "scatter_reduce", array(1.5), literal("0"), numbers(0, 0), array(2.0, 3.0), literal("'prod'")
     )
     (found,) = judged(product, [("fwd",)]).verdicts
-    ((weight,),) = found.case.question.weights
+    (weights,) = found.case.question.weights
+    assert weights is not None
     assert found.case.truth is not None
+    (weight,) = weights
     np.testing.assert_allclose(found.case.truth.gradient["x0"], 6.0 * weight)
     np.testing.assert_allclose(found.case.truth.gradient["x1"], [4.5 * weight, 3.0 * weight])
     is_right = np.allclose(found.case.answer.gradient["x0"], 6.0 * weight)
