@@ -86,6 +86,7 @@ class Reason(enum.Enum):
     RANGE = "an intermediate leaves the normal range of the target's dtype"
     PRIMAL = "rounding in the target's precision changes a decision or the value"
     TRIP_LIMIT = "a loop runs longer than the trip limit"
+    UNDEFINED = "the call is not defined by its documents"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

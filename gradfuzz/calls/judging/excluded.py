@@ -1,0 +1,105 @@
+"""Calls that the documents of their functions exclude: nothing is predicted of them."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from gradfuzz.calls.asking import returned, values_of
+from gradfuzz.calls.drawing.views import seen
+from gradfuzz.calls.judging.accepted import integers, is_complex, is_square
+from gradfuzz.calls.libraries.library import function_of, library_named
+from gradfuzz.fuzzer.results.call import Call
+
+
+def failed(call: Call) -> bool:
+    """Whether the library says that its factorization failed."""
+    library = library_named(call.library)
+    arrays = [library.array(value) for value in values_of(call)]
+    info = getattr(returned(call, library, arrays), "info", None)
+    return info is not None and bool(np.any(library.numpy(info) != 0))
+
+
+def has_dependent_columns(call: Call) -> bool:
+    """Whether the first columns of a matrix, as many as it has rows, are dependent."""
+    for x in (seen(one).astype(np.complex128) for one in call.differentiated()):
+        first = x[..., : x.shape[-2]] if x.ndim > 1 else x
+        if x.ndim > 1 and x.size and np.any(np.linalg.matrix_rank(first) < min(x.shape[-2:])):
+            return True
+    return False
+
+
+def has_other_channels(call: Call) -> bool:
+    """Whether the first array has no second axis, the channels, or one of the others another length."""
+    first, *others = [np.shape(seen(one)) for one in call.arrays()]
+    return len(first) < 2 or any(shape != first[1:2] for shape in others)
+
+
+def has_no_pivots(call: Call) -> bool:
+    """Whether numbers of rows are none of the n rows of a matrix of factors, or not n of them."""
+    _, factors, pivots = [seen(one) for one in call.arrays()][:3]
+    n = factors.shape[-1]
+    return pivots.shape[-1:] != (n,) or bool(np.any((pivots < 1) | (pivots > n)))
+
+
+def ends_before(call: Call) -> bool:
+    """Whether the last group of a product of matrices in groups ends before the last row or column that is
+    cut: what stands beyond is not written, neither of the result nor of the gradient.
+    """
+    left, right = [np.shape(seen(one)) for one in call.arrays()][:2]
+    cut = {(2, 2): (left[-1], right[0]), (2, 3): (left[0],), (3, 2): (right[-1],)}
+    ends = [x.flat[-1] for x in integers(call) if x.size]
+    return any(length != end for length in cut.get((len(left), len(right)), ()) for end in ends)
+
+
+def is_no_affine_map(call: Call) -> bool:
+    return np.shape(seen(next(call.differentiated())))[-2:] not in ((2, 3), (3, 4))
+
+
+def is_not_hermitian(call: Call) -> bool:
+    """Whether a square matrix is not its own conjugate transpose."""
+    squares = [x for one in call.differentiated() if is_square(x := seen(one))]
+    return any(not np.array_equal(x, np.conj(np.swapaxes(x, -1, -2))) for x in squares)
+
+
+def is_no_color(call: Call) -> bool:
+    """Whether a number is not in [0, 1]."""
+    return any(np.any(((x := seen(one)) < 0) | (x > 1)) for one in call.differentiated())
+
+
+def has_crossed_bounds(call: Call) -> bool:
+    """Whether a lower bound, the second of three arrays, is above the upper one, the third."""
+    _, *bounds = [seen(one) for one in call.arrays()]
+    return len(bounds) == 2 and bool(np.any(bounds[0] > bounds[1]))
+
+
+def scipy_has_no_value(call: Call) -> bool:
+    """Whether a number is complex, or SciPy's function of the same name returns NaN or refuses the numbers.
+
+    It does so where no distribution has such parameters.
+    """
+    if any(map(is_complex, call.differentiated())):
+        return True
+    if any(one.items is not None or ":" in (one.literal or "") for one in call.arguments):
+        return False  # a list, a dtype or a record is no number
+    built = [(a.keyword, ast.literal_eval(a.literal) if a.literal else seen(a)) for a in call.arguments]
+    name = call.function[call.function.index("scipy.") :]
+    try:
+        with np.errstate(all="ignore"):
+            value = function_of(name)(*[x for k, x in built if not k], **{k: x for k, x in built if k})
+    except (AttributeError, ImportError, TypeError):  # it has no such function or parameter
+        return False
+    except ValueError:
+        return True
+    return bool(np.any(np.isnan(value)))
+
+
+def overlaps(call: Call) -> bool:
+    """Whether two entries of a strided view are one number in memory."""
+    lists = [ast.literal_eval(text) for a in call.arguments if (text := a.literal or "").startswith("(")]
+    if len(lists) < 2:
+        return False
+    size, stride = lists[:2]
+    places = [sum(k * s for k, s in zip(index, stride, strict=False)) for index in np.ndindex(*size)]
+    return len(set(places)) < len(places)
