@@ -12,7 +12,7 @@ import numpy as np
 
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.questions.asking import inputs_named, points_of, programs_of
-from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
@@ -105,8 +105,10 @@ def check_gradient(
     The time of a check does not count towards the deadline of a Hypothesis test.
 
     If no truth is known, the gradient does not fail: an `InconclusiveWarning` gives the reason, or with
-    `strict` an `InconclusiveError`. Exceptions of `f` itself are not caught. `UsageError`: the question makes
-    no sense. `UnsupportedError`: the function has no such derivative.
+    `strict` an `InconclusiveError`. The same is said where some entries could not be judged and the others
+    are right; where less than half were judged, it is an `InconclusiveError` in any case. Exceptions of `f`
+    itself are not caught. `UsageError`: the question makes no sense. `UnsupportedError`: the function has no
+    such derivative.
     """
     __tracebackhide__ = True
     if isinstance(f, Program):
@@ -198,7 +200,8 @@ def check_program(
         refusals: dict[str, None] = {}
         answered, largest = False, 0.0
         for steps in combinations(order, asked_modes):
-            question = weighted_question(one, at, precision, steps)
+            seed = seed_of(x for point in at for x in point.inputs.values())
+            question = weighted_question(one, at, precision, steps, seed)
             for name in names:
                 if name not in question.wrt:
                     known = ", ".join(question.wrt) or "none"
@@ -239,8 +242,9 @@ def _say(measured: Measured, failure: Exception | None, strict: bool) -> None:
         raise GradientMismatch(told(measured), measured) from failure
     if measured.verdict is Verdict.UNSUPPORTED:
         raise UnsupportedError(measured.reason)
-    if measured.verdict is Verdict.INCONCLUSIVE:
-        if strict:
+    if measured.verdict is Verdict.INCONCLUSIVE or measured.in_part:
+        judged, size = measured.judged
+        if strict or (measured.in_part and judged < size / 2):
             raise InconclusiveError(told(measured))
         warnings.warn(told(measured), InconclusiveWarning, stacklevel=level())
 
@@ -320,10 +324,11 @@ def _found(
     return replace(measured, asked=modes_asked, left_out=left_out), inquiry.oracle.failure
 
 
-def _rank(asked: Asked) -> tuple[int, float]:
-    """Sort key: wrong first, then inconclusive, then by the largest error."""
+def _rank(asked: Asked) -> tuple[int, bool, float]:
+    """Sort key: wrong first, then inconclusive, then right in part, then by the largest error."""
     verdicts = (Verdict.DISAGREE, Verdict.CRASHED, Verdict.INCONCLUSIVE, Verdict.CONVENTION, Verdict.AGREE)
-    return verdicts.index(asked.case.verdict), -(asked.case.error_over_allowed or 0.0)
+    in_full = not asked.case.unjudged
+    return verdicts.index(asked.case.verdict), in_full, -(asked.case.error_over_allowed or 0.0)
 
 
 def _of_program(case: CheckResult) -> Measured:
@@ -371,6 +376,7 @@ def _from_case(
         error_over_allowed=case.error_over_allowed,
         references=case.references,
         conventions=case.conventions,
+        unjudged={names[name]: mask for name, mask in case.unjudged.items() if name in names},
         weighted=[np.ndim(w) for w in case.question.weights if w is not None] != [0],
     )
 

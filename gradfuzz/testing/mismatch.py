@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.oracles.base import check_name
 from gradfuzz.reports.common.numbers import bound, factor, number, pair, ratio, where
@@ -44,7 +46,8 @@ def _lines(m: Measured) -> Iterator[str]:
     if m.stopped and m.wrong:
         yield f"  {m.stopped}"
         yield '  where that is meant: allow="stop_gradient", or the gradient that is meant as reference='
-    if None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED:
+    told = None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED
+    if told and not m.in_part:
         yield from _numbers(m)
     if m.modes:
         yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
@@ -60,6 +63,9 @@ def _headline(m: Measured) -> str:
         return f"{what} could be found neither right nor wrong"
     if m.verdict is Verdict.CRASHED:
         return f"{what} raises an error"
+    if m.in_part:
+        judged, size = m.judged
+        return f"{judged} of {size} entries of {what} are right, and {_not_judged(m)}"
     if m.stopped and m.right:
         return f"{what} may differ from that of what it computes, which is allowed"
     if m.right:
@@ -70,6 +76,17 @@ def _headline(m: Measured) -> str:
     if m.kind is None:
         return f"{what}{name} is wrong"
     return f"{what}{name} is wrong ({m.kind.value}: {claim(m.kind, m.worst_expected, m.worst_got, m.ratio)})"
+
+
+def _not_judged(m: Measured) -> str:
+    """Which entries are not judged: the first few by name."""
+    places = [where(name, tuple(map(int, k))) for name, mask in m.unjudged.items() for k in np.argwhere(mask)]
+    names = ", ".join(places[:_NAMED]) + (f" and {len(places) - _NAMED} more" if len(places) > _NAMED else "")
+    return f"{len(places)} {'is' if len(places) == 1 else 'are'} not judged: {names}"
+
+
+_NAMED = 3
+"""So many entries that are not judged are named."""
 
 
 def _numbers(m: Measured) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -390,4 +391,4 @@ def truncated_normal(mean: float, deviation: float, low: float, high: float, x: 
     from scipy.special import ndtr
 
     below, here, above = (float(ndtr((end - mean) / deviation)) for end in (low, x, high))
-    return (here - below) / (above - below)
+    return (here - below) / (above - below) if above > below else math.nan

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.questions.weighted import signed
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.trigger import OF_PARTS, PLAIN
 from gradfuzz.fuzzer.verdict.shared import evaluator
@@ -240,8 +241,8 @@ def _candidates(op: str, program: Program, like: Candidate) -> Iterator[Candidat
     shapes = {p.name: p.type.sizes for p in program.params}
     for kind in _ORDER * (4 if _kind(op) == "selection" else 1):
         point = Point({p.name: _value(op, p, kind, like, rng) for p in program.params})
-        weights = tuple(_signed(rng, t.sizes) if t.is_float else None for t in typed.outputs)
-        along = {name: _signed(rng, shapes[name]) for name in floats}
+        weights = tuple(signed(rng, t.sizes, like.precision) if t.is_float else None for t in typed.outputs)
+        along = {name: signed(rng, shapes[name], like.precision) for name in floats}
         yield Candidate.of(Question(program, (point,), like.precision, floats, like.modes, weights, along))
 
 
@@ -260,9 +261,3 @@ def _value(op: str, param: Param, kind: str, like: Candidate, rng: np.random.Gen
         if op in _HERMITIAN:
             values = (values + np.swapaxes(values, -1, -2)) / 2
     return np.asarray(values).astype(like.precision)
-
-
-def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Eighths from 0.5 to 2 in size, of either sign, never 1."""
-    eighths = rng.choice(np.array([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15]), size=shape)
-    return np.asarray(eighths * rng.choice(np.array([-1.0, 1.0]), size=shape) / 8)

@@ -1,20 +1,23 @@
 """From a drawn case to the questions about it.
 
-Weights and directions are random, signed, exact in every precision and never a plain sum: a cotangent of 1
-hides a cotangent that is applied twice, and equal weights hide entries that are mixed up.
+Weights and directions are random, signed, exact in the precision and never a plain sum: a cotangent of 1
+hides a cotangent that is applied twice, and weights of one size hide entries that are mixed up.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradfuzz.errors import UsageError
 from gradfuzz.oracles.base import Array, Mode, Point, Question
-from gradfuzz.programs.language.precision import Precision, is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.typecheck import Typed, typecheck
 
@@ -79,8 +82,9 @@ def questions(
     names = tuple(p.name for p in drawn.program.params if p.type.is_float)
     if not names:
         return []
-    weights = _weights(typed, rng)
-    directions = {p.name: _signed(rng, p.type.sizes) for p in drawn.program.params if p.type.is_float}
+    weights = _weights(typed, rng, precision)
+    floats = [p for p in drawn.program.params if p.type.is_float]
+    directions = {p.name: signed(rng, p.type.sizes, precision) for p in floats}
     result = []
     for modes in mode_lists(index, orders, checks):
         choices = [drawn.wrt or names]
@@ -121,14 +125,14 @@ def plain_question(
 
 
 def weighted_question(
-    program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]
+    program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode], seed: int = 0
 ) -> Question:
-    """A question with respect to all float inputs, with fixed signed weights and directions."""
-    typed, rng = typecheck(program), np.random.default_rng(0)
+    """A question with respect to all float inputs, with signed weights and directions drawn from `seed`."""
+    typed, rng = typecheck(program), np.random.default_rng(seed)
     _refuse_complex(typed)
     shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
-    along = {name: _signed(rng, shape) for name, shape in shapes.items()}
-    weights = _weights(typed, rng)
+    along = {name: signed(rng, shape, precision) for name, shape in shapes.items()}
+    weights = _weights(typed, rng, precision)
     return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), weights, along)
 
 
@@ -140,18 +144,31 @@ def _refuse_complex(typed: Typed) -> None:
             raise UsageError(f"output {k} is complex, and {advice}")
 
 
-def _weights(typed: Typed, rng: np.random.Generator) -> tuple[Array | None, ...]:
-    return tuple(_signed(rng, t.sizes) if t.is_float else None for t in typed.outputs)
+def seed_of(inputs: Iterable[Array]) -> int:
+    """A seed that these arrays decide: the same inputs are asked the same question, others another one."""
+    return functools.reduce(lambda seed, x: zlib.crc32(np.ascontiguousarray(x).tobytes(), seed), inputs, 0)
 
 
-def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Multiples of 1/8 from 0.5 to 2 in size, of either sign, never 1."""
-    eighths = _EIGHTHS[rng.integers(0, len(_EIGHTHS), size=shape)]
-    result: Array = np.asarray(eighths * _SIGNS[rng.integers(0, len(_SIGNS), size=shape)] / 8)
-    return result
+def _weights(typed: Typed, rng: np.random.Generator, precision: Precision) -> tuple[Array | None, ...]:
+    return tuple(signed(rng, t.sizes, precision) if t.is_float else None for t in typed.outputs)
 
 
-_EIGHTHS = np.array([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16])
+def signed(rng: np.random.Generator, shape: tuple[int, ...], precision: Precision) -> Array:
+    """Numbers of either sign from 1/2 to 2 in size, but never 1, exact in `precision`. No two are of one
+    size; where the precision has too few sizes, each is there as often as any other, give or take one.
+    """
+    count, bits = math.prod(shape), _BITS
+    while 3 * 2 ** (bits - 1) < count and bits + 2 <= -math.log2(FORMATS[precision].roundoff):
+        bits += 1
+    sizes = np.delete(np.arange(2 ** (bits - 1), 2 ** (bits + 1) + 1), 2 ** (bits - 1))  # without 1
+    rounds = [rng.permutation(sizes) for _ in range(-(-count // len(sizes)))]
+    found = np.concatenate([*rounds, sizes[:0]])[:count].reshape(shape) / 2**bits
+    return np.asarray(found * _SIGNS[rng.integers(0, len(_SIGNS), size=shape)])
+
+
+_BITS = 3
+"""A few numbers are eighths, which people can read; more have more bits."""
+
 _SIGNS = np.array([-1.0, 1.0])
 
 

@@ -116,6 +116,8 @@ class CheckResult:
     allowed: Mapping[str, Array] = field(default_factory=dict)
     references: tuple[str, ...] = ()
     conventions: tuple[str, ...] = ()
+    unjudged: Mapping[str, Array] = field(default_factory=dict)
+    """True for each entry about which agreeing says nothing, by input; empty where there is none."""
 
     def unsettled(self, reason: Reason, message: str) -> CheckResult:
         """The same as a disagreement that cannot be upheld."""

@@ -4,6 +4,7 @@
     perturbed       arithmetic in which every result loses what rounding may take, in lanes
     perturbed_linalg, perturbed_tensors, perturbed_complex
                     the same for these ops
+    beyond_range    the same where intermediates leave the range of the dtype
     lanes           what these share: values with lanes
     alternatives    other ways to write the same derivative, which libraries have
 

@@ -25,8 +25,9 @@ from gradfuzz.engine import Rules, derivative
 from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitError
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import OTHERWISE, written_otherwise
+from gradfuzz.fuzzer.tolerance.beyond_range import BeyondRangeNamespace
 from gradfuzz.fuzzer.tolerance.lanes import LANES
-from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, PerturbedNamespace, unit_roundoff
+from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, MARGINS, PerturbedNamespace, unit_roundoff
 from gradfuzz.oracles.base import Array, Mode, Point, Question, output_key
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import evaluate
@@ -37,14 +38,8 @@ from gradfuzz.programs.language.syntax import Program
 SAFETY = 8.0
 """K: a right answer may be off by this many times its estimated noise."""
 
-_MARGINS: Mapping[Precision, float] = dict.fromkeys(FORMATS, 2.0**16) | {"float16": 2.0**4}
-"""Intermediates must be this far inside the normal numbers: another way to the same derivative has others.
-
-For float16 the factor can only be 16: what is judged in it lies between 2^-10 and 2^12.
-"""
-
 _NORMAL: Mapping[Precision, tuple[float, float]] = {
-    name: (f.normal * _MARGINS[name], f.largest / _MARGINS[name]) for name, f in FORMATS.items()
+    name: (f.normal * MARGINS[name], f.largest / MARGINS[name]) for name, f in FORMATS.items()
 }
 
 _SMALL = 2.0**-6
@@ -83,6 +78,7 @@ _AT_RANDOM = _How(eps=2.0**-52)
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerance:
     """What rounding may do at one point. With a `reason` the point cannot be judged and the rest is empty.
+    Entries whose noise is infinite cannot be judged either: `message` says why.
 
     `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated
     input, both in absolute units. `values` and `gradient` are the engine's in float64. `partial` says that a
@@ -99,6 +95,11 @@ class Tolerance:
     noise: Mapping[str, Array] = field(default_factory=dict)
     partial: bool = False
     extreme: bool = False
+
+    @property
+    def leaves_range(self) -> bool:
+        """Whether an intermediate is too near the end of the dtype's range."""
+        return self.reason is Reason.RANGE or (self.reason is None and bool(self.message))
 
     def of_bounds(self, outputs: int, bounds: Mapping[str, Array]) -> Tolerance:
         """What an answer is allowed that does not round and knows its own `bounds`."""
@@ -235,8 +236,18 @@ def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, how:
         reason = next((known for kind, known in _REASONS.items() if isinstance(error, kind)), Reason.DOMAIN)
         return Tolerance(question.precision, reason, str(error))
     except (FloatingPointError, OverflowError) as error:
-        message = f"{error} while the derivative is computed in float64"
-        return Tolerance(question.precision, Reason.RANGE, message)
+        why = f"{error} while the derivative is computed in float64"
+        return _beyond(graph, question, point, trip_limit, how, why)
+
+
+def _beyond(
+    graph: Graph, question: Question, point: Point, trip_limit: int, how: _How, why: str
+) -> Tolerance:
+    """The tolerance where an intermediate leaves the range: infinite for the entries that depend on it."""
+    try:
+        return replace(_run(graph, question, [point], trip_limit, how, beyond=True)[0], message=why)
+    except (EvaluationError, FloatingPointError, OverflowError):
+        return Tolerance(question.precision, Reason.RANGE, why)
 
 
 _REASONS: Mapping[type[EvaluationError], Reason] = {
@@ -250,14 +261,24 @@ _CHAOTIC = "the computation is chaotic: its rounding errors are not in proportio
 
 
 def _run(
-    graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, how: _How
+    graph: Graph,
+    question: Question,
+    points: Sequence[Point],
+    trip_limit: int,
+    how: _How,
+    *,
+    beyond: bool = False,
 ) -> list[Tolerance]:
-    """The points' tolerances from one run. Raises where a point cannot be judged or branches differ."""
-    namespace = PerturbedNamespace(question.precision, len(points), how.eps, regrouped=how.regrouped)
+    """The points' tolerances from one run. Raises where a point cannot be judged or branches differ. With
+    `beyond` intermediates may leave the range.
+    """
+    arithmetic = BeyondRangeNamespace if beyond else PerturbedNamespace
+    namespace = arithmetic(question.precision, len(points), how.eps, regrouped=how.regrouped)
     outputs = _evaluate(graph, question, points, namespace, trip_limit)
-    rows = _rows(namespace)
+    rows = _rows([] if beyond else namespace.seen, namespace)
     exact = rows[..., 0]
-    spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
+    with np.errstate(invalid="ignore"):  # of two infinities; constants may be infinite
+        spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
     sizes = np.abs(exact)
     # In the target, a value that cancels is as large as its noise, even where the exact lane is near 0.
     at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale))
@@ -268,22 +289,25 @@ def _run(
     finer = None
     result = []
     for k, (values, noises) in enumerate(measured):
-        if smallest[k] < least or largest[k] > most:
+        if not beyond and (smallest[k] < least or largest[k] > most):
             extreme = smallest[k] if smallest[k] < least else largest[k]
-            message = f"an intermediate of {extreme:.3g} is too near the end of {question.precision}'s range"
-            result.append(Tolerance(question.precision, Reason.RANGE, message))
+            why = f"an intermediate of {extreme:.3g} is too near the end of {question.precision}'s range"
+            result.append(_beyond(graph, question, points[k], trip_limit, how, why))
             continue
-        if how.eps is None and np.any(spread[:, k] > _SMALL * sizes[:, k]):
+        if how.eps is None and (beyond or np.any(spread[:, k] > _SMALL * sizes[:, k])):
             if finer is None:
                 eps = FINE_EPS[question.precision]
-                fine = PerturbedNamespace(question.precision, len(points), eps, regrouped=how.regrouped)
+                fine = arithmetic(question.precision, len(points), eps, regrouped=how.regrouped)
                 finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
             _, fine_noises = _measured(finer[0], k, finer[1])
-            if not _proportional(values, noises, fine_noises):
+            chaotic = _out_of_proportion(values, noises, fine_noises)
+            if beyond:
+                noises = [np.where(out, np.inf, n) for out, n in zip(chaotic, noises, strict=True)]
+            elif any(map(np.any, chaotic)):
                 result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue
         count = len(question.weights)
-        squared = smallest[k] < math.sqrt(least) or largest[k] > math.sqrt(most)
+        squared = beyond or smallest[k] < math.sqrt(least) or largest[k] > math.sqrt(most)
         result.append(
             Tolerance(
                 question.precision,
@@ -313,16 +337,18 @@ def _evaluate(
     return evaluate(graph, inputs, namespace, trip_limit=trip_limit)
 
 
-def _rows(namespace: PerturbedNamespace) -> Array:
-    """Every intermediate entry: (entry, point, lane)."""
-    if not namespace.seen:
+def _rows(seen: Sequence[Array], namespace: PerturbedNamespace) -> Array:
+    """Every entry of intermediates: (entry, point, lane)."""
+    if not seen:
         return np.ones((0, namespace.points, LANES))
-    rows = np.concatenate([s.reshape(-1, namespace.width) for s in namespace.seen])
+    rows = np.concatenate([s.reshape(-1, namespace.width) for s in seen])
     return rows.reshape(-1, namespace.points, LANES)
 
 
 def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Array], list[Array]]:
-    """The exact lane of each output at one point, and the others' spread, scaled to the target's roundoff."""
+    """The exact lane of each output at one point, and the others' spread, scaled to the target's roundoff;
+    infinite where a lane has no number.
+    """
     values: list[Array] = []
     noises: list[Array] = []
     for output in outputs:
@@ -333,19 +359,25 @@ def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Ar
             continue
         lanes = array[..., point * LANES : (point + 1) * LANES]
         values.append(lanes[..., 0])
-        noises.append(np.abs(lanes - lanes[..., :1]).max(axis=-1) * scale)
+        with np.errstate(invalid="ignore"):  # two infinities
+            spread = np.abs(lanes - lanes[..., :1]).max(axis=-1)
+        noises.append(np.where(np.isfinite(spread), spread * scale, np.inf))
     return values, noises
 
 
-def _proportional(values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]) -> bool:
-    """Whether a smaller perturbation gives similar noise: not more, nor far less if it exceeds the value.
+def _out_of_proportion(
+    values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]
+) -> list[Array]:
+    """The entries to which a smaller perturbation does not do similarly: it gives more noise, or far less to
+    one whose noise exceeds its value.
 
-    A chaotic computation fails one of these; eight lanes cannot sample what it loses. An entry that is 0 to
-    first order, such as the square of an entry that vanishes, has a noise that shrinks with the square of the
+    A chaotic computation has some; eight lanes cannot sample what it loses. An entry that is 0 to first
+    order, such as the square of an entry that vanishes, has a noise that shrinks with the square of the
     perturbation: beside other entries that is no chaos.
     """
+    found = []
     for value, noise, fine in zip(values, noises, finer, strict=True):
-        drowned = (noise > _SMALL * np.abs(value)) & (noise > _MINOR * np.max(noise, initial=0.0))
-        if np.any(fine > _SIMILAR * noise) or np.any(drowned & (noise > _SATURATED * fine)):
-            return False
-    return True
+        largest = np.max(noise[np.isfinite(noise)], initial=0.0)
+        drowned = (noise > _SMALL * np.abs(value)) & (noise > _MINOR * largest)
+        found.append((fine > _SIMILAR * noise) | (drowned & (noise > _SATURATED * fine)))
+    return found

@@ -55,6 +55,12 @@ _DECISION_UNITS = 16.0
 It is twice the factor K of `allowed`, as each side may err.
 """
 
+MARGINS: Mapping[Precision, float] = dict.fromkeys(FORMATS, 2.0**16) | {"float16": 2.0**4}
+"""Intermediates must be this far inside the normal numbers: another way to the same derivative has others.
+
+For float16 the factor can only be 16: what is judged in it lies between 2^-10 and 2^12.
+"""
+
 _POOL = 8192
 """How many perturbations are drawn once and reused; a prime step keeps reuse out of step with loops."""
 
@@ -171,9 +177,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     def _result(self, exact: Array, pool: Array) -> Array:
         if is_complex(exact):
             return self._keep(self._perturbed(exact, pool))
-        result: Array = exact * self._factors(pool, exact.shape)
-        self.seen.append(result)
-        return result
+        return self._keep(exact * self._factors(pool, exact.shape))
 
     def _perturbed(self, exact: Array, pool: Array) -> Array:
         """`exact`, perturbed; of a complex number, each part."""

@@ -2,7 +2,8 @@
 
 The truth of <g, w> costs one derivative along a line, whatever the number of entries. The weights w are
 random and in inverse proportion to what rounding may do to each entry, so that no entry hides behind another:
-all may err by the same share of the sum. Entries that rounding cannot change have a direction of their own.
+all may err by the same share of the sum. Entries that rounding cannot change have a direction of their own,
+and those that it may change by any amount have none.
 
 Right answers err to either side, and the sum of n errors is about sqrt(n) of one. Where it is more, a closer
 look is taken: entry by entry, or, above `MANY` entries, by bisection. docs/tolerance.md says what is still
@@ -17,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradfuzz.fuzzer.questions.weighted import seed_of
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, wide_tolerances
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
@@ -73,14 +75,15 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
     exponents = {n: np.frexp(a)[1].astype(np.int64) for n, a in allowed.items()}
     half = FORMATS[question.precision].roundoff > FORMATS["float32"].roundoff
     spread = _SPREAD_OF_HALF if half else _SPREAD
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed_of(question.points[0].inputs.values()))
 
     def drawn(weights: Mapping[str, Array]) -> Probe:
         return {n: signs(shapes[n], rng, question.precision) * w for n, w in weights.items()}
 
     probes = [drawn({n: a == 0.0 for n, a in allowed.items()})]
-    bands = {n: np.where(a > 0.0, exponents[n] // spread, np.iinfo(np.int64).max) for n, a in allowed.items()}
-    several = sorted({int(b) for n, a in allowed.items() for b in np.unique(bands[n][a > 0.0])})
+    some = {n: (a > 0.0) & np.isfinite(a) for n, a in allowed.items()}
+    bands = {n: np.where(some[n], exponents[n] // spread, np.iinfo(np.int64).max) for n in shapes}
+    several = sorted({int(b) for n in shapes for b in np.unique(bands[n][some[n]])})
     for band in several:
         weights = {
             n: np.where(bands[n] == band, np.ldexp(1.0, band * spread - exponents[n]), 0.0) for n in shapes
@@ -143,7 +146,7 @@ def _farthest(case: CheckResult, tolerance: Tolerance) -> Entry | None:
         right, got = tolerance.gradient[name], np.asarray(case.answer.gradient[name], np.float64)
         allowed = tolerance.allowed(right, tolerance.noise[name], np.zeros(np.shape(right)))
         with np.errstate(all="ignore"):
-            ratios = np.where(got == right, 0.0, np.abs(got - right) / allowed)
+            ratios = np.where((got == right) | np.isinf(allowed), 0.0, np.abs(got - right) / allowed)
         if np.size(ratios) and np.nanmax(ratios) > best:
             best = float(np.nanmax(ratios))
             place = np.unravel_index(int(np.nanargmax(ratios)), np.shape(ratios))
@@ -251,5 +254,11 @@ def noise_of(question: Question, tolerance: Tolerance) -> Mapping[str, Array]:
         return {ALONG: tolerance.noise[ALONG]}
     unit = unit_roundoff(question.precision)
     single = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient.get(n, 0.0)) for n in question.wrt}
-    sums = [sum(float(np.sum(np.abs(w[n]) * single[n])) for n in question.wrt) for w in question.probes]
+    sums = [sum(_weighed(w[n], single[n]) for n in question.wrt) for w in question.probes]
     return {ALONG: np.array(sums)}
+
+
+def _weighed(weights: Array, noise: Array) -> float:
+    """The sum of the noise of the entries that have a weight."""
+    there = weights != 0.0
+    return float(np.sum(np.abs(weights[there]) * noise[there]))

@@ -35,7 +35,7 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Reason, Verdict
-from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.along import noise_of, products
 from gradfuzz.fuzzer.verdict.classify import (
     CLEAR,
@@ -60,6 +60,7 @@ from gradfuzz.oracles.base import (
     by_output,
     output_key,
 )
+from gradfuzz.programs.language.precision import FORMATS
 
 _DROWNED = 0.5
 """An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
@@ -68,6 +69,9 @@ then.
 
 _PLAINLY = 0.25
 """An answer is plainly right within this share of what rounding of the result alone allows: 2 u |g|."""
+
+_NEXT_TO_0 = 64.0
+"""A derivative below the normal numbers is 0 for the dtype: a right answer is within so many of them."""
 
 _NEGLIGIBLE = 2.0**-60
 """A bound is of no account below this share of the largest number in sight: a derivative that is exactly zero
@@ -91,10 +95,11 @@ def judge(
     """
     point = question.points[point_index]
     case = CheckResult(oracle, question, point, truth, answer, Verdict.INCONCLUSIVE)
+    engine = tolerance
     if answer.bounds is not None:
         tolerance = tolerance.of_bounds(len(answer.values), answer.bounds)
     case = _judged(case, truth, tolerance)
-    if case.verdict is Verdict.DISAGREE and case.kind in FINITE and _TIED in conventions_met(question, point):
+    if _takes_sides(case, engine) and _TIED in conventions_met(question, point):
         # Jumps at one point may cancel: then the function is smooth, and each side of it has another slope.
         message = "both sides of a comparison are equal, and the slope is that of the side taken"
         return replace(case, verdict=Verdict.CONVENTION, kind=None, message=message, conventions=(_TIED,))
@@ -107,6 +112,20 @@ def judge(
     ):
         return case
     return replace(case, conventions=conventions_met(question, case.point))
+
+
+def _takes_sides(case: CheckResult, engine: Tolerance) -> bool:
+    """Whether a wrong derivative is that of the sides that the comparisons of the program take, which is what
+    the engine computes.
+    """
+    wrong = case.verdict is Verdict.DISAGREE and case.kind in FINITE and case.answer.status == "ok"
+    if not wrong or engine.reason is not None or not all(n in engine.gradient for n in case.question.wrt):
+        return False
+    expected, got = (products(case.question, g) for g in (engine.gradient, case.answer.gradient))
+    noise = noise_of(case.question, engine)
+    allowed = {n: engine.allowed(e, noise[n], np.zeros_like(e)) for n, e in expected.items()}
+    comparison = compare(expected, got, allowed, case.question.precision)
+    return comparison is None or not comparison.clear
 
 
 def conventions_met(question: Question, point: Point) -> tuple[str, ...]:
@@ -368,6 +387,9 @@ def _judge_values(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Chec
 def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if not case.question.order:
         comparison, allowed = _compare_values(case, truth, tolerance)
+        is_free = [bool(np.all(np.isinf(a))) for a in allowed.values() if np.size(a)]
+        if is_free and all(is_free):
+            return replace(case, reason=Reason.RANGE, message=tolerance.message, allowed=allowed)
         return _with(comparison, case, verdict=Verdict.AGREE, allowed=allowed)
     got = products(case.question, case.answer.gradient)
     expected = {name: truth.gradient[name] for name in got}
@@ -375,45 +397,99 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     allowed = {
         name: tolerance.allowed(true, noise[name], truth.bounds[name]) for name, true in expected.items()
     }
-    case = replace(case, allowed=allowed)
     unsure = _unsure(case, truth, tolerance, noise)
-    if unsure is not None:
-        return replace(case, reason=Reason.REFERENCES, message=f"the reference's bound for {unsure} is wide")
+    allowed = {name: np.where(unsure[name], np.inf, a) for name, a in allowed.items()}
+    case = replace(case, allowed=allowed)
+    some = [name for name, e in expected.items() if np.size(e)]
+    if some and all(np.all(unsure[name]) for name in some):
+        name = some[0]
+        return replace(case, reason=Reason.REFERENCES, message=f"the reference's bound for {name} is wide")
     comparison = compare(expected, got, allowed, case.question.precision)
-    if comparison is None:
+    if not some:
         return replace(case, verdict=Verdict.AGREE)
-    if comparison.kind is Class.NON_FINITE and _drowned(expected, allowed, truth.bounds):
+    drowned = _drowned(expected, allowed, truth.bounds)
+    if comparison is not None and comparison.kind is not None:
+        return _off(case, comparison, (expected, got, allowed), drowned=drowned)
+    unjudged = _unjudged(case, expected, got, truth, tolerance)
+    case = replace(case, unjudged=unjudged)
+    if drowned or _none_judged(expected, unjudged):
+        reason, message = Reason.NOISE, "rounding may be larger than the derivative"
+        if tolerance.message:
+            reason, message = Reason.RANGE, tolerance.message
+        return _with(comparison, case, reason=reason, message=message)
+    return _with(comparison, case, verdict=Verdict.AGREE, message=tolerance.message if unjudged else "")
+
+
+def _off(
+    case: CheckResult, comparison: Comparison, arrays: tuple[Mapping[str, Array], ...], *, drowned: bool
+) -> CheckResult:
+    """The verdict where an entry is off by more than is allowed: `arrays` are expected, got and allowed."""
+    if comparison.kind is Class.NON_FINITE and drowned:
         message = "rounding may be larger than the derivative, so a division may end in NaN"
         return replace(case, reason=Reason.NOISE, message=message)
-    if comparison.kind is Class.NON_FINITE and _legal_nan(case, expected, got, allowed):
+    if comparison.kind is Class.NON_FINITE and _legal_nan(case, *arrays):
         return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
-    if comparison.clear:
-        exact = case.answer.bounds is not None and comparison.kind is Class.PRECISION
-        kind = Class.WRONG_RULE if exact else comparison.kind
-        return _with(comparison, case, verdict=Verdict.DISAGREE, kind=kind)
-    if comparison.kind is not None:
+    if not comparison.clear:
         times = f"{comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
         message = f"just beyond what rounding allows: {times}"
         return _with(comparison, case, reason=Reason.NOISE, message=message)
-    if _drowned(expected, allowed, truth.bounds):
-        message = "rounding may be larger than the derivative"
-        return _with(comparison, case, reason=Reason.NOISE, message=message)
-    return _with(comparison, case, verdict=Verdict.AGREE)
+    exact = case.answer.bounds is not None and comparison.kind is Class.PRECISION
+    kind = Class.WRONG_RULE if exact else comparison.kind
+    return _with(comparison, case, verdict=Verdict.DISAGREE, kind=kind)
 
 
-def _unsure(case: CheckResult, truth: Truth, tolerance: Tolerance, noise: Mapping[str, Array]) -> str | None:
-    """The first input for which the truth's own bound is wider than what rounding is granted; None where
-    there is none.
-    """
+def _unsure(
+    case: CheckResult, truth: Truth, tolerance: Tolerance, noise: Mapping[str, Array]
+) -> dict[str, Array]:
+    """The entries for which the truth's own bound is wider than what rounding is granted."""
     inputs = (case.point.inputs[name] for name in case.question.wrt)
     numbers = (*truth.values, *truth.gradient.values(), *inputs)
     largest = max((float(np.max(np.abs(a), initial=0.0)) for a in numbers), default=0.0)
+    found = {}
     for name in noise:
         true, bound = truth.gradient[name], truth.bounds[name]
         granted = tolerance.allowed(true, noise[name], np.zeros_like(true))
-        if np.any(bound > np.maximum(granted, _NEGLIGIBLE * largest)):
-            return name
-    return None
+        found[name] = np.asarray(bound > np.maximum(granted, _NEGLIGIBLE * largest))
+    return found
+
+
+def _unjudged(
+    case: CheckResult,
+    expected: Mapping[str, Array],
+    got: Mapping[str, Array],
+    truth: Truth,
+    tolerance: Tolerance,
+) -> dict[str, Array]:
+    """The entries about which agreeing says nothing; empty where there are none.
+
+    Those may be off by any amount, or are known not to be zero and may be off by half of it. An entry that is
+    right to the last bits is judged, and so is one that is next to 0 for the dtype.
+    """
+    allowed, bounds = case.allowed, truth.bounds
+    if isinstance(case.question, ProbedQuestion):  # the entries themselves are known to the engine alone
+        if not all(name in tolerance.gradient and name in tolerance.noise for name in case.question.wrt):
+            return {}
+        expected = {name: np.asarray(tolerance.gradient[name]) for name in case.question.wrt}
+        bounds = {name: np.zeros_like(e) for name, e in expected.items()}
+        allowed = {n: tolerance.allowed(e, tolerance.noise[n], bounds[n]) for n, e in expected.items()}
+        along = ALONG in case.answer.gradient
+        got = {} if along else {n: np.asarray(case.answer.gradient[n], np.float64) for n in expected}
+    form = FORMATS[case.question.precision]
+    found = {}
+    for name, e in expected.items():
+        plainly = np.zeros(np.shape(e), np.bool_)
+        with np.errstate(invalid="ignore"):  # of an entry that leaves the range nothing may be known
+            if name in got:
+                plainly = np.abs(got[name] - e) <= _PLAINLY * SAFETY * form.roundoff * np.abs(e)
+            is_0 = (np.abs(e) <= form.normal) & (allowed[name] <= _NEXT_TO_0 * form.normal)
+            drowned = (np.abs(e) > bounds[name]) & (allowed[name] >= _DROWNED * np.abs(e)) & ~is_0
+            found[name] = ~plainly & (np.isinf(allowed[name]) | drowned)
+    return found if any(map(np.any, found.values())) else {}
+
+
+def _none_judged(expected: Mapping[str, Array], unjudged: Mapping[str, Array]) -> bool:
+    """Whether no entry is judged."""
+    return bool(unjudged) and all(np.all(mask) for mask in unjudged.values())
 
 
 def _drowned(

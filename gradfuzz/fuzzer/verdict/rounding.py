@@ -140,7 +140,8 @@ _SPOILS = {
 
 def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> list[Reason | None]:
     """Why the other points than that at `place` cannot be judged."""
-    reasons = [tolerance.reason for tolerance in evaluator.tolerances(question)]
+    found = evaluator.tolerances(question)
+    reasons = [Reason.RANGE if tolerance.leaves_range else tolerance.reason for tolerance in found]
     return reasons[:place] + reasons[place + 1 :]
 
 

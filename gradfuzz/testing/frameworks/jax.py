@@ -122,6 +122,9 @@ def _pushed(step: Step, weights: Sequence[Any], xs: Sequence[Any], probe: Sequen
 _FEW = 8
 """So many entries have a jvp each. A batch of jvp's would have each operation compiled once more."""
 
+_NO_BATCH = "Batching rule for"
+"""The words of JAX about an operation that has derivatives, and not a batch of them at once."""
+
 _LONG = 50
 """Operations of a function that is compiled as a whole."""
 
@@ -271,7 +274,11 @@ class JaxFunctions(Framework):
         traced = any(isinstance(x, jax.core.Tracer) for x in xs)
         if modes[-1] == "rev" or traced or not 0 < sum(x.size for x in xs) <= _FEW:
             f, cotangents, along = about
-            return derivative(f, tuple(xs), cotangents, along, modes)
+            try:
+                return derivative(f, tuple(xs), cotangents, along, modes)
+            except NotImplementedError as error:
+                if modes[-1] == "rev" or traced or _NO_BATCH not in str(error):
+                    raise
         step, active = before_the_last(*about, modes)
         slopes = [np.zeros(x.shape, x.dtype) for x in xs]
         for k, slope in enumerate(slopes):

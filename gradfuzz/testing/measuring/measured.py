@@ -16,11 +16,11 @@ Method = Literal["traced", "complex step", "Richardson", "reference"]
 
 
 class InconclusiveWarning(UserWarning):
-    """A gradient could not be judged: it was found neither right nor wrong."""
+    """A gradient, or a part of its entries, could not be judged: neither right nor wrong."""
 
 
 class InconclusiveError(AssertionError):
-    """An inconclusive gradient as an error, by `strict`."""
+    """An inconclusive gradient as an error: by `strict`, or less than half of its entries were judged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +78,8 @@ class Measured:
     """All combinations of modes that were asked."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)
     """Combinations of modes that the function lacks, with the reason."""
+    unjudged: Mapping[str, Array] = field(default_factory=dict)
+    """Where a gradient is right but for entries that cannot be judged: True for each of those."""
     weighted: bool = False
     """Whether the function returns more than one scalar, so that a random cotangent weights its outputs."""
 
@@ -85,6 +87,17 @@ class Measured:
     def right(self) -> bool:
         """Whether the gradient is right, or one of the legal answers where there is none."""
         return self.verdict in (Verdict.AGREE, Verdict.CONVENTION)
+
+    @property
+    def in_part(self) -> bool:
+        """Whether some entries are right and others could not be judged."""
+        return self.verdict is Verdict.AGREE and bool(self.unjudged)
+
+    @property
+    def judged(self) -> tuple[int, int]:
+        """How many entries of a right gradient were judged, and how many there are."""
+        size = sum(map(np.size, self.got.values()))
+        return size - sum(int(np.sum(mask)) for mask in self.unjudged.values()), size
 
     @property
     def wrong(self) -> bool:

@@ -41,10 +41,10 @@ _BANDS = 4
 _BAND = 2.0**12
 """... each for those that are within this factor of one another."""
 
-LANES = 6
+_LANES = 12
 """So many times an answer is asked again at inputs that differ in their last bits."""
 
-_TRUSTED = 1e-3
+TRUSTED = 1e-3
 """A truth whose bound is wider than this share of the largest entry judges nothing; where the values jump,
 than this many times the share of the values that they jump by, up to _COARSE ...
 """
@@ -159,6 +159,12 @@ class _Measured:
         roundoff = max(4.0 * self.roundoff, self.subject.framework.roundoff)
         return found[0], SAFETY * (abs(found[0] - found[1]) + roundoff * abs(found[0]))
 
+    def is_infinite(self, direction: Direction) -> bool:
+        """Whether a direction moves entries at infinity alone, as those that a mask hides: by moving them
+        nothing changes, and the derivative is 0.
+        """
+        return all(np.all(np.isinf(self.inputs[k][d != 0.0])) for k, d in direction.items())
+
     def scale(self, size: float) -> float:
         """The slope that would be natural: the size of the values over that of the entry."""
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
@@ -230,15 +236,18 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
 
 def _sizes(x: Array) -> Array:
     """The scale of every entry (see `_size`), rounded to a power of two."""
-    largest = float(np.max(np.abs(x), initial=0.0))
-    sizes = np.maximum(np.abs(x), largest / 16.0) if largest else np.ones(np.shape(x))
+    there = np.where(np.isfinite(x), np.abs(x), 0.0)
+    largest = float(np.max(there, initial=0.0))
+    sizes = np.maximum(there, min(largest / 16.0, 1.0)) if largest else np.ones(np.shape(x))
     return np.asarray(np.exp2(np.floor(np.log2(sizes))))
 
 
 def _size(x: Array, index: tuple[int, ...]) -> float:
-    """The scale of an entry: its own size, or a share of the largest of its array, or 1 among zeros."""
-    largest = float(np.max(np.abs(x), initial=0.0))
-    return max(abs(float(x[index])), largest / 16.0) or 1.0
+    """The scale of an entry: its own size, or a share of the largest of its array, up to 1, or 1 among zeros.
+    An infinite entry has no size.
+    """
+    there = np.where(np.isfinite(x), np.abs(x), 0.0)
+    return max(float(there[index]), min(float(np.max(there, initial=0.0)) / 16.0, 1.0)) or 1.0
 
 
 def slope_by_entry(
@@ -290,15 +299,18 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     value, bound, left, right, scales, between = (_blank(question) for _ in range(6))
     exact, jump = True, 0.0
     flat: set[tuple[str, tuple[int, ...]]] = set()
+    why = ""
     for asked in _all_asked(measured, question, wrt):
         name, index = asked.name, asked.index
         found = measured.slope(asked.direction, asked.size)
         if found is None:
-            return _unknown(f"no difference in {name}{list(index) or ''} is finite")
+            why = why or f"no difference in {name}{list(index) or ''} is finite"
+            bound[name][index] = math.inf
+            continue
         number, error = found.value, found.bound
         if not found.kink:
             better = _analytic(measured, asked, number, error)
-            if found.flat and better is None:
+            if found.flat and better is None and not measured.is_infinite(asked.direction):
                 flat.add((name, index))
             exact = exact and better is not None
             number, error = better or (number, error)
@@ -313,9 +325,10 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         sides = {"left": left, "right": right, "side_bounds": bound}
         return NumericTruth(Truth.unknown(Doubt.KINK, why, **sides, kink=True), method)
     for name, v in value.items():
-        largest = max(_TRUSTED, min(_COARSE, _JUMPS * jump)) * float(np.max(np.abs(v), initial=0.0))
-        if np.any(bound[name] > np.maximum(largest, _NATURAL * scales[name])):
-            return _unknown("the differences of the function are too noisy to tell its derivative")
+        largest = max(TRUSTED, min(_COARSE, _JUMPS * jump)) * float(np.max(np.abs(v), initial=0.0))
+        bound[name][bound[name] > np.maximum(largest, _NATURAL * scales[name])] = math.inf
+    if all(np.all(np.isinf(b)) for b in bound.values()) and any(map(np.size, bound.values())):
+        return _unknown(why or "the differences of the function are too noisy to tell its derivative")
     pieces = between if jump else {}
     return NumericTruth(Truth("ok", gradient=value, bounds=bound), method, frozenset(flat), pieces)
 
@@ -324,7 +337,7 @@ def _analytic(measured: _Measured, asked: _Asked, value: float, bound: float) ->
     """The complex step and its bound, where the extrapolation knows the slope well and says the same, and no
     better; what it is apart from that is in the bound.
     """
-    if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(asked.size)):
+    if bound > max(TRUSTED * abs(value), _NATURAL * measured.scale(asked.size)):
         return None
     found = measured.complex_slope(asked.direction, asked.size)
     if found is None or found[1] > bound or abs(found[0] - value) > found[1] + bound:
@@ -360,7 +373,9 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
         there = replace(first, precision=measured.precision, points=(Point(inputs),))
         here = numeric_truth(subject, there, there.points[0]).truth
         for name, g in gradient(t).items():
-            if here.status != "ok" or np.any(np.abs(g - here.gradient[name]) > 4.0 * here.bounds[name]):
+            if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
+                return _unknown("the first derivative is not known around the point")
+            if np.any(np.abs(g - here.gradient[name]) > 4.0 * here.bounds[name]):
                 return _unknown(
                     "the first derivative could not be shown to be right around the point, and the second is"
                     " measured on it"
@@ -407,15 +422,15 @@ def judged_by_numbers(
             question.precision,
             value_noise=_zeros(answer.values),
             gradient={name: np.asarray(g, np.float64) for name, g in answer.gradient.items()},
-            noise=_normwise(strays, question, answer),
+            noise=_normwise(question, answer),
         )
-        tolerance = replace(own, noise=_widened(noise_of(question, own), truth))
+        noise = {name: np.maximum(n, strays.get(name, 0.0)) for name, n in noise_of(question, own).items()}
+        tolerance = replace(own, noise=_widened(noise, truth))
         return judge(oracle.name, question, 0, answer, truth, tolerance)
 
-    case = within({name: np.zeros(np.shape(g)) for name, g in answer.gradient.items()})
-    is_known = truth.status == "ok" or truth.kink
-    if is_known and case.verdict is not Verdict.AGREE:  # what is right without its noise is right with it
-        case = within(own_noise(oracle, question, answer))
+    case = within({})
+    if truth.status == "ok" and case.verdict is not Verdict.AGREE:  # else it is right with its noise, too
+        case = within(own_noise(oracle, question, truth.gradient))
     if case.verdict is Verdict.AGREE and found.method == "Richardson" and _is_below_rounding(case):
         why = "the function's values do not move: the derivative is next to 0, and no more is known"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
@@ -447,7 +462,7 @@ def _is_below_rounding(case: CheckResult) -> bool:
 def _are_close(answer: Mapping[str, Array], between: Mapping[str, Array]) -> bool:
     """Whether the whole answer is the slope between two jumps."""
     pairs = [(np.asarray(answer[name], np.float64), slopes) for name, slopes in between.items()]
-    return bool(pairs) and all(np.all(np.abs(g - s) <= _TRUSTED * np.abs(s)) for g, s in pairs)
+    return bool(pairs) and all(np.all(np.abs(g - s) <= TRUSTED * np.abs(s)) for g, s in pairs)
 
 
 def _leaves_range(truth: Truth, precision: Precision) -> bool:
@@ -462,9 +477,9 @@ def _has_shapes(answer: Answer, question: Question) -> bool:
     return all(np.shape(answer.gradient[name]) == np.shape(point.inputs[name]) for name in whole)
 
 
-def _normwise(noise: Mapping[str, Array], question: Question, answer: Answer) -> dict[str, Array]:
-    """The noise, at least two roundings of the largest entry of the gradient, and the smallest normal number,
-    below which a float has fewer digits or none.
+def _normwise(question: Question, answer: Answer) -> dict[str, Array]:
+    """Two roundings of the largest entry of the gradient, and at least the smallest normal number, below
+    which a float has fewer digits or none.
 
     Of a function that is no program it is not known how an entry is summed up. A linear one, as a Fourier
     transform, has the same gradient at inputs that differ in their last bits, and its rounding errors are
@@ -472,10 +487,10 @@ def _normwise(noise: Mapping[str, Array], question: Question, answer: Answer) ->
     """
     unit = unit_roundoff(question.precision)
     found = {}
-    for name, own in noise.items():
-        entries = np.abs(np.asarray(answer.gradient[name], np.float64))
+    for name, g in answer.gradient.items():
+        entries = np.abs(np.asarray(g, np.float64))
         largest = float(np.max(entries[np.isfinite(entries)], initial=0.0))
-        found[name] = np.maximum(own, max(2.0 * unit * largest, FORMATS[question.precision].normal))
+        found[name] = np.full(entries.shape, max(2.0 * unit * largest, FORMATS[question.precision].normal))
     return found
 
 
@@ -483,29 +498,38 @@ def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
     return tuple(np.zeros(np.shape(y)) for y in values)
 
 
-def own_noise(
-    oracle: FunctionOracle, question: Question, answer: Answer, *, lanes: int = LANES
-) -> dict[str, Array]:
-    """How far the answers at inputs that differ in their last bits stray from the one at the point."""
+def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Array]) -> dict[str, Array]:
+    """By how much answers next to the point err to either side of the derivative at the point.
+
+    The inputs of those answers differ in their last bits, each input that is not 0. Rounding errs to both
+    sides. A rule that is wrong at the point and right around it errs to neither, and one that is wrong on one
+    side of the point errs to one.
+    """
     (point,) = question.points
     rng = np.random.default_rng(0)
-    noise = {name: np.zeros(np.shape(g)) for name, g in answer.gradient.items()}
+    above = {name: np.zeros(np.shape(g)) for name, g in true.items()}
+    below = {name: np.zeros(np.shape(g)) for name, g in true.items()}
     unit = 2.0 * unit_roundoff(question.precision)
-    for _ in range(lanes):
+    for _ in range(_LANES):
         inputs = {}
         for param in question.program.params:
             x = np.asarray(point.inputs[param.name])
             inputs[param.name] = x
             if param.type.is_float:
-                moved = np.asarray(x, np.float64) * (1.0 + unit * rng.integers(-2, 3, x.shape))
+                moved = np.asarray(x, np.float64) * (1.0 + unit * rng.choice(_LAST_BITS, x.shape))
                 inputs[param.name] = np.asarray(moved, x.dtype)
         (other,) = oracle.answer(replace(question, points=(Point(inputs),)))
-        for name, g in other.gradient.items():
-            if name in noise and np.shape(g) == noise[name].shape:
-                with np.errstate(invalid="ignore"):  # two infinities
-                    stray = np.abs(np.asarray(g, np.float64) - np.asarray(answer.gradient[name], np.float64))
-                noise[name] = np.maximum(noise[name], np.where(np.isfinite(stray), stray, 0.0))
-    return noise
+        if other.status != "ok" or not _has_shapes(other, question):
+            continue
+        for name, g in products(question, other.gradient).items():
+            with np.errstate(invalid="ignore"):
+                error = g - true[name]
+            error = np.where(np.isfinite(error), error, 0.0)
+            above[name], below[name] = np.maximum(above[name], error), np.maximum(below[name], -error)
+    return {name: np.minimum(above[name], below[name]) for name in true}
+
+
+_LAST_BITS = np.array([-4.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0])
 
 
 def _widened(noise: Mapping[str, Array], truth: Truth) -> dict[str, Array]:

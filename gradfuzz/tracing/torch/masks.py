@@ -50,13 +50,19 @@ def softmax(x: Masked, dim: int) -> Any:
     """exp(x) divided by its sum over what is seen; 0 where it is hidden.
 
     The hidden entries take the value of a seen one of their row, so that nothing overflows, and the sum
-    leaves them out.
+    leaves them out. The scores are shifted by a whole number, which has no derivative. So in a row with one
+    seen entry the derivative is 0 by the cancellation that kernels compute as well, and rounds as theirs.
     """
     seen = ~x.mask
     if not seen.any(axis=dim).all():
         raise UntraceableError("a softmax of a row that is hidden as a whole")
     places = np.arange(seen.size).reshape(seen.shape)
     first = np.take_along_axis(places, np.expand_dims(seen.argmax(axis=dim), dim), axis=dim)
-    powers = engine.softmax(at_positions(x.value, np.where(seen, places, first)), axis=dim)
-    kept = engine.where(x.mask, 0.0, powers)
+    scores = at_positions(x.value, np.where(seen, places, first))
+    near_largest = engine.floor(engine.amax(scores, axis=dim, keepdims=True) + _BETWEEN)
+    kept = engine.where(x.mask, 0.0, engine.exp(scores - near_largest))
     return kept / engine.sum(kept, axis=dim, keepdims=True)
+
+
+_BETWEEN = 0.3183
+"""Scores of a few digits are no jump of the shift."""

@@ -1,0 +1,136 @@
+"""Perturbed arithmetic where intermediates leave the range of the dtype: what each entry of a result loses.
+
+A result below the normal numbers may be rounded to 0: its lanes stray by the smallest normal number. A result
+beyond the largest number, or one whose square a division needs and that has none, may be infinite in a
+target: its lanes are NaN. Both spread to what depends on the result, and to nothing else. So the masked
+entries of a softmax do not hide the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex
+from gradfuzz.fuzzer.tolerance.perturbed import MARGINS, PerturbedNamespace
+from gradfuzz.programs.arithmetic.elementwise import numpy_function
+from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
+from gradfuzz.programs.language.functions import Function
+from gradfuzz.programs.language.precision import FORMATS, Precision
+
+
+class BeyondRangeNamespace(PerturbedNamespace):
+    """The lanes of `PerturbedNamespace`, without an end of the range."""
+
+    def __init__(
+        self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False
+    ) -> None:
+        super().__init__(precision, points, eps, regrouped=regrouped)
+        form = FORMATS[precision]
+        self._least, self._most = form.normal * MARGINS[precision], form.largest / MARGINS[precision]
+        self._to_zero = form.normal / form.roundoff
+        """The draws, which have the size of eps, times this stray by the smallest normal number."""
+
+    def context(self) -> contextlib.AbstractContextManager[None]:
+        return np.errstate(all="ignore")
+
+    def _keep(self, result: Array) -> Array:
+        return self._by_part(self._limited, result)
+
+    def _limited(self, x: Array) -> Array:
+        sizes = np.abs(x)
+        return self._or_nothing(self._stray(x, (sizes > 0.0) & (sizes < self._least)), sizes > self._most)
+
+    def _stray(self, x: Array, small: Array) -> Array:
+        """`x`, and where it is `small`, what rounding it to 0 changes."""
+        if not np.any(small):
+            return x
+        return np.where(small, x + (self._factors(self._product, x.shape) - 1.0) * self._to_zero, x)
+
+    def _or_nothing(self, x: Array, nothing: Array) -> Array:
+        """`x`, and NaN in the lanes that round where a target may have no number."""
+        if not np.any(nothing):
+            return x
+        lanes = np.arange(self.width) % (self.width // self.points) > 0
+        return np.where(nothing & lanes, np.nan, x)
+
+    def _underflowed(self, result: Array, *factors: Array) -> Array:
+        """A result that is 0 where none of what it is made of is."""
+        if is_complex(result):
+            return result
+        small = result == 0.0
+        for factor in factors:
+            small = small & (factor != 0.0)
+        return self._stray(result, small)
+
+    def _evaluated(self, row: Function, *args: Array, **params: int) -> Array:
+        exact = numpy_function(row.name)
+        moved = [self._moved(row, a, k == len(args) - 1) for k, a in enumerate(args)]
+        result = self._result(exact(*(moved if row.conditioned else args), **params), self._function)
+        return self._underflowed(result, args[-1])
+
+    def _called(self, name: str, x: Array) -> Array:
+        return self._underflowed(super()._called(name, x), x)
+
+    def multiply(self, a: Array, b: Array) -> Array:
+        result = super().multiply(a, b)
+        return self._underflowed(result, a, b) if has_lanes(a) else result
+
+    def divide(self, a: Array, b: Array) -> Array:
+        return self._underflowed(
+            self._limited_by_seen(lambda: super(BeyondRangeNamespace, self).divide(a, b)), a
+        )
+
+    def integer_pow(self, x: Array, *, n: int) -> Array:
+        found = self._limited_by_seen(lambda: super(BeyondRangeNamespace, self).integer_pow(x, n=n))
+        return found if n in (0, 1) else self._underflowed(found, x)
+
+    def pow(self, a: Array, b: Array) -> Any:
+        return self._underflowed(super().pow(a, b), a)
+
+    def _total(self, rows: Array) -> Array:
+        return self._limited_by_seen(lambda: super(BeyondRangeNamespace, self)._total(rows), small=False)
+
+    def _limited_by_seen(self, compute: Callable[[], Array], *, small: bool = True) -> Array:
+        """A result, or NaN where what is computed on the way to it, and noted in `seen`, leaves the range."""
+        before = len(self.seen)
+        result = compute()
+        for noted in self.seen[before:]:
+            sizes = np.abs(noted)
+            low = (sizes > 0.0) & (sizes < self._least) if small else np.zeros_like(sizes, np.bool_)
+            nothing = low | (sizes > self._most)
+            result = self._by_part(functools.partial(self._or_nothing, nothing=nothing), result)
+        del self.seen[before:]
+        return result
+
+    # Where it is not told which entries an overflow spoils, and where it decides
+
+    def _alike(self, differences: Array) -> Array:
+        if np.any(np.isnan(differences)):
+            raise UndecidedError("one side of a comparison leaves the range")
+        return super()._alike(differences)
+
+    def cumulative_sum(self, x: Array, *, axis: int) -> Array:
+        if has_lanes(x):
+            self._refuse(np.sum(np.abs(x), axis=axis % (x.ndim - 1)))
+        return super().cumulative_sum(x, axis=axis)
+
+    def scatter_add(self, x: Array, indices: Any, updates: Array, *, axis: int) -> Array:
+        if has_lanes(x):
+            self._refuse(np.abs(x).max(initial=0.0) + np.abs(updates).sum())
+        return super().scatter_add(x, indices, updates, axis=axis)
+
+    def see_partial_products(self, x: Array, axes: tuple[int, ...]) -> None:
+        super().see_partial_products(x, axes)
+        for sizes in self.seen[-2:]:
+            self._refuse(sizes)
+            if np.any(sizes < self._least):
+                raise FloatingPointError("a product of some of the entries leaves the range")
+
+    def _refuse(self, sizes: Any) -> None:
+        if np.any(sizes > self._most):
+            raise FloatingPointError("a sum or product of some of the entries leaves the range")
