@@ -11,7 +11,7 @@ READY := $(VENV)/ready
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
-	@echo 'make test      ruff, mypy and the tests, without the slow ones (about six minutes)'
+	@echo 'make test      ruff, mypy and the tests, without the slow ones (about 15 minutes)'
 	@echo 'make test-all  ruff, mypy and all tests'
 	@echo 'make smoke PYTHON=python3.12  each part of gradfuzz in short, with that Python and its newest JAX'
 	@echo '               (about two minutes)'
