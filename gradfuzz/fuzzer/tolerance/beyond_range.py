@@ -17,7 +17,6 @@ import numpy as np
 
 from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex
 from gradfuzz.fuzzer.tolerance.perturbed import MARGINS, PerturbedNamespace
-from gradfuzz.programs.arithmetic.elementwise import numpy_function
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, Precision
@@ -67,11 +66,11 @@ class BeyondRangeNamespace(PerturbedNamespace):
             small = small & (factor != 0.0)
         return self._stray(result, small)
 
+    def _must_be_finite(self, row: Function, result: Array) -> None:
+        """What is infinite spoils what depends on it."""
+
     def _evaluated(self, row: Function, *args: Array, **params: int) -> Array:
-        exact = numpy_function(row.name)
-        moved = [self._moved(row, a, k == len(args) - 1) for k, a in enumerate(args)]
-        result = self._result(exact(*(moved if row.conditioned else args), **params), self._function)
-        return self._underflowed(result, args[-1])
+        return self._underflowed(super()._evaluated(row, *args, **params), args[-1])
 
     def _called(self, name: str, x: Array) -> Array:
         return self._underflowed(super()._called(name, x), x)

@@ -217,9 +217,12 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         exact = numpy_function(row.name)
         moved = [self._moved(row, a, k == len(args) - 1) for k, a in enumerate(args)]
         result = exact(*(moved if row.conditioned else args), **params)
+        self._must_be_finite(row, result)
+        return self._result(result, self._function)
+
+    def _must_be_finite(self, row: Function, result: Array) -> None:
         if not np.all(np.isfinite(result)):
             raise FloatingPointError(f"{row.name} is not finite within rounding")
-        return self._result(result, self._function)
 
     def _moved(self, row: Function, x: Array, last: bool) -> Array:
         moved: Array = x * self._factors(self._function, x.shape)

@@ -99,6 +99,8 @@ def judge(
     if answer.bounds is not None:
         tolerance = tolerance.of_bounds(len(answer.values), answer.bounds)
     case = _judged(case, truth, tolerance)
+    if _is_of_references_alone(case, truth, engine):
+        return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
     if _takes_sides(case, engine) and _TIED in conventions_met(question, point):
         # Jumps at one point may cancel: then the function is smooth, and each side of it has another slope.
         message = "both sides of a comparison are equal, and the slope is that of the side taken"
@@ -112,6 +114,29 @@ def judge(
     ):
         return case
     return replace(case, conventions=conventions_met(question, case.point))
+
+
+def _is_of_references_alone(case: CheckResult, truth: Truth, engine: Tolerance) -> bool:
+    """Whether a number is called wrong by a truth that is not that of the engine. Both references compute
+    with one arithmetic of objects; the engine runs the program's graph in floats.
+    """
+    of_numbers = case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers
+    if not of_numbers or truth.status != "ok" or engine.reason is not None or not engine.values:
+        return False
+    if case.kind is Class.WRONG_PRIMAL:
+        rows = zip(truth.values, engine.values, engine.value_noise, truth.value_bounds, strict=True)
+        named = {output_key(k): row for k, row in enumerate(rows)}
+        expected = {name: true for name, (true, _, _, _) in named.items()}
+        got = {name: np.asarray(own, np.float64) for name, (_, own, _, _) in named.items()}
+        allowed = {name: engine.allowed(t, noise, bound) for name, (t, _, noise, bound) in named.items()}
+    else:
+        if not all(name in engine.gradient for name in case.question.wrt):
+            return False
+        got, noise = products(case.question, engine.gradient), noise_of(case.question, engine)
+        expected = {name: truth.gradient[name] for name in got}
+        allowed = {n: engine.allowed(t, noise[n], truth.bounds[n]) for n, t in expected.items()}
+    comparison = compare(expected, got, allowed, case.question.precision)
+    return comparison is not None and comparison.clear
 
 
 def _takes_sides(case: CheckResult, engine: Tolerance) -> bool:
@@ -412,7 +437,7 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
         return _off(case, comparison, (expected, got, allowed), drowned=drowned)
     unjudged = _unjudged(case, expected, got, truth, tolerance)
     case = replace(case, unjudged=unjudged)
-    if drowned or _none_judged(expected, unjudged):
+    if drowned or (unjudged and all(map(np.all, unjudged.values()))):
         reason, message = Reason.NOISE, "rounding may be larger than the derivative"
         if tolerance.message:
             reason, message = Reason.RANGE, tolerance.message
@@ -485,11 +510,6 @@ def _unjudged(
             drowned = (np.abs(e) > bounds[name]) & (allowed[name] >= _DROWNED * np.abs(e)) & ~is_0
             found[name] = ~plainly & (np.isinf(allowed[name]) | drowned)
     return found if any(map(np.any, found.values())) else {}
-
-
-def _none_judged(expected: Mapping[str, Array], unjudged: Mapping[str, Array]) -> bool:
-    """Whether no entry is judged."""
-    return bool(unjudged) and all(np.all(mask) for mask in unjudged.values())
 
 
 def _drowned(

@@ -271,7 +271,7 @@ class Inquiry:
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return _of_two(case, numbers or self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
-            return self._upheld(case, answers)
+            return self._upheld(case)
         if case.reason is Reason.NOISE or case.unjudged or question.precision in HALF:
             case = self._with_float64(case)
         return Asked(case, "traced")
@@ -294,7 +294,7 @@ class Inquiry:
         (value,) = self._evaluator.reference_values(replace(question, modes=()))
         return value.truth.doubt is Doubt.DOMAIN
 
-    def _upheld(self, case: CheckResult, answers: LazyAnswers) -> Asked:
+    def _upheld(self, case: CheckResult) -> Asked:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
         worst entry do not contradict.
         """
