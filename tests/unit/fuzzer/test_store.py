@@ -359,7 +359,6 @@ def test_a_database_of_something_else(path: Path, write: bool) -> None:
     path.parent.mkdir()
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE bookmarks (url)")
-    connection.close()
     before = path.read_bytes()
     with pytest.raises(StoreError, match="no store of gradfuzz"):
         Store(path, write=write)
@@ -396,7 +395,8 @@ def test_an_older_database_is_brought_up_to_date(
     with Store(path, write=write) as store:
         assert [f.id for f in store.findings(run)] == ["GF-aaaa"]
         assert store.work(run, "batch:1") is None
-    assert Database(path, write=False).rows("PRAGMA user_version") == [(len(database._STEPS),)]
+    with contextlib.closing(Database(path, write=False)) as opened:
+        assert opened.rows("PRAGMA user_version") == [(len(database._STEPS),)]
 
 
 def record_of_version_1(path: Path) -> int:
@@ -415,7 +415,6 @@ def test_a_newer_database_is_refused(path: Path) -> None:
     record(path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
-    connection.close()
     with pytest.raises(StoreError, match=r"a newer gradfuzz made this store \(version 99"):
         Store(path)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -421,8 +421,9 @@ def test_an_entry_whose_finding_is_fixed_is_stale() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.sqlite", write=True)
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "store.sqlite", write=True) as opened:
+        yield opened
 
 
 def test_an_entry_is_stale_in_every_later_sweep(store: Store) -> None:
