@@ -212,7 +212,8 @@ def measured(row: Row, asked: Asked) -> dict[str, Any]:
             found = measure_gradient(
                 asked.function, *asked.arguments, order=asked.order, framework=row.library
             )
-        told = {"verdict": found.verdict.name, "reason": found.reason, "untraced": found.untraced}
+        verdict = "IN PART" if found.in_part else found.verdict.name
+        told = {"verdict": verdict, "reason": found.reason, "untraced": found.untraced}
         told |= {"method": found.method or "", "error": found.error_over_allowed, "worst": str(found.worst)}
         told |= {"expected": found.worst_expected, "got": found.worst_got, "modes": "+".join(found.modes)}
     except _TimeUpError:

@@ -30,8 +30,8 @@ wrong derivative. A check should call the first right and the second wrong.
 
 HOW = """## How it is measured
 - *gradfuzz* is `gradfuzz.testing.measure_gradient` with its defaults. An accusation is the verdict "disagree"
-  or "crashed". "Inconclusive", "unsupported" and "convention" count as not judged, and so does a check of
-  more than 60 seconds.
+  or "crashed". "Inconclusive", "right in part", "unsupported" and "convention" count as not judged, and so
+  does a check of more than 60 seconds.
 - *The others* are `torch.autograd.gradcheck` for functions of Torch, in float64 alone as its documents
   demand, and `jax.test_util.check_grads` in reverse mode for those of JAX, with the tolerances that it has
   for the dtype. A mistake of forward mode or of second order is shown to them in this mode and order. Their

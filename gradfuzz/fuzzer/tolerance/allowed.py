@@ -139,11 +139,10 @@ def wide_tolerances(
     """
     order = question.order
     in_reverse = _only("rev", order)
-    modes = dict.fromkeys([_only("fwd", order), question.modes] if forward else [])
-    modes.pop(in_reverse, None)
-    first = _by_modes(question, in_reverse, trip_limit) if reverse is None else reverse
-    by_modes = [first, *(_by_modes(question, m, trip_limit) for m in modes)]
-    found = [_widest(same_point) for same_point in zip(*by_modes, strict=True)]
+    modes = [question.modes, in_reverse, _only("fwd", order)] if forward else [in_reverse]
+    by_modes = {m: _by_modes(question, m, trip_limit) for m in dict.fromkeys(modes) if m != in_reverse}
+    by_modes[in_reverse] = _by_modes(question, in_reverse, trip_limit) if reverse is None else list(reverse)
+    found = [_widest(same) for same in zip(*(by_modes[m] for m in dict.fromkeys(modes)), strict=True)]
     further = [_by_modes(question, in_reverse, trip_limit, how=_How(regrouped=True))]
     if EPS[question.precision] > unit_roundoff(question.precision):
         further.append(_by_modes(question, in_reverse, trip_limit, how=_AT_RANDOM))
@@ -167,17 +166,27 @@ def _only(mode: Mode, order: int) -> tuple[Mode, ...]:
 
 
 def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
+    """The first tolerance, widened by the others. Where another form of the derivative leaves the range, and
+    the first does not, the noise of the others is not known.
+    """
     refused = next((t for t in tolerances if t.reason is not None), None)
     if refused is not None:
         return refused
     first = tolerances[0]
     columns = zip(*(t.value_noise for t in tolerances), strict=True)
-    noise = {name: functools.reduce(np.maximum, [t.noise[name] for t in tolerances]) for name in first.noise}
-    value_noise = tuple(functools.reduce(np.maximum, noises) for noises in columns)
+    noise = {name: functools.reduce(_wider, [t.noise[name] for t in tolerances]) for name in first.noise}
+    value_noise = tuple(functools.reduce(_wider, noises) for noises in columns)
     partial, extreme = (
         any(flags) for flags in zip(*((t.partial, t.extreme) for t in tolerances), strict=True)
     )
+    infinite = [any(map(np.any, map(np.isinf, t.noise.values()))) for t in tolerances]
+    partial = partial or infinite != [infinite[0]] * len(infinite)
     return replace(first, value_noise=value_noise, noise=noise, partial=partial, extreme=extreme)
+
+
+def _wider(noise: Array, other: Array) -> Array:
+    """The larger one, entry by entry, where the other one is finite."""
+    return np.asarray(np.where(np.isinf(other), noise, np.maximum(noise, other)))
 
 
 def _by_modes(

@@ -21,6 +21,9 @@ from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, Precision
 
+_MARGIN = 2.0**4
+"""A result within this factor of the largest number may be infinite in a target."""
+
 
 class BeyondRangeNamespace(PerturbedNamespace):
     """The lanes of `PerturbedNamespace`, without an end of the range."""
@@ -30,7 +33,7 @@ class BeyondRangeNamespace(PerturbedNamespace):
     ) -> None:
         super().__init__(precision, points, eps, regrouped=regrouped)
         form = FORMATS[precision]
-        self._least, self._most = form.normal * MARGINS[precision], form.largest / MARGINS[precision]
+        self._least, self._most = form.normal * MARGINS[precision], form.largest / _MARGIN
         self._to_zero = form.normal / form.roundoff
         """The draws, which have the size of eps, times this stray by the smallest normal number."""
 

@@ -242,3 +242,10 @@ def test_the_side_of_a_comparison_excuses_its_own_slope_alone(factor: float, ver
     with jax.enable_x64(True):
         x, y = jax.numpy.array([0.3, 2.6]), jax.numpy.array([0.4, -0.7, 1.2, 0.1, -1.5])
         assert measure_gradient(ruled, x, y).verdict is verdict
+
+
+def test_numbers_near_both_ends_of_the_range_are_judged() -> None:
+    """exp(700) = 1.01e304 and exp(-700) are numbers of float64, as every derivative of theirs is."""
+    x = tensor(np.linspace(-700.0, 700.0, 9))  # type: ignore[arg-type]
+    assert measure_gradient(right(torch.exp), x).verdict is Verdict.AGREE
+    assert measure_gradient(ruled(torch.exp, lambda g, x: g.flip(0)), x).verdict is Verdict.DISAGREE
