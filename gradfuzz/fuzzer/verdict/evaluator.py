@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.along import MANY, entries_of, wide_along
-from gradfuzz.fuzzer.verdict.judge import judge, plainly_right
+from gradfuzz.fuzzer.verdict.judge import joined, judge, plainly_right
 from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
 from gradfuzz.oracles.base import Answer, ProbedQuestion, Question
 from gradfuzz.programs.language.recent import Latest
@@ -84,11 +84,13 @@ class Evaluator:
             truth = reference_values[k].truth
             case = None if thorough else plainly_right(oracle, question, k, answer, truth)
             if case is None:
-                case = judge(oracle, question, k, answer, truth, self.tolerances(question)[k])
+                tolerance = self.tolerances(question)[k]
+                case = judge(oracle, question, k, answer, truth, tolerance)
                 near_miss = case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
                 if widen and (near_miss or case.verdict is Verdict.DISAGREE):
-                    wide = self._wide_tolerance(question, k, lines=lines)
-                    case = judge(oracle, question, k, answer, truth, wide)
+                    tolerance = self._wide_tolerance(question, k, lines=lines)
+                    case = judge(oracle, question, k, answer, truth, tolerance)
+                case = joined(case, truth, tolerance)
             case = replace(case, references=reference_values[k].references)
             found.append(_supported(case) if confirm else case)
         return found

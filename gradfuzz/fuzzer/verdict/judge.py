@@ -99,8 +99,6 @@ def judge(
     if answer.bounds is not None:
         tolerance = tolerance.of_bounds(len(answer.values), answer.bounds)
     case = _judged(case, truth, tolerance)
-    if _is_of_references_alone(case, truth, engine):
-        return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
     if _takes_sides(case, engine) and _TIED in conventions_met(question, point):
         # Jumps at one point may cancel: then the function is smooth, and each side of it has another slope.
         message = "both sides of a comparison are equal, and the slope is that of the side taken"
@@ -114,6 +112,13 @@ def judge(
     ):
         return case
     return replace(case, conventions=conventions_met(question, case.point))
+
+
+def joined(case: CheckResult, truth: Truth, engine: Tolerance) -> CheckResult:
+    """The case; inconclusive where a number is called wrong by the references alone."""
+    if not _is_of_references_alone(case, truth, engine):
+        return case
+    return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
 
 
 def _is_of_references_alone(case: CheckResult, truth: Truth, engine: Tolerance) -> bool:
