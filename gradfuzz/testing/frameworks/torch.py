@@ -122,9 +122,8 @@ class TorchFunctions(Framework):
             try:
                 return f(*xs), by_func(*ask)
             except Exception as error:
-                if modes[-1] == "rev" or self.refusal(
-                    error, modes
-                ):  # no vmap took part, or there is no such mode
+                # no vmap took part, or there is no such mode
+                if modes[-1] == "rev" or self.refusal(error, modes):
                     raise
                 return f(*xs), _one_by_one(*ask)
 

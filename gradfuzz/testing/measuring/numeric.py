@@ -235,19 +235,22 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
 
 
 def _sizes(x: Array) -> Array:
-    """The scale of every entry (see `_size`), rounded to a power of two."""
-    there = np.where(np.isfinite(x), np.abs(x), 0.0)
-    largest = float(np.max(there, initial=0.0))
-    sizes = np.maximum(there, min(largest / 16.0, 1.0)) if largest else np.ones(np.shape(x))
-    return np.asarray(np.exp2(np.floor(np.log2(sizes))))
+    """The scale of every entry, rounded to a power of two."""
+    return np.asarray(np.exp2(np.floor(np.log2(_scales(x)))))
 
 
 def _size(x: Array, index: tuple[int, ...]) -> float:
-    """The scale of an entry: its own size, or a share of the largest of its array, up to 1, or 1 among zeros.
-    An infinite entry has no size.
+    """The scale of one entry."""
+    return float(_scales(x)[index])
+
+
+def _scales(x: Array) -> Array:
+    """An entry's own size, or a share of the largest of its array, up to 1, or 1 among zeros. An infinite
+    entry has no size of its own.
     """
-    there = np.where(np.isfinite(x), np.abs(x), 0.0)
-    return max(float(there[index]), min(float(np.max(there, initial=0.0)) / 16.0, 1.0)) or 1.0
+    own = np.where(np.isfinite(x), np.abs(x), 0.0)
+    scales = np.maximum(own, min(float(np.max(own, initial=0.0)) / 16.0, 1.0))
+    return np.asarray(np.where(scales == 0.0, 1.0, scales))
 
 
 def slope_by_entry(
