@@ -75,7 +75,7 @@ class Rule(Oracle):
             )
             return Answer("unsupported", message=f"{UNTRACED}{words}")
         try:
-            found = enclosures(graph, given, rounded=question.precision, known=_constants(question))
+            found = enclosures(graph, given, rounded=question.precision, known=constants(question))
         except EvaluationError as error:
             return Answer("inconclusive", message=f"the rule is not known here: {error}")
         count = len(theirs.values)
@@ -107,7 +107,7 @@ class Rule(Oracle):
         return self._known.get((question.program, question.precision, question.modes[-1]), found)
 
 
-def _constants(question: Question) -> frozenset[float]:
+def constants(question: Question) -> frozenset[float]:
     """The constants of a program, which stand for themselves: those that JAX or Torch adds may be rounded."""
     round_ = FORMATS[question.precision].dtype.type
     return frozenset(abs(float(round_(value))) for value in _literals(question.program))

@@ -24,7 +24,7 @@ import numpy as np
 from gradfuzz.engine import Rules, derivative
 from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitError
 from gradfuzz.fuzzer.results.finding import Reason
-from gradfuzz.fuzzer.tolerance.alternatives import OTHERWISE, written_otherwise
+from gradfuzz.fuzzer.tolerance.alternatives import LOSSY, written_otherwise
 from gradfuzz.fuzzer.tolerance.beyond_range import BeyondRangeNamespace
 from gradfuzz.fuzzer.tolerance.lanes import LANES
 from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, MARGINS, PerturbedNamespace, unit_roundoff
@@ -146,8 +146,9 @@ def wide_tolerances(
     further = [_by_modes(question, in_reverse, trip_limit, how=_How(regrouped=True))]
     if EPS[question.precision] > unit_roundoff(question.precision):
         further.append(_by_modes(question, in_reverse, trip_limit, how=_AT_RANDOM))
-    if written_otherwise(question.program):
-        further.append(_by_modes(question, in_reverse, trip_limit, OTHERWISE))
+    for rules in written_otherwise(question.program):
+        others = _by_modes(question, in_reverse, trip_limit, rules)
+        further.append(list(map(_with_half_of_its_digits, others)) if rules is LOSSY else others)
     for others in further:
         pairs = zip(found, others, strict=True)
         found = [_also_granted(t, other) for t, other in pairs]
@@ -159,6 +160,18 @@ def _also_granted(tolerance: Tolerance, other: Tolerance) -> Tolerance:
     if tolerance.reason is not None:
         return tolerance
     return _widest([tolerance, other]) if other.reason is None else replace(tolerance, partial=True)
+
+
+def _with_half_of_its_digits(tolerance: Tolerance) -> Tolerance:
+    """A tolerance without what it grants an entry that loses more than half of its digits, in float64."""
+    if tolerance.precision != "float64" or tolerance.reason is not None:
+        return tolerance
+    share = FORMATS["float64"].half_of_the_digits / SAFETY
+    noise = {
+        name: np.where(own > share * np.abs(tolerance.gradient[name]), 0.0, own)
+        for name, own in tolerance.noise.items()
+    }
+    return replace(tolerance, noise=noise)
 
 
 def _only(mode: Mode, order: int) -> tuple[Mode, ...]:

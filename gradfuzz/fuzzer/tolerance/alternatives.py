@@ -9,13 +9,14 @@ what is added and taken away. That is allowed in proportion to the eigenvalues: 
 identity itself, however large they are, loses more. The slope of |x| is its sign; as x / |x| its derivatives
 are a difference of two quotients that are equal but for rounding.
 
-Elementwise functions have such slopes in their rows. Where a row grants a function what a rounding of its
-argument changes, its slope is granted the same: that of acosh near 1 is 1 / sqrt(x^2 - 1) in libraries.
+Where a row grants an elementwise function what a rounding of its argument changes, its slope is granted the
+same: that of acosh near 1 is 1 / sqrt(x^2 - 1) in libraries. Some rows have slopes that libraries write and
+that lose more: y (1 - y) of a sigmoid y. In float64 these are allowed while half of the digits are left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,15 +39,18 @@ _HERMITIAN = ("eigh", "eigvalsh")
 class _Otherwise(ReverseMode):
     """Differentiates products as y / x_k (its conjugate for complex ones) where x_k is not 0, determinants as
     y x^-1, |x| as x / |x|, and eigenvectors with 1 / (gap + c) - 1 / c on the diagonal, where c is the size
-    of the eigenvalues; and elementwise functions by the slopes that their rows have for this.
+    of the eigenvalues.
     """
+
+    slopes: Mapping[str, Any]
+    """The rules of elementwise functions."""
 
     def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
         if node.op == "abs":
             return _abs(g, ans, *args)
         if node.op not in FUNCTIONS:
             return super().rule(node, k, g, ans, args)
-        part: Cotangent = _SLOPES[node.op][k](g, ans, *args, **dict(node.params))
+        part: Cotangent = self.slopes[node.op][k](g, ans, *args, **dict(node.params))
         return part
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
@@ -88,7 +92,10 @@ def _abs(g: Value, ans: Value, x: Value) -> Cotangent:
 
 
 _SLOPES: dict[str, Any] = dict(VJP)
-"""The rules of all ops, those of elementwise functions by other slopes and at arguments that are rounded."""
+"""The rules of all ops, those of elementwise functions at arguments that are rounded."""
+
+_LOSSY: dict[str, Any] = dict(VJP)
+"""The same, by the slopes of the rows that lose more."""
 
 
 def _rounded(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,17 +105,25 @@ def _rounded(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 @for_each
 def _enter(row: Function) -> None:
-    rules = vjp_rules(replace(row, slopes=row.otherwise or row.slopes), _SLOPES)
-    _SLOPES[row.name] = tuple(map(_rounded, rules)) if row.conditioned else rules
+    for known, slopes in ((_SLOPES, row.slopes), (_LOSSY, row.otherwise or row.slopes)):
+        rules = vjp_rules(replace(row, slopes=slopes), known)
+        known[row.name] = tuple(map(_rounded, rules)) if row.conditioned else rules
 
 
-OTHERWISE = Rules(reverse=_Otherwise)
+class _Usual(_Otherwise):
+    slopes = _SLOPES
 
 
-def written_otherwise(program: Program) -> bool:
-    """Whether the program has an op whose derivative some library writes in a form that loses more."""
+class _Lossy(_Otherwise):
+    slopes = _LOSSY
+
+
+OTHERWISE, LOSSY = Rules(reverse=_Usual), Rules(reverse=_Lossy)
+
+
+def written_otherwise(program: Program) -> list[Rules]:
+    """The rules that differ for an op of the program from those of the engine."""
     ops = {n.op for n in walk(program) if isinstance(n, Call)}
     rows = [FUNCTIONS[op] for op in ops & FUNCTIONS.keys()]
-    return bool(ops & {*_PRODUCTS, *_HERMITIAN, "det", "abs"}) or any(
-        row.otherwise or row.conditioned for row in rows
-    )
+    usual = bool(ops & {*_PRODUCTS, *_HERMITIAN, "det", "abs"}) or any(row.conditioned for row in rows)
+    return [OTHERWISE] * usual + [LOSSY] * any(row.otherwise for row in rows)

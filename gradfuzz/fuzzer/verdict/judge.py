@@ -60,7 +60,7 @@ from gradfuzz.oracles.base import (
     by_output,
     output_key,
 )
-from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.precision import FORMATS, Precision
 
 _DROWNED = 0.5
 """An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
@@ -428,12 +428,17 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
         name: tolerance.allowed(true, noise[name], truth.bounds[name]) for name, true in expected.items()
     }
     unsure = _unsure(case, truth, tolerance, noise)
+    leaves_range = _leaves_range(truth, case.question.precision)
+    if leaves_range:  # 0 times infinity may meet any other entry
+        unsure = {name: unsure[name] | ~np.isfinite(g) for name, g in got.items()}
     allowed = {name: np.where(unsure[name], np.inf, a) for name, a in allowed.items()}
     case = replace(case, allowed=allowed)
     some = [name for name, e in expected.items() if np.size(e)]
     if some and all(np.all(unsure[name]) for name in some):
-        name = some[0]
-        return replace(case, reason=Reason.REFERENCES, message=f"the reference's bound for {name} is wide")
+        reason, message = Reason.REFERENCES, f"the reference's bound for {some[0]} is wide"
+        if leaves_range:
+            reason, message = Reason.RANGE, f"the derivative is no number of {case.question.precision}"
+        return replace(case, reason=reason, message=message)
     comparison = compare(expected, got, allowed, case.question.precision)
     if not some:
         return replace(case, verdict=Verdict.AGREE)
@@ -448,6 +453,12 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
             reason, message = Reason.RANGE, tolerance.message
         return _with(comparison, case, reason=reason, message=message)
     return _with(comparison, case, verdict=Verdict.AGREE, message=tolerance.message if unjudged else "")
+
+
+def _leaves_range(truth: Truth, precision: Precision) -> bool:
+    """Whether an entry of the true gradient is no number of the dtype."""
+    pairs = ((g, truth.bounds[name]) for name, g in truth.gradient.items())
+    return any(np.any((np.abs(g) > FORMATS[precision].largest) | np.isinf(bound)) for g, bound in pairs)
 
 
 def _off(

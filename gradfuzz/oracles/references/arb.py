@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -354,10 +355,19 @@ def _rounded(ball: arb) -> tuple[float, float]:
     return value, bound
 
 
+def _entry(ball: arb) -> tuple[float, float]:
+    """The same of an entry of a gradient; one beyond float64 is the largest number, with an infinite bound."""
+    if ball.is_finite() and math.isinf(float(ball.mid())):
+        return math.copysign(sys.float_info.max, float(ball.mid())), math.inf
+    return _rounded(ball)
+
+
 def _truth(
     setting: Setting, values: Sequence[Entries], gradient: Sequence[arb], trace: Sequence[int]
 ) -> Truth:
-    entries = [_rounded(ball) for ball in gradient]
+    entries = [_entry(ball) for ball in gradient]
+    if entries and all(math.isinf(bound) for _, bound in entries):
+        _rounded(gradient[0])
     outputs = [(output.shape, [_rounded(ball) for ball in output.flat]) for output in values]
     middles, bounds = (
         tuple(np.array([r[k] for r in y], np.float64).reshape(shape) for shape, y in outputs) for k in (0, 1)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -297,7 +298,9 @@ class _Stencils:
         values, value_bounds = self._values()
         entries = [self._entry(shares) for shares in self.setting.lines()]
         smooth, jumps = all(e.smooth for e in entries), any(e.jumps for e in entries)
-        gradient = [_rounded(e.value, e.bound) for e in entries] if smooth else []
+        gradient = [_entry(e.value, e.bound) for e in entries] if smooth else []
+        if gradient and all(math.isinf(bound) for _, bound in gradient):
+            _rounded(entries[0].value, entries[0].bound)
         found: dict[str, Any] = {"values": values, "value_bounds": value_bounds, "trace": tuple(self.trace)}
         if self.order == 1 and (smooth or not jumps):
             found["left"] = self.setting.gradient([float(e.left) for e in entries])
@@ -446,3 +449,10 @@ def _rounded(number: Number, bound: Number) -> tuple[float, float]:
         raise OutOfRangeError(f"{number.context.nstr(number, 5)} is beyond float64")
     distance = bound + abs(number - value)
     return value, math.nextafter(float(distance), math.inf) if distance else 0.0
+
+
+def _entry(number: Number, bound: Number) -> tuple[float, float]:
+    """The same of an entry of a gradient; one beyond float64 is the largest number, with an infinite bound."""
+    if math.isinf(float(number)):
+        return math.copysign(sys.float_info.max, float(number)), math.inf
+    return _rounded(number, bound)

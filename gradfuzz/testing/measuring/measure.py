@@ -33,6 +33,7 @@ from gradfuzz.fuzzer.verdict.along import (
     entries_of,
     located,
     of_entry,
+    products,
     told,
 )
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
@@ -68,6 +69,7 @@ from gradfuzz.testing.measuring.numeric import (
     stand_in,
 )
 from gradfuzz.testing.measuring.oracle import FunctionOracle
+from gradfuzz.testing.measuring.own_rule import MOST, by_rule, own_rule
 from gradfuzz.testing.measuring.subject import Subject
 from gradfuzz.testing.measuring.units import in_units
 from gradfuzz.tracing.common.graph import entered
@@ -113,6 +115,22 @@ def _computes(program: Program, precision: Precision, point: Point, answer: Answ
             if not np.all(np.abs(a - b) <= _SAME * unit * np.max(np.abs(b), initial=0.0)):
                 return False
     return answer.status == "ok"
+
+
+def _has_half_of_its_digits(case: CheckResult) -> bool:
+    """Whether an answer differs from the truth by no more, beside the largest entry."""
+    if case.truth is None or case.truth.status != "ok" or case.answer.status != "ok":
+        return False
+    got = products(case.question, case.answer.gradient)
+    largest = max((float(np.max(np.abs(case.truth.gradient[n]), initial=0.0)) for n in got), default=0.0)
+    left = FORMATS[case.question.precision].half_of_the_digits * largest
+    return all(np.all(np.abs(g - case.truth.gradient[n]) <= left) for n, g in got.items())
+
+
+def _is_doubtful(case: CheckResult) -> bool:
+    """Whether the numbers alone do not decide a case that has a truth."""
+    told = case.truth is not None and case.truth.status == "ok" and case.answer.status == "ok"
+    return told and (case.verdict in (Verdict.INCONCLUSIVE, Verdict.DISAGREE) or bool(case.unjudged))
 
 
 def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
@@ -268,6 +286,11 @@ class Inquiry:
             case = check_answers(answers, self._evaluator, entries=self._entries)
         else:
             case = check_entry(answers, self._evaluator, entry)
+        ruled = self._by_rule(case, question) if entry is None and _is_doubtful(case) else None
+        if ruled is not None and (ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION):
+            return Asked(ruled, "traced")
+        if ruled is not None:
+            return self._upheld_by_differences(ruled) if factor == 1.0 else Asked(ruled, "traced")
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return _of_two(case, numbers or self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
@@ -276,6 +299,21 @@ class Inquiry:
             case = self._with_float64(case)
         return Asked(case, "traced")
 
+    def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
+        """The verdict where the library's own rule decides; None where it does not, or is not known."""
+        if entries_of(question) > MOST or self._exact is not self.subject:
+            return None
+        subject = replace(self.subject, precision=question.precision)
+        (value,) = self._evaluator.reference_values(question)
+        answer = case.answer if case.question is question else FunctionOracle(subject).answer(question)[0]
+        if value.truth.status != "ok" or answer.status != "ok":
+            return None
+        rule = own_rule(subject, question)
+        if rule is None:
+            return None
+        whole = replace(case, question=question, answer=answer, truth=value.truth)
+        return by_rule(whole, value.truth, rule)
+
     def _with_float64(self, case: CheckResult) -> CheckResult:
         """What float64 says of a derivative of lower precision: wrong there, it is wrong; right there and
         within rounding here, it is right.
@@ -283,9 +321,8 @@ class Inquiry:
         wide = self._in_float64(case.question)
         if wide is None or wide.verdict is Verdict.DISAGREE:
             return wide or case
-        finite = all(np.all(np.isfinite(np.asarray(g, np.float64))) for g in case.answer.gradient.values())
-        within = finite and case.error_over_allowed is not None and case.error_over_allowed <= 1.0
-        if within and wide.verdict is Verdict.AGREE and not wide.unjudged:
+        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
+        if within and _has_half_of_its_digits(case) and wide.verdict is Verdict.AGREE and not wide.unjudged:
             return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
         return case
 
@@ -298,12 +335,12 @@ class Inquiry:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
         worst entry do not contradict.
         """
-        truth, worst = case.truth, case.worst
         unsure = needs_float64(case, case.question, 0, self._evaluator)
         if unsure and self._right_in_float64(case.question):
             return Asked(doubted(case), "traced")
         if loses_by_rounding(case, self.oracle, self._evaluator):
             return Asked(unsettled_digits(case), "traced")
+        truth, worst = case.truth, case.worst
         if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
             return Asked(case, "traced")
         name, index = worst
@@ -315,8 +352,16 @@ class Inquiry:
                 " the error may be rounding"
             )
             return Asked(case.unsettled(Reason.NOISE, message), "traced")
-        if case.question.order > 1:
+        return self._upheld_by_differences(case)
+
+    def _upheld_by_differences(self, case: CheckResult) -> Asked:
+        """A disagreement that the function's differences by the worst entry do not contradict."""
+        truth, worst = case.truth, case.worst
+        if case.question.order > 1 or worst is None or worst[0] not in case.question.wrt:
             return Asked(case, "traced")
+        if truth is None or truth.status != "ok":
+            return Asked(case, "traced")
+        name, index = worst
         question = self._question(self._blank, case.question.modes, 1.0)
         position = [p.name for p in case.question.program.params].index(name)
         about = self._exact, question, question.points[0], position, index
@@ -398,6 +443,8 @@ class Inquiry:
             case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
         if may_be_rounding(case) and self._right_in_float64(question):
             case = doubted(case)
+        elif case.reason is Reason.NOISE and entry is None:
+            case = self._with_float64(case)
         return Asked(case, found.method)
 
     def _stopped(self, case: CheckResult) -> CheckResult:
@@ -430,7 +477,9 @@ class Inquiry:
         try:
             answers = LazyAnswers(oracle, asked)
             if self._program is not None:
-                return check_answers(answers, self._evaluator)
+                case = check_answers(answers, self._evaluator)
+                ruled = self._by_rule(case, asked) if case.verdict is Verdict.DISAGREE else None
+                return None if ruled is not None and ruled.kind is Class.PRECISION else case
             probed = probed_by_size(asked, None) if entries_of(asked) > FEW else asked
             answer, truth = answers.to(probed), numeric_truth(self._exact, probed, probed.points[0])
             return judged_by_numbers(oracle, probed, answer, truth)

@@ -99,8 +99,8 @@ class Setting:
         xs, weights, lines = self._apart(given)
         ask = self.subject.framework.derivative
         if self.modes[-1] == "rev":
-            _, gradient = ask(lambda *ys: self._call(ys), xs, weights, lines[0], self.modes)
-            terms = [(g * v).sum() for g, v in zip(gradient, lines[-1], strict=True)]
+            pairs = zip(self.gradient(*given), lines[-1], strict=True)
+            terms = [(g * v).sum() for g, v in pairs]
             return sum(terms[1:], terms[0])
 
         def on_lines(*ts: Any) -> Any:
@@ -114,6 +114,18 @@ class Setting:
         *ts, one = [self.subject.framework.array(number, xs[0]) for number in numbers]
         _, gradient = ask(on_lines, ts, weights, [one, *ts[1:]], self.modes)
         return gradient[-1]
+
+    def gradient(self, *given: Any) -> tuple[Any, ...]:
+        """Its gradient by the framework, of the framework's arrays: an array for each differentiated input."""
+        xs, weights, lines = self._apart(given)
+        ask = self.subject.framework.derivative
+        return tuple(ask(lambda *ys: self._call(ys), xs, weights, lines[0], self.modes)[1])
+
+    def graph_of_gradient(self) -> Graph:
+        """The gradient as a graph; `UntraceableError` where there is none."""
+        kit = self.subject.framework
+        with kit.context(self.subject.precision), np.errstate(all="ignore"):
+            return kit.graph(_named(self.gradient, self._names()), self.given, derivative=True)
 
     def graphs(self) -> tuple[Graph, Graph]:
         """The function and the derivative as graphs; `UntraceableError` where there is none."""

@@ -1,0 +1,137 @@
+"""What JAX or Torch would run, without rounding: it decides where numbers alone do not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz import GradientMismatch, check_gradient
+from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.testing import measure_gradient
+from gradfuzz.testing.measuring.measured import InconclusiveWarning
+
+jax = pytest.importorskip("jax")
+torch = pytest.importorskip("torch")
+jnp = jax.numpy
+
+TAILS: list[tuple[Callable[[Any], Any], float, float]] = [
+    (jnp.expm1, -20.0, math.exp(-20.0)),
+    (torch.sigmoid, 25.0, math.exp(-25.0) / (1.0 + math.exp(-25.0)) ** 2),
+    (jax.nn.sigmoid, 25.0, math.exp(-25.0) / (1.0 + math.exp(-25.0)) ** 2),
+]
+"""The derivatives by hand. JAX has y + 1 for the exponential minus 1, both have y (1 - y) for the sigmoid."""
+
+
+def given(f: Callable[[Any], Any], x: object, dtype: str) -> Any:
+    array = np.asarray(x, dtype)
+    return torch.tensor(array) if f.__module__.startswith("torch") or f is torch.sigmoid else array
+
+
+@pytest.mark.parametrize(("f", "x", "slope"), TAILS)
+def test_half_of_the_digits_are_lost_in_a_tail(f: Callable[[Any], Any], x: float, slope: float) -> None:
+    found = measure_gradient(f, given(f, x, "float64"))
+    assert found.kind is Class.PRECISION
+    assert found.worst_expected == pytest.approx(slope, rel=1e-12, abs=0.0)
+    assert found.worst_got != pytest.approx(slope, rel=1e-8, abs=0.0)
+
+
+@pytest.mark.parametrize(("f", "x", "slope"), TAILS)
+def test_less_is_lost_before_the_tail(f: Callable[[Any], Any], x: float, slope: float) -> None:
+    check_gradient(f, given(f, 0.5 * x, "float64"))
+
+
+@pytest.mark.parametrize(("f", "x", "slope"), TAILS)
+def test_a_tail_of_float32_is_not_silently_right(f: Callable[[Any], Any], x: float, slope: float) -> None:
+    with pytest.warns(InconclusiveWarning):
+        check_gradient(f, given(f, x, "float32"))
+
+
+def focal_of_jax(x: Any) -> Any:
+    p = jax.nn.sigmoid(x)
+    return jnp.sum(-jax.nn.log_sigmoid(x) * (1.0 - p) ** 0.5)
+
+
+def focal_of_torch(x: Any) -> Any:
+    p = torch.sigmoid(x)
+    return (-torch.nn.functional.logsigmoid(x) * (1.0 - p) ** 0.5).sum()
+
+
+def with_two_labels(x: Any) -> Any:
+    """Its value is NaN, too: 0 times the logarithm of 0."""
+    p = torch.sigmoid(x)
+    y = torch.ones_like(x)
+    return -(y * (1.0 - p) ** 2 * torch.log(p) + (1.0 - y) * p**2 * torch.log(1.0 - p)).sum()
+
+
+@pytest.mark.parametrize("f", [focal_of_jax, focal_of_torch, with_two_labels])
+def test_nan_in_float32_is_wrong_where_value_and_derivative_are_numbers(f: Callable[[Any], Any]) -> None:
+    """From 17.4 on a sigmoid is 1 in float32."""
+    x = np.array([17.5, 0.5], "float32")
+    at = torch.tensor(x) if f is not focal_of_jax else x
+    found = measure_gradient(f, at)
+    assert (found.verdict, found.kind) == (Verdict.DISAGREE, Class.NON_FINITE)
+    assert measure_gradient(f, at[1:]).verdict is Verdict.AGREE
+
+
+def test_a_wrong_rule_is_seen_where_rounding_is_larger_than_the_derivative() -> None:
+    """The two terms cancel: the true derivative is 1, and float32 rounds each to a multiple of 1/16."""
+
+    @jax.custom_jvp
+    def almost_sin(x: Any) -> Any:
+        return jnp.sin(x)
+
+    @almost_sin.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return jnp.sin(primals[0]), (1.0 + 1e-6) * jnp.cos(primals[0]) * tangents[0]
+
+    def with_rule(sin: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda x: x + 1e6 * sin(x) - 1e6 * jnp.sin(x)
+
+    x = np.float32(0.3)
+    assert measure_gradient(with_rule(almost_sin), x).verdict is Verdict.DISAGREE
+    assert measure_gradient(with_rule(jnp.sin), x).verdict is not Verdict.DISAGREE
+
+
+def test_a_small_network_of_float32_and_bfloat16_is_right_and_a_wrong_one_is_not() -> None:
+    rng = np.random.default_rng(3)
+    first, second = (torch.tensor(rng.normal(size=n)) for n in ((8, 4), (1, 8)))
+    x = torch.tensor(rng.normal(size=(4, 1)))
+
+    def network(w: Any, *, detached: bool = False) -> Any:
+        hidden = torch.tanh(w @ x.to(w.dtype))
+        hidden = hidden + (hidden.detach() - hidden) / 2 if detached else hidden
+        return torch.sigmoid(second.to(w.dtype) @ hidden).sum()
+
+    for dtype in (torch.float32, torch.bfloat16):
+        check_gradient(network, first.to(dtype), strict=True)
+        with pytest.raises(GradientMismatch):
+            check_gradient(lambda w: network(w, detached=True), first.to(dtype))
+
+
+@pytest.mark.parametrize("kit", ["jax", "torch"])
+def test_an_entry_beyond_the_range_hides_no_other(kit: str) -> None:
+    """The derivative of 1/x at 1e-200 is -1e400."""
+    x = np.array([1e-200, 2.0, 3.0])
+    right = measure_gradient(
+        lambda x: (1.0 / x).sum(), torch.tensor(x) if kit == "torch" else x, modes="rev", framework=kit
+    )
+    assert right.verdict is Verdict.AGREE
+    assert right.judged == (2, 3)
+
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return 1.0 / x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return -0.5 * g / x**2
+
+    wrong = measure_gradient(lambda x: Half.apply(x).sum(), torch.tensor(x), modes="rev")
+    assert (wrong.verdict, wrong.ratio) == (Verdict.DISAGREE, 0.5)
