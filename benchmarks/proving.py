@@ -16,7 +16,7 @@ from gradfuzz.oracles.base import Mode
 from gradfuzz.testing.frameworks.framework import FrameworkName
 from gradfuzz.testing.measuring.subject import subject_of
 from gradfuzz.testing.proving.prove import proved
-from gradfuzz.testing.proving.rule import Setting
+from gradfuzz.testing.measuring.setting import Setting
 
 MODES: tuple[Mode, ...] = ("rev", "fwd")
 MOST = 100

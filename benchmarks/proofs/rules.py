@@ -10,7 +10,7 @@ from typing import Any
 
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing.measuring.subject import Subject
-from gradfuzz.testing.proving.rule import Setting
+from gradfuzz.testing.measuring.setting import Setting
 
 BOTH: tuple[Mode, ...] = ("rev", "fwd")
 

@@ -356,7 +356,7 @@ def _rounded(ball: arb) -> tuple[float, float]:
 
 
 def _entry(ball: arb) -> tuple[float, float]:
-    """The same of an entry of a gradient; one beyond float64 is the largest number, with an infinite bound."""
+    """The same of an entry of a gradient; beyond float64 the largest number, with an infinite bound."""
     if ball.is_finite() and math.isinf(float(ball.mid())):
         return math.copysign(sys.float_info.max, float(ball.mid())), math.inf
     return _rounded(ball)

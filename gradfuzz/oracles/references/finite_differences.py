@@ -452,7 +452,7 @@ def _rounded(number: Number, bound: Number) -> tuple[float, float]:
 
 
 def _entry(number: Number, bound: Number) -> tuple[float, float]:
-    """The same of an entry of a gradient; one beyond float64 is the largest number, with an infinite bound."""
+    """The same of an entry of a gradient; beyond float64 the largest number, with an infinite bound."""
     if math.isinf(float(number)):
         return math.copysign(sys.float_info.max, float(number)), math.inf
     return _rounded(number, bound)

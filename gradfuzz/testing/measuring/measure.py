@@ -69,7 +69,6 @@ from gradfuzz.testing.measuring.numeric import (
     stand_in,
 )
 from gradfuzz.testing.measuring.oracle import FunctionOracle
-from gradfuzz.testing.measuring.own_rule import MOST, by_rule, own_rule
 from gradfuzz.testing.measuring.subject import Subject
 from gradfuzz.testing.measuring.units import in_units
 from gradfuzz.tracing.common.graph import entered
@@ -301,6 +300,8 @@ class Inquiry:
 
     def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
         """The verdict where the library's own rule decides; None where it does not, or is not known."""
+        from gradfuzz.testing.measuring.own_rule import MOST, by_rule, own_rule  # balls take time to load
+
         if entries_of(question) > MOST or self._exact is not self.subject:
             return None
         subject = replace(self.subject, precision=question.precision)

@@ -23,13 +23,13 @@ import numpy as np
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
-from gradfuzz.fuzzer.verdict.classify import CLEAR, compare
+from gradfuzz.fuzzer.verdict.classify import compare
 from gradfuzz.oracles.base import Array, Question, Truth
 from gradfuzz.oracles.references.balls import enclosures, roundings
 from gradfuzz.oracles.rule import constants
 from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import Subject
-from gradfuzz.testing.proving.rule import Setting
 
 _OF_NUMBERS = (None, *FINITE, Class.NON_FINITE, Class.PRECISION)
 

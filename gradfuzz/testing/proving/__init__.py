@@ -1,6 +1,5 @@
 """The derivative rules of a library, evaluated in balls: proofs, and no tolerance.
 
-rule         a function, weighted and along lines, and its derivative by the library, as graphs
 proof        what follows from both
 prove        one derivative at one point, and which step of the function is wrong
 causes       which number of a wrong rule makes it wrong

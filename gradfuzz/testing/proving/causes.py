@@ -26,7 +26,7 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const
 from gradfuzz.programs.language.types import Type
 from gradfuzz.testing.measuring.measure import FACTORS
-from gradfuzz.testing.proving.rule import Setting
+from gradfuzz.testing.measuring.setting import Setting
 
 _MOST = 200
 """Places that are tried."""

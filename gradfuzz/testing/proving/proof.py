@@ -29,7 +29,7 @@ class Blame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """What is known of one derivative at one point: its number along fixed lines (see `rule`)."""
+    """What is known of one derivative at one point: its number along fixed lines (`Setting`)."""
 
     modes: tuple[Mode, ...]
     outcome: Outcome

@@ -13,10 +13,10 @@ from gradfuzz.oracles.references.balls import DIGITS, KERNELS, SAME, Enclosure, 
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.testing.frameworks.framework import first_line
+from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.proving.causes import cause_of, cause_of_answer
 from gradfuzz.testing.proving.proof import Blame, Proof
-from gradfuzz.testing.proving.rule import Setting
 from gradfuzz.tracing.common.units import Unit
 
 _UNSEEN = "the trace does not see all"

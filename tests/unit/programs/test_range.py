@@ -116,7 +116,9 @@ def finite(arrays: Any) -> bool:
 def test_what_the_format_cannot_hold_is_not_judged(
     name: str, text: str, precision: Precision, x: Any, evaluator: Evaluator, oracles: list[Oracle]
 ) -> None:
-    """Agreement, or inconclusive; for the range wherever a system returns infinities or NaN."""
+    """Agreement, or inconclusive; for the range wherever a system returns infinities or NaN. Where other
+    entries can be judged, these cannot.
+    """
     assert any(evaluator.tolerances(asked(text, precision, x, modes))[0].leaves_range for modes in MODES)
     for modes in MODES:
         question = asked(text, precision, x, modes)
@@ -127,7 +129,10 @@ def test_what_the_format_cannot_hold_is_not_judged(
             (case,) = evaluator.cases(oracle.name, question, [answer])
             told = f"{oracle.name} {modes}: {case.verdict} {case.message}, {answer.values} {answer.gradient}"
             assert case.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), told
-            if not finite(answer.gradient.values() if modes else answer.values):
+            spoilt = {name: ~np.isfinite(g) for name, g in answer.gradient.items()}
+            if case.unjudged:
+                assert all(np.all(case.unjudged[name] | ~out) for name, out in spoilt.items()), told
+            elif not finite(answer.gradient.values() if modes else answer.values):
                 assert case.reason in (Reason.RANGE, Reason.DOMAIN), told
 
 

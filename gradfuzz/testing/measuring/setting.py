@@ -116,7 +116,7 @@ class Setting:
         return gradient[-1]
 
     def gradient(self, *given: Any) -> tuple[Any, ...]:
-        """Its gradient by the framework, of the framework's arrays: an array for each differentiated input."""
+        """Its gradient by the framework, an array for each differentiated input."""
         xs, weights, lines = self._apart(given)
         ask = self.subject.framework.derivative
         return tuple(ask(lambda *ys: self._call(ys), xs, weights, lines[0], self.modes)[1])
