@@ -71,7 +71,9 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
     allowed = {name: np.ones(shape) for name, shape in shapes.items()}
     if tolerance.reason is None:
         unit = unit_roundoff(question.precision)
-        allowed = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient[n]) for n in shapes}
+        known = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient[n]) for n in shapes}
+        # Where each entry may change by any amount, the answer is asked all the same, and nothing follows.
+        allowed = known if any(np.any(np.isfinite(a)) for a in known.values()) else allowed
     exponents = {n: np.frexp(a)[1].astype(np.int64) for n, a in allowed.items()}
     half = FORMATS[question.precision].roundoff > FORMATS["float32"].roundoff
     spread = _SPREAD_OF_HALF if half else _SPREAD

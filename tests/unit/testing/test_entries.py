@@ -12,6 +12,7 @@ import pytest
 
 from gradfuzz import check_gradient
 from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.oracles.base import Mode
 from gradfuzz.testing import measure_gradient
 from gradfuzz.testing.measuring.measured import InconclusiveError, InconclusiveWarning
 
@@ -250,3 +251,12 @@ def test_numbers_near_both_ends_of_the_range_are_judged() -> None:
     x = tensor(np.linspace(-700.0, 700.0, 9))  # type: ignore[arg-type]
     assert measure_gradient(right(torch.exp), x).verdict is Verdict.AGREE
     assert measure_gradient(ruled(torch.exp, lambda g, x: g.flip(0)), x).verdict is Verdict.DISAGREE
+
+
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_where_no_entry_can_be_judged_nothing_is_called_wrong_or_right(mode: Mode) -> None:
+    """The condition number of a singular matrix: all entries of its derivative may be anything."""
+    jnp = pytest.importorskip("jax.numpy")
+    rows = np.array([[-1.0, 1.0, 3.0], [-1.5, 0.5, 2.5], [-2.0, 0.0, 2.0], [-2.5, -0.5, 1.5]], "float32")
+    found = measure_gradient(lambda x: jnp.linalg.cond(jnp.sin(jnp.linalg.cond(x)) * x), rows, modes=mode)
+    assert found.verdict is Verdict.INCONCLUSIVE
