@@ -15,7 +15,7 @@ from gradfuzz.calls.judging.conventions import excused
 from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Argument, Call
-from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.oracles.base import Mode
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.testing.frameworks.framework import first_line
@@ -104,7 +104,7 @@ def _judged(
                     failed.update(steps if len(steps) == 1 else ())
                     continue
                 verdicts.append(Judged(steps, excused(call, one.case), one.method))
-                if len(steps) == 1 and verdicts[-1].case.verdict.is_wrong:
+                if len(steps) == 1 and not _has_second(verdicts[-1].case):
                     failed.update(steps)
     finally:
         subject.framework.tidy()
@@ -185,6 +185,16 @@ def _derivative(call: Call) -> Callable[[Modes], object]:
     weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in subject.values(values)]
     directions = [np.ones(values[k].shape) for k in subject.wrt]
     return lambda modes: subject.derivative(values, weights, directions, modes)
+
+
+def _has_second(case: CheckResult) -> bool:
+    """Whether more can be asked where a first derivative was judged so: nothing stands on a wrong one, on one
+    at a kink, or on one that is not known.
+    """
+    return not (case.verdict.is_wrong or case.verdict is Verdict.CONVENTION or case.reason in _NO_DERIVATIVE)
+
+
+_NO_DERIVATIVE = (Reason.KINK, Reason.REFERENCES, Reason.DOMAIN, Reason.UNDEFINED)
 
 
 def _is_refused(case: CheckResult, library: Library) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,6 @@ from gradfuzz.fuzzer.verdict.along import (
     entries_of,
     located,
     of_entry,
-    products,
     told,
 )
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
@@ -41,7 +40,6 @@ from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import (
     doubted,
-    in_float64,
     loses_by_rounding,
     may_be_rounding,
     needs_float64,
@@ -116,14 +114,14 @@ def _computes(program: Program, precision: Precision, point: Point, answer: Answ
     return answer.status == "ok"
 
 
-def _has_half_of_its_digits(case: CheckResult) -> bool:
-    """Whether an answer differs from the truth by no more, beside the largest entry."""
-    if case.truth is None or case.truth.status != "ok" or case.answer.status != "ok":
-        return False
-    got = products(case.question, case.answer.gradient)
-    largest = max((float(np.max(np.abs(case.truth.gradient[n]), initial=0.0)) for n in got), default=0.0)
+def _has_half_of_its_digits(case: CheckResult, right: Mapping[str, Array]) -> bool:
+    """Whether an answer differs by no more from what is right, beside the largest entry; True of an answer or
+    a truth along directions alone.
+    """
+    got = {n: np.asarray(g, np.float64) for n, g in case.answer.gradient.items() if n in right}
+    largest = max((float(np.max(np.abs(right[n]), initial=0.0)) for n in got), default=0.0)
     left = FORMATS[case.question.precision].half_of_the_digits * largest
-    return all(np.all(np.abs(g - case.truth.gradient[n]) <= left) for n, g in got.items())
+    return all(np.all(np.abs(g - right[n]) <= left) for n, g in got.items())
 
 
 def _is_doubtful(case: CheckResult) -> bool:
@@ -155,6 +153,13 @@ def _of_two(case: CheckResult, numbers: Asked) -> Asked:
     if other.verdict is Verdict.INCONCLUSIVE or (unsure and other.verdict is Verdict.DISAGREE):
         return Asked(case, "traced")
     return numbers
+
+
+def _widened(subject: Subject, given: Sequence[Array]) -> Subject:
+    """A subject at the same inputs in float64."""
+    pairs = zip(subject.inputs, given, strict=True)
+    inputs = [replace(i, value=x.astype(np.float64)) if i.kind == "float" else i for i, x in pairs]
+    return replace(subject, inputs=tuple(inputs), precision="float64")
 
 
 class Inquiry:
@@ -306,7 +311,8 @@ class Inquiry:
             return None
         subject = replace(self.subject, precision=question.precision)
         (value,) = self._evaluator.reference_values(question)
-        answer = case.answer if case.question is question else FunctionOracle(subject).answer(question)[0]
+        known = all(name in case.answer.gradient for name in question.wrt)
+        answer = case.answer if known else FunctionOracle(subject).answer(question)[0]
         if value.truth.status != "ok" or answer.status != "ok":
             return None
         rule = own_rule(subject, question)
@@ -323,7 +329,11 @@ class Inquiry:
         if wide is None or wide.verdict is Verdict.DISAGREE:
             return wide or case
         within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
-        if within and _has_half_of_its_digits(case) and wide.verdict is Verdict.AGREE and not wide.unjudged:
+        right = {} if case.truth is None else case.truth.gradient
+        if self._program is not None and not right:
+            right = self._evaluator.tolerances(case.question)[0].gradient
+        right_there = wide.verdict is Verdict.AGREE and not wide.unjudged
+        if within and right_there and _has_half_of_its_digits(case, right):
             return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
         return case
 
@@ -444,7 +454,7 @@ class Inquiry:
             case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
         if may_be_rounding(case) and self._right_in_float64(question):
             case = doubted(case)
-        elif case.reason is Reason.NOISE and entry is None:
+        elif entry is None and (case.reason is Reason.NOISE or case.unjudged):
             case = self._with_float64(case)
         return Asked(case, found.method)
 
@@ -469,23 +479,20 @@ class Inquiry:
 
     def _in_float64(self, question: Question) -> CheckResult | None:
         """The verdict on a derivative of lower precision at the same inputs in float64, where no roundoff of
-        two bytes hides a mistake; None where there is none.
+        two bytes hides a mistake; None where there is none. The function is traced again: its constants have
+        more digits there.
         """
         if self._gradient is not None or question.precision == "float64":
             return None
-        asked = in_float64(question)
-        oracle = FunctionOracle(replace(self.subject, precision="float64"))
+        given = [question.points[0].inputs[p.name] for p in question.program.params]
         try:
-            answers = LazyAnswers(oracle, asked)
-            if self._program is not None:
-                case = check_answers(answers, self._evaluator)
-                ruled = self._by_rule(case, asked) if case.verdict is Verdict.DISAGREE else None
-                return None if ruled is not None and ruled.kind is Class.PRECISION else case
-            probed = probed_by_size(asked, None) if entries_of(asked) > FEW else asked
-            answer, truth = answers.to(probed), numeric_truth(self._exact, probed, probed.points[0])
-            return judged_by_numbers(oracle, probed, answer, truth)
+            exact = None if self._exact is self.subject else _widened(self._exact, given)
+            case = (
+                Inquiry(_widened(self.subject, given), exact, entries=self._entries).ask(question.modes).case
+            )
         except Exception:  # noqa: BLE001 - a function may take no float64
             return None
+        return None if case.kind in (Class.PRECISION, Class.WRONG_PRIMAL) else case
 
     def _judged_by_numbers(
         self, answers: LazyAnswers, entry: Entry | None

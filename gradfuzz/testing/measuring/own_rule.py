@@ -7,8 +7,8 @@ its own steps may do. So there are four cases, entry by entry:
     the rule is wrong                                             wrong
     it is right, and the answer is not finite                     wrong, where value and truth are in range
     it is right, and the answer is what its steps round to        right, if half of the digits are left,
-                                                                  in the entry; below float64, beside the
-                                                                  largest entry
+                                                                  in the entry, or it is 0; below float64,
+                                                                  beside the largest entry
                                                                   else of the class *precision*, in float64
     it is right, and the answer is something else                 not decided here: a kernel may be wrong
 """
@@ -25,13 +25,21 @@ from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.classify import compare
 from gradfuzz.oracles.base import Array, Question, Truth
-from gradfuzz.oracles.references.balls import enclosures, roundings
+from gradfuzz.oracles.references.balls import SAME, enclosures, roundings
 from gradfuzz.oracles.rule import constants
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import Subject
 
 _OF_NUMBERS = (None, *FINITE, Class.NON_FINITE, Class.PRECISION)
+
+_NORMWISE = 64.0
+"""So many roundings of the largest entry are no lost digits of another one."""
+
+_NARROW = 1e-4
+"""A rule is right where it is known to this share of an entry, or of what rounding does to it: its constants
+are known to the digits of the dtype.
+"""
 
 MOST = 64
 """A gradient of more entries is not evaluated in balls."""
@@ -92,10 +100,17 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
     by_steps = True
     for name, e in expected.items():
         error = np.abs(got[name] - e)
+        apart, wide = np.abs(rule.gradient[name] - e), truth.bounds[name] + rule.bounds[name]
+        narrow = wide <= _NARROW * np.maximum(np.abs(e), rule.noise[name])
+        if not np.all((apart <= wide + SAME * np.abs(e)) & narrow):
+            return None
         if not np.all(error <= known[name] + SAFETY * rule.noise[name]):
             return None
-        beside = largest if question.precision != "float64" else np.abs(e)
-        by_steps = by_steps and bool(np.all(error <= form.half_of_the_digits * beside))
+        left = form.half_of_the_digits * (np.abs(e) if question.precision == "float64" else largest)
+        left = np.maximum(left, _NORMWISE * form.roundoff * largest)
+        by_steps = by_steps and bool(np.all((error <= left) | (e == 0.0)))
+    if case.verdict is Verdict.AGREE and question.precision == "float64":
+        return None
     if by_steps:
         message = "the library's own rule is right, and rounding its steps explains the rest"
         return replace(case, verdict=Verdict.AGREE, kind=None, reason=None, message=message, unjudged={})

@@ -135,3 +135,21 @@ def test_an_entry_beyond_the_range_hides_no_other(kit: str) -> None:
 
     wrong = measure_gradient(lambda x: Half.apply(x).sum(), torch.tensor(x), modes="rev")
     assert (wrong.verdict, wrong.ratio) == (Verdict.DISAGREE, 0.5)
+
+
+@pytest.mark.parametrize("x", [2.0, 0.3])
+def test_constants_that_a_trace_of_bfloat16_rounds_are_no_fault_in_float64(x: float) -> None:
+    """JAX has the logarithm of 2 in the dtype of its argument."""
+    at = jnp.array(x, jnp.bfloat16)
+    assert measure_gradient(lambda x: jnp.logaddexp2(jnp.array(0), x), at).verdict is Verdict.AGREE
+
+    @jax.custom_jvp
+    def half(x: Any) -> Any:
+        return jnp.logaddexp2(jnp.array(0), x)
+
+    @half.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        value, slope = jax.jvp(lambda x: jnp.logaddexp2(jnp.array(0), x), primals, tangents)
+        return value, slope / 2
+
+    assert measure_gradient(half, at).verdict is Verdict.DISAGREE
