@@ -13,10 +13,11 @@ import itertools
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.drawing.search import PATIENCE
@@ -28,8 +29,9 @@ from gradfuzz.calls.sweep.set_up import Had, SetUp
 from gradfuzz.calls.sweep.supervise import end, supervised
 from gradfuzz.calls.sweep.targets import check, functions
 from gradfuzz.calls.sweep.totals import Key, Totals
-from gradfuzz.calls.sweep.turn import Result, Turn
+from gradfuzz.calls.sweep.turn import Result, Turn, confirmed
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings.script_run import has_check, unchecked
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
@@ -107,6 +109,8 @@ class _Slot:
     key: Key
     turn: Turn
     result: Future[Result | OwnFault]
+    whole: Result | None = None
+    """What the turn found out, while the scripts of its findings run."""
 
 
 class _Sweep:
@@ -160,6 +164,7 @@ class _Sweep:
                 self._lost = True
             finally:
                 self._workers.close(at_once=not ended or self._given_up)
+            yield from self._left()
             yield self._finished(interrupted)
 
     def _targets(self) -> tuple[tuple[str, str], ...]:
@@ -251,8 +256,6 @@ class _Sweep:
                 return
             if self._late(_GRACE):
                 self._given_up = True
-                self._slots = deque(slot for slot in slots if slot.result.done())
-                yield from self._taken()
                 return
             wait([s.result for s in slots if not s.result.done()], _HEARTBEAT, FIRST_COMPLETED)
             yield from self._taken()
@@ -268,30 +271,60 @@ class _Sweep:
         known: Result | None = self._ledger.recall(turn)
         if known is not None:
             return kept(known)
+        return self._submitted(turn, supervised, turn)
+
+    def _submitted(self, turn: Turn, do: Callable[..., Result], *args: Any) -> Future[Result | OwnFault]:
         needs = {TargetName.of(turn.home or turn.library).system}
-        return self._workers.submit(attempt, _calling(turn), supervised, turn, needs=needs)
+        return self._workers.submit(attempt, _calling(turn), do, *args, needs=needs)
+
+    def _confirm(self) -> None:
+        """Hands out the scripts of findings that are whole."""
+        for slot in self._slots:
+            if slot.whole is None and slot.result.done() and not slot.result.exception():
+                result = slot.result.result()
+                if isinstance(result, Result) and self._is_to_be_confirmed(result):
+                    slot.whole, slot.result = result, self._submitted(slot.turn, confirmed, result)
+
+    def _is_to_be_confirmed(self, result: Result) -> bool:
+        """Whether the scripts of its findings are still to be run, and tell something."""
+        new = (one for one in result.findings if not self._totals.is_known(one))
+        return not result.confirmed and any(map(has_check, new))
+
+    def _left(self) -> Iterator[Event]:
+        """At the end of a sweep that ended early: what is done, also where a script still runs."""
+        for slot in self._slots:
+            done = slot.result.done() and not slot.result.cancelled() and not slot.result.exception()
+            if (result := slot.result.result() if done else slot.whole) is not None:
+                yield from self._entered(slot, result)
 
     def _taken(self) -> Iterator[Event]:
         """Takes the results of the first turns, in their order."""
+        self._confirm()
         while self._slots and self._slots[0].result.done():
             slot = self._slots.popleft()
-            result = slot.result.result()
-            if isinstance(result, OwnFault):
-                result = Result(error=result.error, own_faults=(result,))
-            if slot.key[1] == _CONTROL:
-                ready = self._set_up.controlled(slot.key[0], result)
-            else:
-                ready = self._set_up.ready(Had(slot.key, slot.turn, result))
-            for finding in self._counted(ready):
-                self._latest = finding.code or ""
-                self._latest_finding = time.monotonic()
-                yield FindingFound(finding)
+            yield from self._entered(slot, slot.result.result())
+
+    def _entered(self, slot: _Slot, result: Result | OwnFault) -> Iterator[Event]:
+        """Enters the result of a turn, and tells its findings."""
+        if isinstance(result, OwnFault):
+            result = Result(error=result.error, own_faults=(result,))
+        if slot.key[1] == _CONTROL:
+            ready = self._set_up.controlled(slot.key[0], result)
+        else:
+            ready = self._set_up.ready(Had(slot.key, slot.turn, result))
+        for finding in self._counted(ready):
+            self._latest = finding.code or ""
+            self._latest_finding = time.monotonic()
+            yield FindingFound(finding)
 
     def _counted(self, turns: Iterable[Had]) -> Iterator[Finding]:
         """Counts these turns and keeps them; their findings."""
         for one in turns:
             self._ledger.keep(one.turn, one.result)
-            yield from self._totals.add(one.key, one.result)
+            result = one.result
+            if self._is_to_be_confirmed(result):  # the sweep ends early
+                result = replace(result, findings=tuple(map(unchecked, result.findings)))
+            yield from self._totals.add(one.key, result)
 
     def _late(self, grace: float = 0.0) -> bool:
         most = self._config.max_time

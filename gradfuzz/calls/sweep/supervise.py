@@ -14,6 +14,7 @@ from gradfuzz.calls.findings.prove import named
 from gradfuzz.calls.sweep.process import CallProcess, Died
 from gradfuzz.calls.sweep.turn import AGAIN, Result, Turn, merged
 from gradfuzz.errors import TargetProcessError
+from gradfuzz.fuzzer.findings import script_run
 from gradfuzz.fuzzer.results.failure import ENDS
 from gradfuzz.oracles.foreign.worker import last_words
 
@@ -79,6 +80,7 @@ def _process() -> CallProcess:
 
 def end() -> None:
     """Ends the processes of all threads."""
+    script_run.end()
     while _processes:
         _processes.pop().close()
     while _compiled:

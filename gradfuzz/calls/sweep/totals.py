@@ -48,6 +48,10 @@ class Totals:
                 found.append(merged)
         return found
 
+    def is_known(self, finding: Finding) -> bool:
+        """Whether an earlier turn has the same finding."""
+        return signature_of(finding) in self._findings
+
     def without_a_valid_call(self) -> list[Key]:
         """The functions of which calls were drawn, and none was valid, in the order of their turns."""
         return [

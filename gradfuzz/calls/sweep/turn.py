@@ -18,6 +18,7 @@ from gradfuzz.calls.judging.judge import Judgement, Modes, judged_by_some, made
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings import script_run
 from gradfuzz.fuzzer.results.call import FORMS, Call, Form
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.failure import failure_of
@@ -100,6 +101,8 @@ class Result:
     own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
     """The same with its traceback."""
     findings: tuple[Finding, ...] = ()
+    confirmed: bool = field(default=False, metadata={OPTIONAL: True})
+    """Whether the scripts of the findings were run."""
     unproved: int = 0
     """Disagreements that did not come again, or that the rounding of a right rule explains."""
     proofs: dict[str, int] = field(default_factory=dict)
@@ -114,6 +117,20 @@ class Result:
         fault = OwnFault.of(f"calling {turn.function.names[0]}", error)
         self.error = self.error or fault.error
         self.own_faults += (fault,)
+
+
+def confirmed(result: Result) -> Result:
+    """The result after the scripts of its findings were run."""
+    ran = [script_run.confirmed(finding) for finding in result.findings]
+    findings = tuple(one for one in ran if isinstance(one, Finding))
+    faults = tuple(one for one in ran if isinstance(one, OwnFault))
+    return replace(
+        result,
+        findings=findings,
+        confirmed=True,
+        unproved=result.unproved + len(faults),
+        own_faults=(*result.own_faults, *faults),
+    )
 
 
 def merged(results: Sequence[Result]) -> Result:

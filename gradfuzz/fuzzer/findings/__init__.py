@@ -12,11 +12,13 @@
     curve, variants, bodies, batches, step_sizes, adjoints
                                  its parts
     reproducer, own_script       the scripts: to its own library, to others, as a test; to gradfuzz itself
+    script_run                   the finding's own script, run before the finding is told
     short_run                    whether a short reproducer shows its finding
     clusters                     findings that seem to have one root cause
 
 - A disagreement becomes a finding only if it is asked again alone, both references confirm the truth, and it
   survives shrinking with a clear margin and in its class.
+- A finding is told after its script was run. One that calls the target right makes a fault of gradfuzz of it.
 - A diagnosis is by likeness. Every mutant that can be wrong about the shrunk program is asked what the target
   was asked: at the finding's points and around them, in the other modes and loop forms, and about the program
   as it was drawn. One that says the same everywhere is the probable cause. Several such mutants are told

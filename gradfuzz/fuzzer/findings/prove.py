@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gradfuzz.fuzzer.findings import script_run
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.facts import Facts, facts
 from gradfuzz.fuzzer.findings.gather import gather
@@ -52,6 +53,8 @@ class Proof:
     explained: str | None = field(default=None, metadata={OPTIONAL: True})
     own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
     """Where gradfuzz itself failed on the way to no finding; a finding has its own."""
+    confirmed: bool = field(default=False, metadata={OPTIONAL: True})
+    """Whether the script of the finding was run."""
 
 
 def _met(raw: Raw) -> Candidate:
@@ -81,6 +84,17 @@ def prove(
     if proof.finding is None:
         return replace(proof, own_faults=faults)
     return replace(proof, finding=replace(proof.finding, own_faults=faults))
+
+
+def confirmed(proof: Proof) -> Proof:
+    """The proof after the script of its finding was run."""
+    if proof.finding is None:
+        return proof
+    found = script_run.confirmed(proof.finding)
+    if isinstance(found, Finding):
+        return replace(proof, finding=found, confirmed=True)
+    faults = *proof.finding.own_faults, found
+    return Proof(None, Reason.REFERENCES, "its own script says that it is right", own_faults=faults)
 
 
 def _proof(raw: Raw, known: Mapping[str, Known], tried: Attempts, *, explain: bool, shrink: bool) -> Proof:

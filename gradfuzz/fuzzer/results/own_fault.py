@@ -1,4 +1,4 @@
-"""Faults of gradfuzz's own: exceptions that nobody raised on purpose.
+"""Faults of gradfuzz's own: exceptions that nobody raised on purpose, and right targets that it accused.
 
 One is caught at the finding, the batch or the report where it came up, and kept with its traceback. The rest
 goes on. An exception of a library is no such fault: it is the library's answer, and caught where it is asked.
@@ -22,13 +22,14 @@ _OF_PROGRAMS = (ProgramError, NotDifferentiableError, UntraceableError)
 
 @dataclass(frozen=True, slots=True)
 class OwnFault:
-    """An exception of gradfuzz."""
+    """An exception of gradfuzz; or a finding whose own script calls the target right."""
 
     doing: str
     """What could not be done: "shrinking", "the html report"."""
     error: str
     """As in "ZeroDivisionError: Fraction(1, 0)"."""
     traceback: str
+    """Of an accusation what the check said, what the script said, and the script."""
 
     @staticmethod
     def of(doing: str, error: Exception) -> OwnFault:

@@ -19,7 +19,8 @@ from typing import Any
 
 from gradfuzz.errors import UsageError, WorkerDiedError
 from gradfuzz.fuzzer.findings.clusters import clusters
-from gradfuzz.fuzzer.findings.prove import Proof, prove, unasked
+from gradfuzz.fuzzer.findings.prove import Proof, confirmed, prove, unasked
+from gradfuzz.fuzzer.findings.script_run import has_check, unchecked
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.triggers import Known
 from gradfuzz.fuzzer.results.environment import environment
@@ -173,6 +174,8 @@ class _Sweep:
         self._deaths: Counter[Queue] = Counter()
         """How often the workers of a queue's proof died."""
         self._proofs: dict[Queue, tuple[Raw, Shrink, Future[Proof]]] = {}
+        self._whole: dict[Queue, Proof] = {}
+        """The proofs among these whose finding is whole, while its script runs."""
 
     def events(self) -> Iterator[Event]:
         config = self._config
@@ -195,6 +198,7 @@ class _Sweep:
                 self._lose(own_fault("going on with the sweep", error))
             finally:
                 self._workers.close(at_once=not ended or self._given_up)
+            yield from self._left()
             yield self._finished(interrupted)
 
     # Work
@@ -285,7 +289,6 @@ class _Sweep:
                 continue
             if self._late(_GRACE):
                 self._given_up = True
-                self._totals.count([raw for raw, *_ in proofs.values()])
                 return
             if self._running() and not self._news:
                 self._note(_HEARTBEAT)
@@ -372,23 +375,56 @@ class _Sweep:
                     self._met.add(bucket)
                     yield self._progress(f"shrinking it, program {raw.index + 1}", met=_in_words(raw))
         for of in [of for of, (*_, future) in self._proofs.items() if future.done()]:
-            raw, work, future = self._proofs.pop(of)
+            raw, work, future = self._proofs[of]
             if isinstance(future.exception(), WorkerDiedError):
                 self._deaths[of] += 1
                 if self._deaths[of] < _ROUNDS:
                     self._prove(raw)
                     continue
                 future = self._known(unasked(raw, self._version(raw)))
-            del self._deaths[of]
-            finding = self._tried(_proving(raw), None, self._settled, raw, work, future.result())
-            if finding is not None:
-                self._latest_finding = time.monotonic()
-                yield FindingFound(finding)
+            proof = future.result()
+            if self._is_to_be_confirmed(raw, proof):
+                self._whole[of] = proof
+                self._proofs[of] = raw, work, self._confirmation(raw, proof)
+                continue
+            yield from self._entered(of, proof)
         if time.monotonic() - self._beat >= _HEARTBEAT:
             before, self._load = self._load, self._workers.load()
             lost = self._load.lost - before.lost
             died = f"{lost} worker{'s' if lost > 1 else ''} died, and what they did is handed out again"
             yield self._progress(died if lost > 0 else self._doing())
+
+    def _is_to_be_confirmed(self, raw: Raw, proof: Proof | OwnFault) -> bool:
+        """Whether the script of a finding is still to be run, and tells something."""
+        if isinstance(proof, OwnFault) or proof.finding is None or proof.confirmed:
+            return False
+        return has_check(proof.finding) and self._totals.leads(proof.finding, raw.index)
+
+    def _confirmation(self, raw: Raw, proof: Proof) -> Future[Any]:
+        needs = {TargetName.of(raw.case.oracle).system}
+        return self._give(f"{_proving(raw)}, by its script", confirmed, proof, needs=needs, soon=True)
+
+    def _entered(self, of: Queue, proof: Proof | OwnFault) -> Iterator[Event]:
+        """Enters the proof of a queue's disagreement, and tells its finding."""
+        raw, work, _ = self._proofs.pop(of)
+        self._whole.pop(of, None)
+        self._deaths.pop(of, None)
+        finding = self._tried(_proving(raw), None, self._settled, raw, work, proof)
+        if finding is not None:
+            self._latest_finding = time.monotonic()
+            yield FindingFound(finding)
+
+    def _left(self) -> Iterator[Event]:
+        """At the end of a sweep that ended early: the findings that are whole, also those whose script
+        still runs. Other disagreements are only counted.
+        """
+        for of, (raw, _, future) in list(self._proofs.items()):
+            done = future.done() and not future.cancelled() and future.exception() is None
+            proof = future.result() if done else self._whole.get(of)
+            if proof is None:
+                self._totals.count([raw])
+            else:
+                yield from self._entered(of, proof)
 
     def _settled(self, raw: Raw, work: Shrink, proof: Proof | OwnFault) -> Finding | None:
         """Enters a proof; the finding as it stands now."""
@@ -399,7 +435,10 @@ class _Sweep:
             return None
         for fault in proof.own_faults:
             self._tried.keep(fault)
-        finding = self._totals.settle(raw, proof)
+        told = proof
+        if proof.finding is not None and self._is_to_be_confirmed(raw, proof):  # the sweep ends early
+            told = replace(proof, finding=unchecked(proof.finding))
+        finding = self._totals.settle(raw, told)
         self._shrink_queues.settled(raw, proof)
         self._ledger.keep(work, proof)
         return finding

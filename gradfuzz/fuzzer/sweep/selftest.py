@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import itertools
 import shlex
-import subprocess
-import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from gradfuzz.errors import UnknownTargetError, UsageError
+from gradfuzz.fuzzer.findings.script_run import unconfirmed
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished
-from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.own_fault import OwnFault, attempt
 from gradfuzz.fuzzer.results.score import (
     JVP_RULES,
@@ -62,9 +61,6 @@ _BATCHES = (4, 12, 16)
 
 _PAUSE = 5.0
 """Seconds between two progress events while correct oracles are asked."""
-
-_SCRIPT_SECONDS = 120.0
-"""Seconds that a finding's script may run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,15 +288,7 @@ def _doubt(finding: Finding) -> str:
         return "only one reference says so"
     if not finding.script:
         return "there is no script that shows it"
-    try:
-        command = [sys.executable, "-c", finding.script]  # the script is our own
-        done = subprocess.run(command, capture_output=True, timeout=_SCRIPT_SECONDS, check=False)  # noqa: S603
-    except subprocess.TimeoutExpired:
-        return f"its script takes longer than {_SCRIPT_SECONDS:.0f} s"
-    said = done.stderr.decode(errors="replace")
-    if "Traceback" in said and not (finding.kind is Class.ERROR and finding.note.partition(":")[0] in said):
-        return f"its script fails: {said.splitlines()[-1]}"
-    return "" if done.returncode == 1 else f"its script exits with {done.returncode}"
+    return unconfirmed(finding)
 
 
 def _rerun(config: SelftestConfig) -> str:

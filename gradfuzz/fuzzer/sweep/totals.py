@@ -115,6 +115,11 @@ class Totals:
 
     # Findings
 
+    def leads(self, finding: Finding, index: int) -> bool:
+        """Whether the finding would be told: no other one of its cause precedes it so far."""
+        entry = self._entry(finding)
+        return entry is None or precedence(finding, index) < entry.key
+
     def settle(self, raw: Raw, proof: Proof) -> Finding | None:
         """Enters a proof: the finding as it stands now, or None for a false alarm and another sighting."""
         if proof.explained:
@@ -128,7 +133,7 @@ class Totals:
             return None
         finding = proof.finding
         key = precedence(finding, raw.index)
-        entry = next((e for e in self._entries if e.signature == finding.id), None)
+        entry = self._entry(finding)
         if entry is None:
             named = replace(finding, id=_short(finding.id, self._signatures()), signature=finding.id)
             entry = _Merged(named, key, finding.id, [_where(finding)])
@@ -136,6 +141,9 @@ class Totals:
         else:
             _merge(entry, finding, key)
         return _noted(entry, 0)
+
+    def _entry(self, finding: Finding) -> _Merged | None:
+        return next((e for e in self._entries if e.signature == finding.id), None)
 
     def _signatures(self) -> list[str]:
         return [entry.signature for entry in self._entries]

@@ -89,9 +89,9 @@ def test_a_turn_that_cannot_be_supervised_costs_itself_alone(monkeypatch: pytest
     assert end.complete
     monkeypatch.setattr(sweeps._Sweep, "_taken", raising)
     *_, end = swept([SIN, EXP], monkeypatch)
-    assert (end.complete, [fault.error for fault in end.own_faults]) == (
+    assert (end.complete, {fault.error for fault in end.own_faults}) == (
         False,
-        ["ZeroDivisionError: planted"],
+        {"ZeroDivisionError: planted"},
     )
 
 
