@@ -99,7 +99,7 @@ def _judged(
                 continue  # it is measured on the first derivative
             for factor in factors:
                 one = _asked(inquiry, steps, factor)
-                if _is_refused(one.case, library):
+                if _is_refused(one.case, library, inquiry.oracle.failure):
                     lacks[steps] = one.case.message
                     failed.update(steps if len(steps) == 1 else ())
                     continue
@@ -187,10 +187,10 @@ def _derivative(call: Call) -> Callable[[Modes], object]:
     return lambda modes: subject.derivative(values, weights, directions, modes)
 
 
-def _is_refused(case: CheckResult, library: Library) -> bool:
-    """Whether the library says that it does not have the derivative."""
+def _is_refused(case: CheckResult, library: Library, error: Exception | None) -> bool:
+    """Whether the library says that it does not have the derivative; `error` was raised last."""
     if case.verdict is Verdict.CRASHED:
-        return library.refuses(case.message)
+        return library.refuses(case.message, error)
     return case.verdict is Verdict.UNSUPPORTED
 
 
