@@ -12,7 +12,7 @@ import numpy as np
 
 from gradfuzz.calls.libraries.library import Library, function_of, library_named
 from gradfuzz.calls.libraries.watching import found_at
-from gradfuzz.errors import UsageError
+from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
 from gradfuzz.oracles.base import Array
 
@@ -23,13 +23,13 @@ Function = Callable[..., tuple[Any, ...]]
 def called(call: Call, library: Library) -> Function:
     """The function of the differentiated arrays of a call, alone: what stands around it is left away.
 
-    It raises what the library raises, and `UsageError` where the library returns no array of floats.
+    It raises what the library raises, and `NotDifferentiableError` where that returns no array of floats.
     """
 
     def function(*xs: Any) -> tuple[Any, ...]:
         found = tuple(library.leaves(returned(call, library, xs)))
         if not found:
-            raise UsageError(f"{call.function} returns no array of floats here")
+            raise NotDifferentiableError(f"{call.function} returns no array of floats here")
         return tuple(found[k] for k in call.results) if call.results else found
 
     return function

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.judging import excluded, predicted
+from gradfuzz.calls.judging import excluded, limits, predicted
 from gradfuzz.calls.judging.accepted import RAISES, UNDEFINED, Accepts, fits
 from gradfuzz.calls.judging.phases import turned
 from gradfuzz.calls.judging.written import written_twice
@@ -72,6 +72,7 @@ _TORCH = "https://docs.pytorch.org/docs/stable/generated/torch."
 _TENSORFLOW = "https://www.tensorflow.org/api_docs/python/tf/"
 _PADDLE = "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/"
 _SCIPY = "https://docs.scipy.org/doc/scipy/reference/generated/scipy."
+_AUTOGRAD = "https://github.com/HIPS/autograd/blob/v1.9.1/"
 _JAX = "https://docs.jax.dev/en/latest/_autosummary/jax."
 
 _SVD, _EIG = f"{_TORCH}linalg.svd.html", f"{_TORCH}linalg.eig.html"
@@ -171,6 +172,28 @@ CONVENTIONS = (
         "an index lies outside of the result, which is not checked where the result is empty",
         {"torch.nn.functional.max_unpool*": f"{_TORCH}nn.MaxUnpool2d.html"},
         predicted.lies_outside,
+        raises=True,
+    ),
+    # Nothing is predicted where autograd documents a limit, in its tutorial or where a rule ends
+    Row(
+        "list of arrays",
+        "a list that is passed to a primitive is not differentiated: an array is to be made of it first",
+        {"autograd.*": f"{_AUTOGRAD}docs/tutorial.md#dont-use"},
+        _without(excluded.lists_arrays),
+        raises=None,
+    ),
+    Row(
+        "array by its keyword",
+        "a primitive looks for what is differentiated among its positional arguments alone",
+        {"autograd.*": f"{_AUTOGRAD}autograd/tracer.py#L52"},
+        _without(excluded.names_arrays),
+        raises=True,
+    ),
+    Row(
+        "limit of a rule",
+        "the rule says where it ends that there is no such derivative",
+        {one.functions: f"{_AUTOGRAD}autograd/{one.source}" for one in limits.LIMITS},
+        lambda call, case: UNDEFINED if limits.is_beyond(call, case.question.modes) else None,
         raises=True,
     ),
     # No number, or an exception

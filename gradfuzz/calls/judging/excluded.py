@@ -10,7 +10,7 @@ from gradfuzz.calls.asking import returned, values_of
 from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.judging.accepted import integers, is_complex, is_square
 from gradfuzz.calls.libraries.library import function_of, library_named
-from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.call import Argument, Call
 
 
 def failed(call: Call) -> bool:
@@ -93,6 +93,30 @@ def scipy_has_no_value(call: Call) -> bool:
     except ValueError:
         return True
     return bool(np.any(np.isnan(value)))
+
+
+_PASSING_ON = ("mean", "std", "var", "norm")
+"""Functions of autograd that make an array of a list, and hand their keywords to a primitive."""
+
+
+def lists_arrays(call: Call) -> bool:
+    """Whether a primitive of autograd gets a list with an array that is differentiated in it."""
+    return _is_primitive(call) and any(_differentiates(a) for a in call.arguments if a.items is not None)
+
+
+def names_arrays(call: Call) -> bool:
+    """Whether a primitive of autograd gets an array that is differentiated by its keyword."""
+    reaches = _is_primitive(call) or call.function.rpartition(".")[2] in _PASSING_ON
+    return reaches and any(_differentiates(a) for a in call.arguments if a.keyword)
+
+
+def _is_primitive(call: Call) -> bool:
+    """Whether autograd wraps the function, and does not write it by others."""
+    return hasattr(function_of(call.function), "fun")
+
+
+def _differentiates(argument: Argument) -> bool:
+    return argument.is_differentiated or any(map(_differentiates, argument.items or ()))
 
 
 def overlaps(call: Call) -> bool:

@@ -25,6 +25,9 @@ from gradfuzz.testing.measuring.subject import subject_of
 
 Modes = tuple[Mode, ...]
 
+_NO_DERIVATIVE = (Reason.KINK, Reason.REFERENCES, Reason.DOMAIN, Reason.UNDEFINED)
+"""Reasons why a first derivative is not known: no second one stands on it."""
+
 COMBINATIONS: tuple[Modes, ...] = tuple(combinations(2, ("rev", "fwd")))
 """What is asked of a call: both modes, and the four mixtures of second order."""
 
@@ -99,7 +102,7 @@ def _judged(
                 continue  # it is measured on the first derivative
             for factor in factors:
                 one = _asked(inquiry, steps, factor)
-                if _is_refused(one.case, library):
+                if _is_refused(one.case, library, inquiry.oracle.failure):
                     lacks[steps] = one.case.message
                     failed.update(steps if len(steps) == 1 else ())
                     continue
@@ -194,13 +197,10 @@ def _has_second(case: CheckResult) -> bool:
     return not (case.verdict.is_wrong or case.verdict is Verdict.CONVENTION or case.reason in _NO_DERIVATIVE)
 
 
-_NO_DERIVATIVE = (Reason.KINK, Reason.REFERENCES, Reason.DOMAIN, Reason.UNDEFINED)
-
-
-def _is_refused(case: CheckResult, library: Library) -> bool:
-    """Whether the library says that it does not have the derivative."""
+def _is_refused(case: CheckResult, library: Library, error: Exception | None) -> bool:
+    """Whether the library says that it does not have the derivative; `error` was raised last."""
     if case.verdict is Verdict.CRASHED:
-        return library.refuses(case.message)
+        return library.refuses(case.message, error)
     return case.verdict is Verdict.UNSUPPORTED
 
 

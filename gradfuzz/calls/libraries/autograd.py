@@ -11,22 +11,26 @@ from autograd.tracer import Node, isbox, new_box, trace_stack
 
 from gradfuzz.calls.libraries.library import Library
 from gradfuzz.calls.libraries.numbers import nested
-from gradfuzz.errors import UnsupportedError
+from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.testing.frameworks.autograd import lacks_rule
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
 
 
 class AutogradLibrary(Library):
     name: FrameworkName = "autograd"
-    refusals = (
-        *("VJP of", "JVP of", "not defined", "not implemented", "Can't handle", "positional argument"),
-        *("unexpected keyword argument", "mode padding is supported", "Can't differentiate"),
-        *(f"KeyError: {number}" for number in range(4)),  # no rule by this argument, where others have one
-    )
+
+    def refuses(self, message: str, error: Exception | None) -> bool:
+        """No rule in its tables: "Supported and unsupported parts of numpy/scipy", docs/tutorial.md."""
+        return error is not None and lacks_rule(error)
 
     def array(self, value: Array) -> Any:
+        """`UsageError` for a dtype that NumPy does not have."""
+        if value.dtype == FORMATS["bfloat16"].dtype:
+            raise UsageError("NumPy has no bfloat16")
         return np.array(value)
 
     def dtype(self, name: str) -> Any:

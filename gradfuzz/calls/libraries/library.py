@@ -132,8 +132,8 @@ class Library(abc.ABC):
     do this: no crash, but its own word.
     """
 
-    def refuses(self, message: str) -> bool:
-        """Whether the library says so in this message."""
+    def refuses(self, message: str, error: Exception | None) -> bool:
+        """Whether the library says so in this message; `error` is the exception, where it is at hand."""
         return any(words in message for words in self.refusals)
 
     def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ class PaddleLibrary(Library):
         "grad grad only supports",
     )
 
-    def refuses(self, message: str) -> bool:
+    def refuses(self, message: str, error: Exception | None) -> bool:
         """Where a kernel is missed for no place at all, none is missing: a gradient was lost on the way."""
-        return "with key (Undefined," not in message and super().refuses(message)
+        return "with key (Undefined," not in message and super().refuses(message, error)
 
     def begin(self) -> None:
         paddle.set_device("cpu")

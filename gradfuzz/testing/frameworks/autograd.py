@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import autograd
 import autograd.numpy as anp
 import numpy as np
+from autograd import core
 from autograd.builtins import DictBox, SequenceBox
 
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.testing.frameworks.framework import Call, FrameworkName, NoMode, Tree
+from gradfuzz.testing.frameworks.framework import Call, FrameworkName, Tree, first_line
 from gradfuzz.testing.frameworks.numpy import NumpyFunctions
 
 Scalar = Callable[..., Any]
@@ -22,8 +24,12 @@ Scalar = Callable[..., Any]
 class AutogradFunctions(NumpyFunctions):
     name: FrameworkName = "autograd"
     version = version("autograd")
-    # autograd/core.py: a primitive has no rule, which of a first derivative in reverse mode is told
-    no_mode = NoMode("JVP of", fwd=True), NoMode("VJP of", many=True)
+
+    def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
+        """A primitive has no rule; of a first derivative in reverse mode that is told."""
+        if lacks_rule(error) and tuple(modes) != ("rev",):
+            return first_line(error)
+        return super().refusal(error, modes)
 
     def tree(self, value: Any, path: str) -> Tree:
         return super().tree(_unboxed(value), path)
@@ -49,6 +55,23 @@ class AutogradFunctions(NumpyFunctions):
         for mode in modes[:-1]:
             scalar = _along(scalar, directions, mode)
         return f(*xs), _gradient(scalar, xs, modes[-1])
+
+
+def lacks_rule(error: BaseException) -> bool:
+    """Whether an exception was raised where autograd looks up a rule that its own tables do not have: of a
+    primitive, or of a primitive by one of its arguments. What a rule raises is none, whatever it says.
+    """
+    steps = list(traceback.walk_tb(error.__traceback__))
+    frame = steps[-1][0] if steps else None
+    if frame is None or frame.f_code.co_filename != core.__file__:
+        return False
+    names = frame.f_locals
+    for node, table in ((core.VJPNode, core.primitive_vjps), (core.JVPNode, core.primitive_jvps)):
+        if frame.f_code is node.__init__.__code__:
+            return names["fun"] not in table
+    rules = names.get("vjps_dict", names.get("jvps_dict"))
+    asked = names.get("argnums", (names.get("argnum"),))
+    return rules is not None and any(number not in rules for number in asked)
 
 
 def _unboxed(value: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 
 from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
 from gradfuzz.calls.libraries.library import Library, library_named
-from gradfuzz.errors import UnsupportedError, UsageError
+from gradfuzz.errors import NotDifferentiableError, UnsupportedError
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Form, Layout
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.frameworks.detect import framework_named
@@ -153,7 +153,7 @@ def test_a_good_call_passes_and_a_bad_one_raises(library: Library, dtype: str) -
 
 
 def test_a_call_that_returns_no_floats_is_none(library: Library) -> None:
-    with pytest.raises(UsageError, match="returns no array of floats"):
+    with pytest.raises(NotDifferentiableError, match="returns no array of floats"):
         check(library, call(library, "argmax", floats(3)))
 
 

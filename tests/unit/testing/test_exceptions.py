@@ -190,6 +190,24 @@ def test_an_exception_of_a_rule_of_autograd_fails(error: type[Exception], x: flo
     assert "of the rule" in told(lambda x: anp.sum(size(x)), x, framework="autograd", modes="rev")
 
 
+@pytest.mark.parametrize(
+    "error", [NotImplementedError("JVP of sin wrt argnums (0,) not defined"), KeyError(0)]
+)
+def test_a_rule_of_autograd_that_says_that_there_is_none_is_one(error: Exception) -> None:
+    """Its words are those of autograd about a rule that its table does not have, and this one it has."""
+    extend = pytest.importorskip("autograd.extend")
+    anp = pytest.importorskip("autograd.numpy")
+    sine = extend.primitive(np.sin)
+
+    def rule(*_: Any) -> Any:
+        raise error
+
+    extend.defvjp(sine, lambda ans, x: lambda g: g * anp.cos(x))
+    extend.defjvp(sine, rule)
+    assert type(error).__name__ in told(sine, 0.5, framework="autograd", modes="fwd")
+    assert measure_gradient(sine, 0.5, framework="autograd", modes="rev").verdict is Verdict.AGREE
+
+
 def test_a_rule_that_autograd_does_not_have() -> None:
     """In reverse mode it is told, in forward mode it is lacking."""
     extend = pytest.importorskip("autograd.extend")
