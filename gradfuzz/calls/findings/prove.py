@@ -24,6 +24,7 @@ from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.oracles.base import check_name
+from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const, Param, Program, Return
 from gradfuzz.programs.language.types import Type
 from gradfuzz.testing.measuring.measure import FACTORS
@@ -98,14 +99,15 @@ def _proved(
     again = [judged(small, [wrong.modes]) for _ in range(_AGAIN - 1)]
     first = found.of(wrong.modes)
     confirmed = sum(same.fits(one.of(wrong.modes)) for one in (found, *again))
+    drawn = call, wrong, function, note, tried
     if first is None or not same.fits(first) or confirmed < _AGAIN:
-        return None
+        return _proved(*drawn, shrink=False) if small is not call else None
     cases = [one.case for one in found.verdicts if same.fits(one)]
     case = cases[0]
     assert case.kind is not None, "a disagreement has a class"
     proof = tried("proving its rule", None, _proof, small, wrong.modes)
-    if case.kind.of_finite_numbers and proof is not None and proof.outcome == "right":
-        return _proved(call, wrong, function, note, tried, shrink=False) if shrink else None
+    if proof is not None and proof.outcome == "right" and case.kind.of_finite_numbers and not _lost(case):
+        return _proved(*drawn, shrink=False) if shrink else None
     facts = tried("telling the facts", (), lambda: tuple(_facts(small, same, first, cases)))
     finding = _finding(small, call, case, wrong.modes, tried)
     short_text = tried("writing it in a few lines", "", _short, small, case)
@@ -122,6 +124,14 @@ def _proved(
         proof=proof,
     )
     return named(finding)
+
+
+def _lost(case: CheckResult) -> bool:
+    """Whether a right rule has lost more than half of the digits of an entry."""
+    if case.kind is not Class.PRECISION or case.got is None or case.expected is None:
+        return False
+    half = FORMATS[case.question.precision].half_of_the_digits
+    return abs(case.got - case.expected) > half * abs(case.expected)
 
 
 def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: Attempts) -> Finding:
