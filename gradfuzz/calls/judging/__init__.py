@@ -2,6 +2,7 @@
 
 accepted       the answers that are accepted at a call, as spans of numbers
 excluded       calls that the documents of their functions exclude
+limits         limits that the rules of autograd state
 written        places that are written twice
 phases         eigenvectors and singular vectors that have a phase
 predicted      what is accepted, row by row

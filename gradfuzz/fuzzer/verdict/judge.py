@@ -81,6 +81,12 @@ has such bounds.
 _TIED = "threshold"
 """The convention of a comparison of equal numbers."""
 
+_RAISING = (Reason.PRIMAL, Reason.RANGE, Reason.TRIP_LIMIT)
+"""Why the engine has no tolerance where an exception may be of the point: rounding takes another branch,
+Python's floats raise at the end of the range, a loop is given up. Any other exception stands in the place of
+a derivative that is known.
+"""
+
 _AT_A_LIMIT = (*FINITE, Class.NON_FINITE, Class.WRONG_RULE, Class.PRECISION)
 """What a documented limit of differentiation explains. It explains no wrong value, and no exception."""
 
@@ -172,10 +178,10 @@ def _judged(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResul
         return replace(case, reason=Reason.REFERENCES, message=answer.message)
     if truth.status != "ok":
         return _without_truth(case, truth, tolerance)
+    if answer.status == "error" and tolerance.reason not in _RAISING:
+        return replace(case, verdict=Verdict.CRASHED, kind=Class.ERROR, message=answer.message)
     if tolerance.reason is not None:
         return replace(case, reason=tolerance.reason, message=tolerance.message)
-    if answer.status == "error":
-        return replace(case, verdict=Verdict.CRASHED, kind=Class.ERROR, message=answer.message)
     malformed = _malformed(case)
     if malformed is not None:
         return malformed

@@ -179,6 +179,20 @@ def test_unsupported_and_crashed() -> None:
     assert (crashed.verdict, crashed.kind) == (Verdict.CRASHED, Class.ERROR)
 
 
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        *((reason, Verdict.CRASHED) for reason in (Reason.DOMAIN, Reason.KINK, Reason.NOISE)),
+        *((reason, Verdict.INCONCLUSIVE) for reason in (Reason.PRIMAL, Reason.RANGE, Reason.TRIP_LIMIT)),
+    ],
+)
+def test_an_exception_in_the_place_of_a_known_derivative(reason: Reason, expected: Verdict) -> None:
+    """It needs no tolerance, unless rounding, the range or a loop that is given up may be what raises."""
+    case = verdict(Answer("error", message="IndexError: 3"), granted=Tolerance("float64", reason, "why"))
+    assert case.verdict is expected
+    assert verdict(answer(slope=99.0), granted=Tolerance("float64", reason, "why")).reason is reason
+
+
 def test_a_crash_where_nothing_is_defined_is_nobodys_fault() -> None:
     case = verdict(Answer("error", message="ValueError: no"), Truth.unknown(Doubt.DOMAIN, "log of -1"))
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.DOMAIN)
