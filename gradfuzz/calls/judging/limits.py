@@ -95,6 +95,11 @@ def _rolls_back(call: Call, modes: Modes) -> bool:
     return "rev" in modes and (given["axis"] < 0 or given.get("start", 0) < 0)
 
 
+def _repeats_entries(call: Call, modes: Modes) -> bool:
+    """Whether what is padded with is made of entries, in reverse mode."""
+    return "rev" in modes and _bound(call).get("mode", "constant") != "constant"
+
+
 def _may_be_singular(call: Call, modes: Modes) -> bool:
     """Whether a covariance may be singular."""
     return bool(_bound(call).get("allow_singular", False))
@@ -122,6 +127,7 @@ LIMITS = (
     Limit("autograd.numpy.partition", "numpy/numpy_vjps.py#L790", _has_several_axes),
     Limit("autograd.numpy.atleast_?d", "numpy/numpy_vjps.py#L806", _has_several_arrays),
     Limit("autograd.numpy.gradient", "numpy/numpy_vjps.py#L300", _spaces_its_entries),
+    Limit("autograd.numpy.pad", "numpy/numpy_vjps.py#L971", _repeats_entries),
     Limit("autograd.numpy.rollaxis", "numpy/numpy_vjps.py#L257", _rolls_back),
     Limit("autograd.numpy.linalg.norm", "numpy/linalg.py#L97", _has_another_order),
     Limit("autograd.numpy.linalg.svd", "numpy/linalg.py#L299", _has_all_vectors),
