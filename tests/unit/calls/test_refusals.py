@@ -150,7 +150,10 @@ BEYOND = [  # a call beyond the limit of a rule, and one within
         numpy("gradient", array(0.5, 2.0, 1.0, 3.0), literal("2.0")),
         numpy("gradient", array(0.5, 2.0, 1.0, 3.0)),
     ),
-    (numpy("pad", X, literal("1"), literal("'edge'", "mode")), numpy("pad", X, literal("1"))),
+    (
+        numpy("pad", X, literal("1"), literal("'edge'", "mode")),
+        numpy("pad", X, literal("1"), literal("'constant'", "mode")),
+    ),
     (
         numpy("rollaxis", MATRIX, literal("-1")),
         numpy("rollaxis", MATRIX, literal("1")),
