@@ -317,6 +317,12 @@ CONVENTIONS = (
         predicted.not_renormed,
     ),
     Row(
+        "variance below eps",
+        "variances are clamped to eps, and the gradient ignores that, by the documents",
+        {"torch.*gaussian_nll_loss": f"{_TORCH}nn.GaussianNLLLoss.html"},
+        predicted.of_clamped_variances,
+    ),
+    Row(
         "pool of zeros",
         "where the sum of the powers is 0 the gradient is undefined and set to 0, as documented",
         {"torch.nn.functional.lp_pool*": f"{_TORCH}nn.LPPool2d.html"},

@@ -35,7 +35,7 @@ from gradfuzz.calls.judging.accepted import (
 )
 from gradfuzz.calls.judging.excluded import has_crossed_bounds
 from gradfuzz.calls.libraries.library import library_named
-from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.measuring.differences import Slope, slope
@@ -116,7 +116,7 @@ def by_rows(call: Call, case: CheckResult) -> Accepted:
     spans = right(call, case)
     padding = _given(call, "padding_idx", 2) or ""
     is_padded = call.function == "torch.nn.functional.embedding" and padding.lstrip("-").isdigit()
-    place = None if call.function.startswith("torch.nn") else 4 if call.function.endswith("bag") else 3
+    place = None if call.function.startswith("torch.nn") else 3
     is_scaled = _given(call, "scale_grad_by_freq", place) == "True"
     if not (is_padded or is_scaled):
         return None
@@ -141,6 +141,26 @@ def not_renormed(call: Call, case: CheckResult) -> Accepted:
         return UNDEFINED
     rest = tuple(a for a in call.arguments if a.keyword not in ("max_norm", "norm_type"))
     spans = measured(replace(call, arguments=rest), case)
+    return UNDEFINED if spans is None else [spans]
+
+
+def of_clamped_variances(call: Call, case: CheckResult) -> Accepted:
+    """The gradient of a normal loss at the clamped variances, as if nothing had been clamped."""
+    least = float(_given(call, "eps", 4) or "1e-6")
+    (variances,) = (
+        a for k, a in enumerate(call.arguments) if a.keyword == "var" or (k == 2 and not a.keyword)
+    )
+    names = next((n for a, n in named(call, case) if a is variances), None)
+    if names is None or np.all(seen(variances) >= least):
+        return None
+    if not is_plain(call, case):
+        return UNDEFINED
+    (point,) = case.question.points
+    clamped = {n: np.maximum(x, least) if n in names else x for n, x in point.inputs.items()}
+    question = replace(case.question, points=(replace(point, inputs=clamped),))
+    rest = [a for k, a in enumerate(call.arguments) if a.keyword != "eps" and (k != 4 or a.keyword)]
+    free = replace(call, arguments=(*rest[:4], Argument("eps", literal="1e-300"), *rest[4:]))
+    spans = measured(free, replace(case, question=question))
     return UNDEFINED if spans is None else [spans]
 
 

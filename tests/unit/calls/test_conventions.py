@@ -28,8 +28,8 @@ from gradfuzz.programs.language.types import Type
 from tests.releases import is_from
 
 
-def array(*entries: object, dtype: str = "float64") -> Argument:
-    return Argument(array=np.array(entries, dtype))
+def array(*entries: object, dtype: str = "float64", constant: bool = False) -> Argument:
+    return Argument(array=np.array(entries, dtype), constant=constant)
 
 
 def scalar(number: complex) -> Argument:
@@ -314,6 +314,18 @@ PLANTS = {
         (x([[0.5, 2.0], [4.0, 6.0]]),),
         (x([[1.0, 4.0], [8.0, 12.0]]), x([[0.0, 0.0], [0.0, 0.0]])),
         weights=([[0.5, 2.0], [3.0, 1.0], [1.0, 5.0]],),
+    ),
+    # Half of log(v) + d^2/v, with d = 2 and v = 0.5 that is clamped to 1: by v it is (1/v - d^2/v^2)/2 = -1.5
+    "variance below eps": Plant(
+        call(
+            "nn.functional.gaussian_nll_loss",
+            *(array(2.0, constant=True), array(0.0, constant=True), array(0.5)),
+            *(literal("False"), literal("1.0")),
+        ),
+        x([0.0]),
+        (x([-1.5]),),
+        (x([1.5]), x([-3.0]), x([-7.0]), x([NAN])),
+        weights=(1.0,),
     ),
     # The pools of [0, 0] and [2, 1] of order 3: x^2 / y^2 by the latter
     "pool of zeros": Plant(
@@ -611,6 +623,9 @@ CHOICE_OF_NO_CASE = Verdict.AGREE if is_from("jax", "0.12") else Verdict.CONVENT
             call("nn.functional.embedding", numbers(0, 0, 1), WEIGHT, literal("True", "scale_grad_by_freq")),
             Verdict.CONVENTION,
         ),
+        (call("embedding_bag", WEIGHT, numbers(0, 0, 0), numbers(0), literal("True")), Verdict.CONVENTION),
+        # Torch divides the row of the index that is met once by 2, too
+        (call("embedding_bag", WEIGHT, numbers(0, 0, 1), numbers(0), literal("True")), Verdict.DISAGREE),
         (call("nn.functional.embedding", numbers(0, 1), WEIGHT, literal("0")), Verdict.CONVENTION),
         (call("nn.functional.embedding", numbers(0, 0, 1), WEIGHT), Verdict.AGREE),
         (call("nn.functional.lp_pool1d", array([[2.0]]), literal("2.0"), literal("1")), Verdict.AGREE),
