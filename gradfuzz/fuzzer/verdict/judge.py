@@ -121,33 +121,37 @@ def judge(
 
 
 def joined(case: CheckResult, truth: Truth, engine: Tolerance) -> CheckResult:
-    """The case; inconclusive where a number is called wrong by the references alone."""
-    if not _is_of_references_alone(case, truth, engine):
-        return case
-    return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
-
-
-def _is_of_references_alone(case: CheckResult, truth: Truth, engine: Tolerance) -> bool:
-    """Whether a number is called wrong by a truth that is not that of the engine. Both references compute
-    with one arithmetic of objects; the engine runs the program's graph in floats.
+    """The case; where the references alone call a number wrong, it counts if the engine joins them about
+    another entry that is wrong, and is inconclusive otherwise. Both references compute with one arithmetic of
+    objects; the engine runs the program's graph in floats.
     """
     of_numbers = case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers
     if not of_numbers or truth.status != "ok" or engine.reason is not None or not engine.values:
-        return False
+        return case
+    own: Mapping[str, Array]
+    noise: Mapping[str, Array]
+    bounds: Mapping[str, Array]
     if case.kind is Class.WRONG_PRIMAL:
-        rows = zip(truth.values, engine.values, engine.value_noise, truth.value_bounds, strict=True)
-        named = {output_key(k): row for k, row in enumerate(rows)}
-        expected = {name: true for name, (true, _, _, _) in named.items()}
-        got = {name: np.asarray(own, np.float64) for name, (_, own, _, _) in named.items()}
-        allowed = {name: engine.allowed(t, noise, bound) for name, (t, _, noise, bound) in named.items()}
+        expected, own = by_output(truth.values), by_output(engine.values)
+        noise, bounds = by_output(engine.value_noise), by_output(truth.value_bounds)
+        got = by_output(case.answer.values)
     else:
         if not all(name in engine.gradient for name in case.question.wrt):
-            return False
-        got, noise = products(case.question, engine.gradient), noise_of(case.question, engine)
-        expected = {name: truth.gradient[name] for name in got}
-        allowed = {n: engine.allowed(t, noise[n], truth.bounds[n]) for n, t in expected.items()}
-    comparison = compare(expected, got, allowed, case.question.precision)
-    return comparison is not None and comparison.clear
+            return case
+        own, noise = products(case.question, engine.gradient), noise_of(case.question, engine)
+        expected, bounds = {name: truth.gradient[name] for name in own}, truth.bounds
+        got = products(case.question, case.answer.gradient)
+    allowed = {n: engine.allowed(e, noise[n], bounds[n]) for n, e in expected.items()}
+    comparison = compare(expected, own, allowed, case.question.precision)
+    if comparison is None or not comparison.clear:
+        return case
+    apart = {n: ~(np.abs(np.asarray(own[n], np.float64) - e) <= allowed[n]) for n, e in expected.items()}
+    rest = {n: np.where(apart[n], np.inf, case.allowed[n]) for n in expected}
+    other = compare(expected, got, rest, case.question.precision)
+    if other is not None and other.clear:
+        kinds = (Class.WRONG_PRIMAL, Class.WRONG_RULE)
+        return _with(other, case, kind=case.kind if case.kind in kinds else other.kind)
+    return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
 
 
 def _takes_sides(case: CheckResult, engine: Tolerance) -> bool:

@@ -162,6 +162,11 @@ def _widened(subject: Subject, given: Sequence[Array]) -> Subject:
     return replace(subject, inputs=tuple(inputs), precision="float64")
 
 
+def _is_of_numbers(case: CheckResult) -> bool:
+    """Whether a derivative is called wrong that is a number, and so may be meant."""
+    return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
+
+
 class Inquiry:
     """A subject at its arguments, and its truth.
 
@@ -449,7 +454,7 @@ class Inquiry:
             return Asked(case, "Richardson")
         if self.stopped and found.method != "reference":
             case = self._stopped(case)
-        elif case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
+        elif _is_of_numbers(case) and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
         if may_be_rounding(case) and self._right_in_float64(question):
@@ -462,9 +467,7 @@ class Inquiry:
         """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are
         allowed; no numbers are wrong then.
         """
-        numbers = case.kind is not None and case.kind.of_finite_numbers
-        differs = case.verdict is Verdict.DISAGREE and numbers
-        if not self._allowed or not (differs or case.verdict is Verdict.INCONCLUSIVE):
+        if not self._allowed or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return case
         message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
         return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)

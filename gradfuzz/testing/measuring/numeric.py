@@ -439,6 +439,9 @@ def judged_by_numbers(
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     is_nan = case.got is not None and math.isnan(case.got)
     if case.verdict is Verdict.DISAGREE and case.worst in found.flat and not is_nan:
+        rest = judged_by_numbers(oracle, question, answer, _without_flat(found))
+        if rest.verdict is Verdict.DISAGREE:
+            return rest
         why = "the function does not change with this entry, truly or because rounding hides it"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     if case.verdict is Verdict.DISAGREE and _are_close(products(question, answer.gradient), found.between):
@@ -447,6 +450,14 @@ def judged_by_numbers(
     if case.kind is Class.NON_FINITE and _leaves_range(truth, question.precision):
         return case.unsettled(Reason.RANGE, f"the derivative is beyond the largest {question.precision}")
     return case
+
+
+def _without_flat(found: NumericTruth) -> NumericTruth:
+    """The truth about the entries whose moves change a value."""
+    bounds = {name: np.array(bound, np.float64) for name, bound in found.truth.bounds.items()}
+    for name, index in found.flat:
+        bounds[name][index] = math.inf
+    return replace(found, truth=replace(found.truth, bounds=bounds), flat=frozenset())
 
 
 def _has_value(oracle: FunctionOracle, question: Question) -> bool:

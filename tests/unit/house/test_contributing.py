@@ -81,6 +81,7 @@ def test_how_to_add_what_is_named_here() -> None:
         "a target in Python",
         "an adapter",
         "a planted bug",
+        "an excuse",
         "a dialect",
         "a family of programs",
         "a known report",

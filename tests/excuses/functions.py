@@ -1,0 +1,477 @@
+"""Plants beside the excuses of functions that are measured: precisions, jumps, noise, kinks, modes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gradfuzz
+from gradfuzz.fuzzer.results.finding import Class, Reason
+from gradfuzz.testing import measure_gradient
+from gradfuzz.testing.measuring.measure import Inquiry
+from gradfuzz.testing.measuring.subject import subject_of
+from tests.excuses.planted import Planted
+from tests.excuses.registry import excuse, planted_elsewhere
+
+MEASURE = "testing/measuring/measure.py"
+NUMERIC = "testing/measuring/numeric.py"
+DIFFERENCES = "testing/measuring/differences.py"
+
+Function = Callable[[Any], Any]
+
+
+def decided(f: Function) -> Function:
+    """`f`, which cannot be traced: Python decides on its argument."""
+    return lambda x: f(x) if np.real(np.ravel(x)[0]) > -1e300 else 0.0 * x
+
+
+def float32_inside(x: float) -> float:
+    return float(np.exp(np.float32(x)))
+
+
+# Precisions -------------------------------------------------------------------------------------------------
+
+
+def _iterated(x: Any) -> Any:
+    for _ in range(6):
+        x = x / (1.0 + x * x)
+    return x
+
+
+def _slope(x: Any) -> Any:
+    slope = np.ones_like(x)
+    for _ in range(6):
+        slope, x = slope * (1.0 - x * x) / (1.0 + x * x) ** 2, x / (1.0 + x * x)
+    return slope
+
+
+def _of_float32(f: Function, slope: Function, narrow: float, wide: float = 1.0) -> Any:
+    """The measurement in float32 of a gradient that is off by a factor there, and by another in float64."""
+    x = np.float32(0.75)
+    return measure_gradient(f, x, grad=lambda x: slope(x) * (narrow if x.dtype == np.float32 else wide))
+
+
+@excuse(
+    "A derivative in float32 that is right in float64 may be rounding, where the function is long or cannot"
+    " be"
+    " traced. A mistake of both precisions is found, and one of float32 in a short function.",
+    f"{MEASURE} Inquiry._upheld: doubted()",
+    f"{MEASURE} Inquiry._by_numbers: doubted()",
+    f"{MEASURE} Inquiry._in_float64: except Exception",
+)
+def right_in_float64_at_the_same_inputs() -> Planted:
+    found = (
+        _of_float32(_iterated, _slope, 1.01, 1.01),
+        _of_float32(decided(_iterated), _slope, 1.01, 1.01),
+        _of_float32(np.sin, np.cos, 1.5),
+    )
+    untraced = _of_float32(decided(_iterated), _slope, 1.5)
+    reached = "right in float64" in untraced.reason
+    return Planted(_of_float32(_iterated, _slope, 1.5), "right in float64", found, reached)
+
+
+planted_elsewhere(
+    "In two bytes a derivative is right if float64 says so and it is within rounding. A tenth too much is"
+    " seen.",
+    (
+        "tests/unit/testing/test_entries.py"
+        "::test_a_mistake_that_the_roundoff_of_two_bytes_hides_is_seen_in_float64",
+    ),
+    f"{MEASURE} Inquiry._with_float64: Verdict.AGREE",
+)
+
+
+def _by_last_bits(part: float, steady: bool) -> Any:
+    """x sin(x) sin(x^2), whose slope is off by a part of it that the last bits of x decide, or that does not
+    change.
+    """
+
+    def slope(x: Any) -> Any:
+        bits = int(np.asarray(x, np.float64).reshape(1).view("i8")[0])
+        off = part * (1.0 if steady else (bits % 8) - 3.5)
+        s, c = np.sin(x * x), np.cos(x * x)
+        return (np.sin(x) * s + x * np.cos(x) * s + 2.0 * x * x * np.sin(x) * c) * (1.0 + off)
+
+    return measure_gradient(lambda x: x * np.sin(x) * np.sin(x * x), 1.3, grad=slope)
+
+
+@excuse(
+    "Digits that are lost by chance, by less than a hundred times what is allowed, may be lost to rounding."
+    " As"
+    " many that are lost everywhere are wrong.",
+    f"{MEASURE} Inquiry._upheld: unsettled_digits()",
+)
+def digits_that_are_lost_by_chance() -> Planted:
+    found = (_by_last_bits(2e-13, True), _by_last_bits(1e-10, True))
+    return Planted(_by_last_bits(2e-13, False), "last bits of the inputs", found)
+
+
+@excuse(
+    "Answers err to both sides by as much where the last bits differ. A steady error of this size is wrong,"
+    " and"
+    " so is one at the point alone, and one to a side of it.",
+    f"{MEASURE} Inquiry._upheld: Reason.NOISE",
+    f"{NUMERIC}: _LANES",
+    f"{NUMERIC}: _LAST_BITS",
+)
+def noise_to_both_sides() -> Planted:
+    def measured(wrong: Function) -> Any:
+        return measure_gradient(np.sin, 0.7, grad=lambda x: np.cos(x) + wrong(x))
+
+    found = (
+        measured(lambda x: 3e-9 + 1e-9 * np.sin(3e16 * x)),
+        measured(lambda x: 1e-9 * (x == 0.7)),
+        measured(lambda x: 1e-9 * (x >= 0.7)),
+    )
+    return Planted(measured(lambda x: 1e-9 * np.sin(3e16 * x)), "err by", found)
+
+
+# What was traced, and what the function computes ------------------------------------------------------------
+
+
+def _hidden(x: Any) -> Any:
+    """x^2, and for arrays alone a sine that is 0 at x, at 3x/4 and at 5x/4 for x = 1."""
+    plain = isinstance(x, float | np.floating | np.ndarray)
+    return x * x + np.sin(8.0 * np.pi * x) / 64.0 if plain else x * x
+
+
+@excuse(
+    "The program that was traced and the function's own differences contradict each other. What neither says"
+    " is wrong.",
+    f"{MEASURE} Inquiry._upheld: Reason.REFERENCES",
+    f"{MEASURE}: _SAME",
+)
+def a_trace_that_does_not_see_all() -> Planted:
+    right = measure_gradient(_hidden, 1.0, grad=lambda x: 2.0 * x + np.pi / 8.0)
+    found = measure_gradient(_hidden, 1.0, grad=lambda x: 7.0 * x)
+    return Planted(right, "contradict each other", (found,))
+
+
+@excuse(
+    "A function that cannot be traced is measured, and a wrong gradient of it is found.",
+    f"{MEASURE} Inquiry._traced: except Exception",
+    f"{DIFFERENCES}: _SAFETY",
+    f"{DIFFERENCES}: _NOISY",
+    f"{DIFFERENCES}: _ROUNDED",
+    f"{NUMERIC}: TRUSTED",
+    f"{NUMERIC}: _NATURAL",
+)
+def a_function_that_cannot_be_traced() -> Planted:
+    f, x = decided(np.sin), np.array([0.5, 1.25])
+    found = tuple(
+        measure_gradient(lambda x: np.sum(f(x)), x, grad=lambda x, factor=factor: np.cos(x) * factor)
+        for factor in (1.0 + 1e-7, -1.0, 0.0, np.array([1.0, 1.001]))
+    )
+    right = measure_gradient(lambda x: np.sum(f(x)), x, grad=np.cos)
+    return Planted(right, "agree", found, bool(right.untraced))
+
+
+@excuse(
+    "A function raises at a neighbour, about which nothing is said. The mistake at the point is found.",
+    f"{MEASURE} Inquiry._numeric: except Exception",
+    f"{MEASURE} Inquiry._numeric: Doubt.DOMAIN",
+)
+def a_function_that_raises_at_a_neighbour() -> Planted:
+    def f(x: Any) -> Any:
+        if np.real(x) < 0.9:
+            raise ValueError("below 0.9")
+        return np.sin(x)
+
+    subject = subject_of(f, [1.0], None, lambda x: 2.0 * np.cos(x), None)
+    beside = Inquiry(subject).ask(("rev",), 0.75).case
+    found = measure_gradient(f, 1.0, grad=lambda x: 2.0 * np.cos(x))
+    return Planted(beside, "below 0.9", (found,), beside.reason is Reason.DOMAIN)
+
+
+def _cube(factor: float, inner: float) -> Function:
+    """x^3 of autograd; its slope is off by a factor, and that of its slope by another."""
+    from autograd.extend import defvjp, primitive
+
+    square = primitive(lambda x: x * x)
+    defvjp(square, lambda ans, x: lambda g: inner * 2.0 * g * x)
+    cube = primitive(lambda x: x**3)
+    defvjp(cube, lambda ans, x: lambda g: factor * 3.0 * g * square(x))
+    return cube  # type: ignore[no-any-return]
+
+
+@excuse(
+    "A gradient is given as the reference, and no derivative of it. A wrong first derivative is found, and a"
+    " wrong second one where the exact function is given.",
+    f"{MEASURE} Inquiry._given: Doubt.REFERENCES",
+)
+def a_second_derivative_of_a_given_gradient() -> Planted:
+    given = {"framework": "autograd", "modes": "rev", "order": 2}
+    stated = gradfuzz.reference(gradient=lambda x: 3.0 * x * x)
+    excused = measure_gradient(_cube(1.0, 2.0), 1.5, reference=stated, **given)  # type: ignore[arg-type]
+    first = measure_gradient(_cube(2.0, 1.0), 1.5, reference=stated, **given)  # type: ignore[arg-type]
+    second = measure_gradient(_cube(1.0, 2.0), 1.5, reference=lambda x: x**3, **given)  # type: ignore[arg-type]
+    return Planted(excused, "no derivative of it", (first, second))
+
+
+# What the differences cannot tell ---------------------------------------------------------------------------
+
+
+@excuse(
+    "Nothing but a first derivative, or the slope of one that is right, is measured of a function that cannot"
+    " be traced. A wrong derivative of a lower order is found.",
+    f"{NUMERIC} _unknown: Doubt.REFERENCES",
+)
+def an_order_that_is_not_measured() -> Planted:
+    from autograd import numpy as anp
+    from autograd.extend import defvjp, primitive
+
+    def sine(factor: float) -> Function:
+        sin = primitive(lambda x: np.sin(x) if x > -9.0 else x)
+        cos = primitive(lambda x: np.cos(x) if x > -9.0 else x)
+        defvjp(sin, lambda ans, x: lambda g: g * cos(x))
+        defvjp(cos, lambda ans, x: lambda g: -factor * g * anp.sin(x))
+        return sin  # type: ignore[no-any-return]
+
+    given = {"framework": "autograd", "modes": "rev"}
+    third = measure_gradient(sine(1.0), 0.5, order=3, **given)  # type: ignore[arg-type]
+    second = measure_gradient(sine(1.5), 0.5, order=3, **given)  # type: ignore[arg-type]
+    return Planted(third, "order 3 are not measured", (second,))
+
+
+@excuse(
+    "Of an entry at the end of a domain, or whose differences are noisy, nothing is known. It hides no"
+    " other.",
+    f"{NUMERIC} _first: inf",
+    f"{NUMERIC} _first: inf",
+    f"{NUMERIC} _Measured.at: except Exception",
+)
+def an_entry_at_the_end_of_a_domain() -> Planted:
+    def measured(factor: Any) -> Any:
+        def f(x: Any) -> float:
+            return math.sqrt(float(x[0]) - 1.0) + math.sin(float(x[1])) + math.sin(float(x[2]))
+
+        def slope(x: Any) -> Any:
+            return np.array([1e3, math.cos(x[1]), math.cos(x[2])]) * factor
+
+        return measure_gradient(f, np.array([1.0, 0.5, 0.7]), grad=slope)
+
+    found = tuple(measured(np.array(factor)) for factor in ([1.0, 2.0, 1.0], [1.0, 1.0, 1.0 + 1e-6]))
+    return Planted(measured(1.0), "", found, bool(np.any(measured(1.0).unjudged["x"])))
+
+
+@excuse(
+    "At a kink of a function that cannot be traced it is not known how many selections make it: what is"
+    " outside"
+    " of the slopes is not called. The same mistake is found beside the kink, and an exception at it.",
+    f"{NUMERIC} _first: Doubt.KINK",
+    f"{DIFFERENCES}: _NOISY_SIDE",
+)
+def a_kink_of_a_function_that_cannot_be_traced() -> Planted:
+    def hinge(x: float) -> float:
+        return float(x) if x > 0 else 0.0
+
+    def raises(x: float) -> float:
+        raise ValueError("no slope")
+
+    found = (
+        measure_gradient(hinge, 0.25, grad=lambda x: 2.0),
+        measure_gradient(hinge, -0.25, grad=lambda x: 2.0),
+        measure_gradient(hinge, 0.0, grad=raises),
+    )
+    return Planted(measure_gradient(hinge, 0.0, grad=lambda x: 2.0), "kink", found)
+
+
+@excuse(
+    "Values that do not move: a derivative is next to 0, and how near is not known. A larger one is wrong.",
+    f"{NUMERIC} judged_by_numbers: Reason.REFERENCES",
+)
+def a_tiny_answer_where_nothing_moves() -> Planted:
+    def measured(slope: float) -> Any:
+        return measure_gradient(math.erf, 8.0, grad=lambda x: slope)
+
+    return Planted(measured(1e-28), "do not move", tuple(map(measured, (1e-10, 1.0, math.nan))))
+
+
+@excuse(
+    "The function does not change with an entry, truly or because rounding hides it. NaN is wrong there, and"
+    " what another entry says is judged.",
+    f"{NUMERIC} judged_by_numbers: Reason.REFERENCES",
+    f"{NUMERIC} _without_flat: inf",
+)
+def an_entry_that_changes_nothing() -> Planted:
+    f = decided(lambda x: np.sum(np.floor(x[:1]) + np.sin(x[1:])))
+
+    def measured(*slopes: float) -> Any:
+        return measure_gradient(f, np.array([0.5, 1.25]), grad=lambda x: np.array(slopes))
+
+    right = math.cos(1.25)
+    found = (measured(math.nan, right), measured(1.0, 2.0 * right), measured(0.0, 2.0 * right))
+    return Planted(measured(1.0, right), "does not change with this entry", found)
+
+
+@excuse(
+    "Values that jump, and an answer that is the slope between two jumps: the derivative of each piece of the"
+    " code. So a term that is computed in float32 and detached is not seen. Any other answer is wrong, also"
+    " beside an entry of that kind, and the same mistake is found where nothing jumps.",
+    f"{NUMERIC} judged_by_numbers: Reason.REFERENCES",
+    f"{DIFFERENCES}: _BETWEEN",
+)
+def a_slope_between_two_jumps() -> Planted:
+    def f(x: Any) -> float:
+        return float32_inside(x[0]) + math.sin(x[0]) + math.cos(x[1])
+
+    def smooth(x: Any) -> float:
+        return math.exp(x[0]) + math.sin(x[0]) + math.cos(x[1])
+
+    x = np.array([0.5, 0.75])
+    exact = np.array([math.exp(0.5) + math.cos(0.5), -math.sin(0.75)])
+    detached = np.array([math.cos(0.5), -math.sin(0.75)])
+
+    def measured(f: Function, slopes: Any) -> Any:
+        return measure_gradient(f, x, grad=lambda x: slopes)
+
+    reached = not measured(f, exact).wrong
+    wrong = (2.0 * detached, detached * [1.0, 2.0], detached * [1.0, -1.0], [math.exp(0.5), detached[1]])
+    found = (*(measured(f, np.array(slopes)) for slopes in wrong), measured(smooth, detached))
+    return Planted(measured(f, detached), "between two jumps", found, reached)
+
+
+@excuse(
+    "Values that jump are noise, by which the bound of a difference is wider. A thousandth is seen where they"
+    " jump like float32, and a factor where they jump like bfloat16.",
+    f"{NUMERIC}: _JUMPS",
+    f"{NUMERIC}: _COARSE",
+    f"{DIFFERENCES}: _OFF",
+    f"{DIFFERENCES}: _LARGE",
+    f"{DIFFERENCES}: _STAYS",
+    f"{DIFFERENCES}: _FINE",
+    f"{DIFFERENCES}: _CLEAR",
+)
+def values_that_jump() -> Planted:
+    f = decided(lambda x: float32_inside(np.real(x)))
+    right = measure_gradient(f, 0.5, grad=math.exp)
+    found = tuple(
+        measure_gradient(f, 0.5, grad=lambda x, factor=factor: factor * math.exp(x))
+        for factor in (2.0, 1.01, -1.0, math.nan)
+    )
+    return Planted(right, "agree", found, float(right.bound["x"]) > 1e-8)
+
+
+@excuse(
+    "The one-sided slopes stay apart at the last step, beside jumps: there is no slope. The same mistake is"
+    " found where they do not.",
+    f"{DIFFERENCES} slope: inf",
+)
+def a_kink_between_jumps() -> Planted:
+    f = decided(lambda x: abs(float(np.float32(np.real(x))) - 1.0))
+    found = measure_gradient(f, 1.5, grad=lambda x: 7.0)
+    return Planted(measure_gradient(f, 1.0, grad=lambda x: 7.0), "inconclusive", (found,))
+
+
+@excuse(
+    "A derivative beyond the largest number of the dtype may be infinite. Where it is in range that is"
+    " wrong.",
+    f"{NUMERIC} judged_by_numbers: Reason.RANGE",
+)
+def a_derivative_beyond_the_dtype() -> Planted:
+    def f(x: Any) -> Any:
+        return np.sum(np.asarray(1e30 * x.astype(np.float64) ** 3, x.dtype)) if x[0] > -1.0 else x
+
+    def measured(x: float) -> Any:
+        infinite = np.array([np.inf], np.float32)
+        return measure_gradient(f, np.array([x], np.float32), grad=lambda x: infinite)
+
+    return Planted(measured(1e5), "beyond the largest float32", (measured(1.0), measured(1e-5)))
+
+
+@excuse(
+    "A function that takes its own dtype only is measured in that. A mistake that is larger than its rounding"
+    " is found.",
+    f"{NUMERIC} _Measured.__init__: except Exception",
+)
+def a_function_of_float32_alone() -> Planted:
+    def f(x: Any) -> Any:
+        if x.dtype != np.float32:
+            raise TypeError("float32 alone")
+        return np.sin(x)
+
+    def measured(factor: float) -> Any:
+        return measure_gradient(f, np.float32(0.5), grad=lambda x: np.float32(factor) * np.cos(x))
+
+    return Planted(measured(1.0), "", (measured(2.0), measured(1.05), measured(-1.0)))
+
+
+# What stops a gradient, modes, and what is drawn ------------------------------------------------------------
+
+planted_elsewhere(
+    "The function's own words stop its gradient, and that is allowed by the caller. NaN is no number that may"
+    " be meant, a reference settles what is, and without the permission it is wrong.",
+    (
+        "tests/unit/testing/test_check.py::test_what_is_allowed_is_a_number_and_no_failure",
+        "tests/unit/testing/test_check.py::test_a_gradient_that_leaks_is_wrong_unless_it_is_allowed_to",
+        "tests/unit/testing/test_check.py::test_a_reference_settles_a_gradient_that_leaks",
+    ),
+    f"{MEASURE} Inquiry._stopped: Verdict.CONVENTION",
+)
+
+
+@excuse(
+    "Where the gradient of a triangle that is not read stands is a convention of the library. NaN is none,"
+    " and a wrong factor is found where the matrix is symmetric whatever the argument.",
+    f"{MEASURE} Inquiry._by_numbers: Reason.REFERENCES",
+)
+def a_triangle_that_is_not_read() -> Planted:
+    import torch
+
+    def eigenvalues(factor: float) -> Any:
+        class Values(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                ctx.save_for_backward(x)
+                return torch.linalg.eigvalsh(x)
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                (x,) = ctx.saved_tensors
+                return factor * torch.func.vjp(torch.linalg.eigvalsh, x)[1](g)[0]
+
+        return Values.apply
+
+    x = torch.tensor([[2.0, 0.5], [0.5, -1.0]], dtype=torch.float64)
+    found = (
+        measure_gradient(eigenvalues(math.nan), x),
+        measure_gradient(lambda x: eigenvalues(2.0)((x + x.T) / 2.0), x),
+    )
+    return Planted(measure_gradient(eigenvalues(1.0), x), "may be meant", found)
+
+
+planted_elsewhere(
+    "A mode that the framework lacks by its list is not asked. An exception that is not on the list fails,"
+    " and"
+    " so does a wrong derivative in the mode that there is.",
+    tuple(
+        f"tests/unit/testing/test_exceptions.py::test_{name}"
+        for name in (
+            "no_exception_is_a_refusal_by_its_type",
+            "forward_mode_of_a_custom_vjp_is_lacking",
+            "reverse_mode_of_a_while_loop_is_lacking",
+            "an_exception_of_a_rule_of_jax_fails",
+            "what_a_function_of_torch_lacks",
+            "an_exception_of_a_backward_of_torch_fails",
+            "a_rule_that_autograd_does_not_have",
+        )
+    ),
+    f"{MEASURE} Inquiry._by_numbers: Verdict.UNSUPPORTED",
+    "testing/check.py _found: Verdict.UNSUPPORTED",
+    "testing/measuring/oracle.py FunctionOracle._refused: Answer 'unsupported'",
+)
+
+
+@excuse(
+    "A function that returns other values each time is not judged. Where it does not, the mistake is found.",
+    "testing/check.py _found: Verdict.INCONCLUSIVE",
+)
+def a_function_that_draws() -> Planted:
+    rng = np.random.default_rng(0)
+    drawing = decided(lambda x: np.sin(x) + rng.normal())
+    found = measure_gradient(decided(np.sin), 0.5, grad=lambda x: 2.0 * np.cos(x))
+    excused = measure_gradient(drawing, 0.5, grad=lambda x: 2.0 * np.cos(x))
+    return Planted(excused, "other values each time", (found,), found.kind is Class.WRONG_VALUE)

@@ -1,0 +1,90 @@
+"""Every excuse of the package, with a wrong answer planted beside it that must still be found.
+
+An excuse is a place where an answer that seems wrong ends as anything but a finding: inconclusive, a
+convention, unsupported, allowed, or an opinion that it may be rounding. A row names its sites (`sites` finds
+them), says what it excuses, and plants: it has the same excuse pass an answer, and beside it a wrong answer
+that must be a finding. Where nothing can be judged at a point at all, the plant is the same mistake at a
+neighbour: another point or entry, or the next thing that can be judged. The sentence of the row says so.
+
+The rows stand where their plants are: `verdicts`, `tolerances`, `functions` and `calls`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.excuses.planted import Planted
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """A row. `tests` are plants that stand elsewhere: "tests/unit/x/test_y.py::test_z"."""
+
+    name: str
+    excuses: str
+    sites: tuple[str, ...]
+    plant: Callable[[], Planted] | None = None
+    tests: tuple[str, ...] = ()
+
+
+EXCUSES: list[Excuse] = []
+
+_Plant = Callable[[], Planted]
+
+
+def excuse(excuses: str, *sites: str) -> Callable[[_Plant], _Plant]:
+    """Enters a row with the plant that the decorated function makes."""
+
+    def enter(plant: _Plant) -> _Plant:
+        EXCUSES.append(Excuse(plant.__name__.replace("_", " "), excuses, sites, plant))
+        return plant
+
+    return enter
+
+
+def planted_elsewhere(excuses: str, tests: tuple[str, ...], *sites: str) -> None:
+    """Enters a row whose plants are tests."""
+    EXCUSES.append(Excuse(sites[0], excuses, sites, tests=tests))
+
+
+NOT_EXCUSES: tuple[tuple[str, str], ...] = (
+    # A pattern of sites, and why they excuse nothing
+    ("fuzzer/verdict/conventions.py: *", "numbers of examples"),
+    ("fuzzer/verdict/labels.py: *", "steps of a picture"),
+    ("fuzzer/verdict/metamorphic*.py: *", "how a variant of a question is made"),
+    ("fuzzer/verdict/rows.py: *", "how many are asked at once"),
+    ("fuzzer/verdict/ties_linalg.py: *", "a count that stands for many"),
+    ("fuzzer/results/finding.py CheckResult.unsettled: *", "how each of the others is made"),
+    ("fuzzer/verdict/judge.py judge: Verdict.INCONCLUSIVE", "what a case is before it is judged"),
+    ("fuzzer/verdict/judge.py plainly_right: *", "what a case is before it is judged"),
+    ("fuzzer/verdict/metamorphic_checks.py *: Verdict.AGREE", "before the references are asked"),
+    ("fuzzer/verdict/metamorphic_checks.py _undecided: *", "the reason is that of the tolerance"),
+    ("testing/check.py _rank: *", "an order of verdicts"),
+    ("fuzzer/verdict/classify.py *: inf", "an error that is infinitely large"),
+    ("fuzzer/verdict/classify.py: *", "names of wrong answers; CLEAR has a row"),
+    ("fuzzer/verdict/judge.py joined: inf", "the engine's part of it has a row"),
+    ("fuzzer/verdict/rounding.py: _SEED", "which last bits are drawn"),
+    (
+        "fuzzer/verdict/along.py: *",
+        "how directions are drawn; tests/unit/fuzzer/test_along.py has their plants",
+    ),
+    ("fuzzer/tolerance/lanes.py: *", "how many samples are drawn"),
+    ("fuzzer/tolerance/perturbed.py: EPS", "how large a perturbation is, which is scaled back"),
+    ("fuzzer/tolerance/perturbed.py: FINE_EPS", "how large a perturbation is, which is scaled back"),
+    ("fuzzer/tolerance/perturbed.py: _POOL", "how many perturbations are drawn"),
+    ("fuzzer/tolerance/perturbed.py: _STEP", "which perturbations are drawn"),
+    ("fuzzer/tolerance/perturbed.py: _SUM_SIGN", "which perturbations are drawn"),
+    ("fuzzer/tolerance/perturbed_linalg.py: _NUMPY_RANK", "a limit of NumPy's own"),
+    ("fuzzer/tolerance/allowed.py _by_modes: Reason.DOMAIN", "no op of the language is without a rule"),
+    ("calls/judging/judge.py raises: *", "what a card of functions asks; nothing is judged"),
+    ("testing/measuring/measure.py: FACTORS", "which points lie around a point"),
+    ("testing/measuring/measure.py: _MEASURED", "how many entries are measured one by one"),
+    ("testing/measuring/numeric.py: _BAND*", "how directions are drawn"),
+    ("testing/measuring/numeric.py: _IMAGINARY", "the size of a step"),
+    ("testing/measuring/oracle.py FunctionOracle._at: except Exception", "an exception is an answer"),
+    ("testing/measuring/subject.py *: except Exception", "a usage error, or no complex step"),
+    ("testing/measuring/units.py: *", "units of a question, which divide out"),
+    ("testing/measuring/differences.py: *", "the size or the number of steps, where no row names it"),
+)
+"""Sites that a scan of the source finds and that excuse nothing. A row that names one takes precedence."""

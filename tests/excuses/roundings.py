@@ -1,0 +1,152 @@
+"""Plants beside the opinions that a wrong number of a program may be rounding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.oracles.base import Answer, Point, Question, Traits
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.programs.language.precision import FORMATS
+from tests.excuses.planted import Changed, Planted, asked, judged, times
+from tests.excuses.registry import excuse, planted_elsewhere
+
+ROUNDING = "fuzzer/verdict/rounding.py"
+
+LONG = """def f(x):
+    for i in range(3):
+        x = x / (1.0 + x * x)
+    return x
+"""
+SHORT = "x * sin(x) * sin(x * x)"
+
+
+def in_float32(factor: float, wide: float = 1.0) -> Changed:
+    """A gradient that is off by one factor in float32, and by another one in float64."""
+
+    def change(gradient: dict[str, Any], point: Point) -> dict[str, Any]:
+        return {n: g * (factor if g.dtype == np.float32 else wide) for n, g in gradient.items()}
+
+    return Changed(change)
+
+
+@excuse(
+    "A derivative of a long program that is right in float64 may be off by rounding in float32. The same"
+    " mistake of float32 alone is found in a short program, and one of both precisions in the long one.",
+    f"{ROUNDING} sustained: doubted()",
+    f"{ROUNDING} doubted: Reason.NOISE",
+    f"{ROUNDING}: _SHORT",
+)
+def right_in_float64() -> Planted:
+    long, short = (asked(text, precision="float32", x=0.75) for text in (LONG, SHORT))
+    found = (judged(short, in_float32(1.5)), judged(long, in_float32(1.5, 1.5)), judged(long, times(1.01)))
+    return Planted(judged(long, in_float32(1.5)), "right in float64", found)
+
+
+@excuse(
+    "Where float64 does not tell at the same inputs, rounding in float32 may explain what is wrong there. The"
+    " same mistake is found where float64 tells.",
+    f"{ROUNDING} sustained: Reason.NOISE",
+)
+def float64_does_not_tell() -> Planted:
+    """In float64 the error is a near miss."""
+    question = asked(LONG, precision="float32", x=0.75)
+    near = judged(question, in_float32(1.5, 1.0 + 5e-14))
+    return Planted(near, "float64 does not tell", (judged(question, in_float32(1.5, 1.0 + 1e-9)),))
+
+
+QUOTIENT = "y = x * x; 1.0 / (y * y)"
+
+
+@excuse(
+    "No precision is wider than float64: where the square of an intermediate leaves its range, another form"
+    " of"
+    " the derivative may, too. The same mistake is found nearer to 1.",
+    f"{ROUNDING} sustained: Reason.RANGE",
+)
+def near_the_end_of_float64() -> Planted:
+    found = tuple(judged(asked(QUOTIENT, x=x), times(2.0)) for x in (1e-15, 0.5, 1e15))
+    return Planted(judged(asked(QUOTIENT, x=1e-25), times(2.0)), "too near the end", found)
+
+
+class Together(EngineOracle):
+    """Answers all points in one call; at the first one the gradient is this number."""
+
+    traits = Traits(batched=True)
+
+    def __init__(self, number: float) -> None:
+        super().__init__("engine:together")
+        self.number = number
+
+    def answer(self, question: Question) -> list[Answer]:
+        first, *others = super().answer(question)
+        return [replace(first, gradient={"x": np.array(self.number)}), *others]
+
+
+def _beside(text: str, number: float, *xs: float) -> Any:
+    question = asked(text, x=xs[0])
+    points = tuple(Point({"x": np.array(x)}) for x in xs)
+    return judged(replace(question, points=points), Together(number))
+
+
+@excuse(
+    "NaN of a call about several points, where another one leaves the range or has no derivative: a sum over"
+    " all is NaN at each. A number is judged, and NaN is wrong where all points have a derivative.",
+    f"{ROUNDING} module: Reason.RANGE",
+    f"{ROUNDING} module: Reason.DOMAIN",
+    f"{ROUNDING} _reasons_elsewhere: Reason.RANGE",
+)
+def a_point_beside_one_that_is_not_finite() -> Planted:
+    excused = _beside(QUOTIENT, np.nan, 0.5, 1e-60)
+    found = (_beside(QUOTIENT, 7.0, 0.5, 1e-60), _beside(QUOTIENT, np.nan, 0.5, 0.75))
+    return Planted(excused, "answered with it", found)
+
+
+TESTS = "tests/unit/fuzzer/test_rounding.py::"
+
+planted_elsewhere(
+    "An error below a hundred times what is allowed that is another one next to the point may be rounding."
+    " The"
+    " same size is wrong where it is steady, and a larger one in any case.",
+    (
+        f"{TESTS}test_what_is_left_of_terms_that_cancel_is_wrong_only_if_it_is_steady",
+        f"{TESTS}test_digits_that_are_lost_by_chance_may_be_lost_to_rounding",
+        f"{TESTS}test_digits_that_are_lost_everywhere_are_a_class_of_their_own",
+        f"{TESTS}test_digits_that_are_lost_by_far_are_lost",
+        f"{TESTS}test_large_numbers_that_cancel_lose_digits",
+    ),
+    f"{ROUNDING} sustained: unsettled_digits()",
+    f"{ROUNDING} unsettled_digits: Reason.NOISE",
+    f"{ROUNDING}: _MOVED",
+    f"{ROUNDING}: _STEADY",
+    f"{ROUNDING}: _BY_FAR",
+    f"{ROUNDING}: _NEARLY",
+    f"{ROUNDING}: _FARTHEST",
+)
+
+
+def cancelling(times: float) -> Changed:
+    """To the gradient by y a multiple of y is added and subtracted again."""
+
+    def change(gradient: dict[str, Any], point: Point) -> dict[str, Any]:
+        large = times * point.inputs["y"]
+        return {**gradient, "y": (gradient["y"] + large) - large}
+
+    return Changed(change)
+
+
+@excuse(
+    "An entry that is off by a hundred eps of the largest one, and by another amount next to the point, may"
+    " be"
+    " rounding. A larger error is not, nor one that stays the same.",
+    f"{ROUNDING} sustained: Reason.NOISE",
+    f"{ROUNDING}: _LITTLE",
+)
+def a_small_entry_beside_a_large_one() -> Planted:
+    question = asked("sin(x) + 1e-12 * sin(y)", x=0.5, y=1.3)
+    half = Changed(lambda gradient, point: {**gradient, "y": 0.5 * gradient["y"]})
+    off = Changed(lambda gradient, point: {**gradient, "y": gradient["y"] + 50.0 * FORMATS["float64"].eps})
+    found = (judged(question, cancelling(1e3)), judged(question, half), judged(question, off))
+    return Planted(judged(question, cancelling(1.0)), "small beside the largest", found)
