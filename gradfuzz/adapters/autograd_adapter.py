@@ -183,6 +183,8 @@ OPS = {
     "einsum": lambda *arrays, subscripts: anp.einsum(subscripts, *arrays),
     "flip": flip,
     "i0": autograd.scipy.special.i0,  # anp.i0 has no derivative
+    "i0e": lambda x: autograd.scipy.special.ive(0, x),
+    "i1e": lambda x: autograd.scipy.special.ive(1, x),
     "imag": anp.imag,
     "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
     "index_update": index_update,

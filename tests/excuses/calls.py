@@ -13,7 +13,7 @@ import numpy as np
 from autograd.extend import defjvp, defvjp, primitive
 
 from gradfuzz.calls.judging.judge import Judgement, judged
-from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.findings import prove
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
@@ -65,6 +65,15 @@ planted_elsewhere(
     "calls/judging/judge.py _followed: except Exception",
 )
 
+planted_elsewhere(
+    "Its own script calls the target right. A finding whose script does not is told.",
+    (
+        "tests/unit/cli/test_script_run.py::test_a_wrong_target_is_a_finding_as_before",
+        "tests/unit/cli/test_script_run.py::test_a_wrong_function_is_a_finding_as_before",
+    ),
+    "fuzzer/findings/prove.py confirmed: Reason.REFERENCES",
+)
+
 # What a library refuses -------------------------------------------------------------------------------------
 
 
@@ -86,7 +95,8 @@ def _sine(rev: Callable[..., Any] | float = 1.0, fwd: Callable[..., Any] | float
 def _judged(sine: Any, words: str) -> Judgement:
     call = Call("autograd", "autograd.numpy.sin", (Argument(array=np.array([0.5, 1.25])),))
     library = type(library_named("autograd"))
-    with patch.object(anp, "sin", sine), patch.object(library, "refusals", (words,)):
+    by_words = patch.multiple(library, refuses=Library.refuses, refusals=(words,), create=True)
+    with patch.object(anp, "sin", sine), by_words:
         return judged(call, [("rev",), ("fwd",)])
 
 

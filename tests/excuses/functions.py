@@ -141,7 +141,7 @@ def _hidden(x: Any) -> Any:
 @excuse(
     "The program that was traced and the function's own differences contradict each other. What neither says"
     " is wrong.",
-    f"{MEASURE} Inquiry._upheld: Reason.REFERENCES",
+    f"{MEASURE} Inquiry._upheld_by_differences: Reason.REFERENCES",
     f"{MEASURE}: _SAME",
 )
 def a_trace_that_does_not_see_all() -> Planted:
@@ -369,7 +369,7 @@ def a_kink_between_jumps() -> Planted:
 @excuse(
     "A derivative beyond the largest number of the dtype may be infinite. Where it is in range that is"
     " wrong.",
-    f"{NUMERIC} judged_by_numbers: Reason.RANGE",
+    "fuzzer/verdict/judge.py _judge_gradient: Reason.RANGE",
 )
 def a_derivative_beyond_the_dtype() -> Planted:
     def f(x: Any) -> Any:
@@ -379,7 +379,7 @@ def a_derivative_beyond_the_dtype() -> Planted:
         infinite = np.array([np.inf], np.float32)
         return measure_gradient(f, np.array([x], np.float32), grad=lambda x: infinite)
 
-    return Planted(measured(1e5), "beyond the largest float32", (measured(1.0), measured(1e-5)))
+    return Planted(measured(1e5), "no number of float32", (measured(1.0), measured(1e-5)))
 
 
 @excuse(
@@ -398,6 +398,25 @@ def a_function_of_float32_alone() -> Planted:
 
     return Planted(measured(1.0), "", (measured(2.0), measured(1.05), measured(-1.0)))
 
+
+planted_elsewhere(
+    "The library's own rule is right, and rounding its steps explains an answer. A wrong rule is found,"
+    " however large rounding is, and so are NaN in range and lost digits.",
+    tuple(
+        f"tests/unit/testing/test_own_rule.py::{name}"
+        for name in (
+            "test_a_wrong_rule_is_seen_where_rounding_is_larger_than_the_derivative",
+            "test_a_small_network_of_float32_and_bfloat16_is_right_and_a_wrong_one_is_not",
+            "test_nan_in_float32_is_wrong_where_value_and_derivative_are_numbers",
+            "test_half_of_the_digits_are_lost_in_a_tail",
+        )
+    ),
+    "testing/measuring/own_rule.py by_rule: Verdict.AGREE",
+    "testing/measuring/own_rule.py own_rule: except Exception",
+    "testing/measuring/own_rule.py: _NARROW",
+    "testing/measuring/own_rule.py: _NORMWISE",
+    "testing/measuring/own_rule.py: MOST",
+)
 
 # What stops a gradient, modes, and what is drawn ------------------------------------------------------------
 

@@ -51,6 +51,7 @@ def planted_elsewhere(excuses: str, tests: tuple[str, ...], *sites: str) -> None
 NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     # A pattern of sites, and why they excuse nothing
     ("fuzzer/verdict/conventions.py: *", "numbers of examples"),
+    ("testing/measuring/setting.py: _STEPS", "how weights and lines are drawn"),
     ("fuzzer/verdict/labels.py: *", "steps of a picture"),
     ("fuzzer/verdict/metamorphic*.py: *", "how a variant of a question is made"),
     ("fuzzer/verdict/rows.py: *", "how many are asked at once"),

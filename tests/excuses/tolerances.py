@@ -100,7 +100,7 @@ for _row in _ROWS:
     "Derivatives of a product by division leave rounding where those by the other entries are exactly 0.",
     "op written otherwise: prod",
     "op written otherwise: cumulative_prod",
-    f"{ALLOWED} wide_tolerances: _by_modes(question, in_reverse, trip_limit, OTHERWISE)",
+    f"{ALLOWED} wide_tolerances: _by_modes(question, in_reverse, trip_limit, rules)",
 )
 def a_product_by_division() -> Planted:
     several = [

@@ -106,10 +106,8 @@ def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, mod
         return tuple(ys[k] for k in kept)
 
     def objective(*xs: torch.Tensor) -> torch.Tensor:
-        return sum(
-            [(w * y).sum() for w, y in zip(cotangents, outputs(*xs), strict=True)],
-            torch.zeros((), dtype=xs[0].dtype),
-        )
+        terms = [(w * y).sum() for w, y in zip(cotangents, outputs(*xs), strict=True)]
+        return sum(terms[1:], terms[0]) if terms else torch.zeros((), dtype=xs[0].dtype)
 
     def along(g: Callable[..., torch.Tensor], mode: str) -> Callable[..., torch.Tensor]:
         def forward(*xs: torch.Tensor) -> torch.Tensor:

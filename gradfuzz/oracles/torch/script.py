@@ -80,7 +80,7 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         return f"by_jacobians(of_wrt, xs, ws, {vs}, [{modes}])", [_helper("by_jacobians")]
     reverse = [_helper("reverse")] if "rev" in question.modes else []
     if "fwd" in question.modes:
-        functions = [*reverse, _helper("each_direction"), _helper("by_autograd")]
+        functions = [*reverse, _helper("each_direction"), _helper("_tangent"), _helper("by_autograd")]
         return f"by_autograd(of_wrt, xs, ws, {vs}, [{modes}])[1]", functions
     return f"by_reverse(of_wrt, xs, ws, {vs}, {question.order})[1]", [*reverse, _helper("by_reverse")]
 

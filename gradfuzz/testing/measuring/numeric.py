@@ -447,8 +447,6 @@ def judged_by_numbers(
     if case.verdict is Verdict.DISAGREE and _are_close(products(question, answer.gradient), found.between):
         why = "the function's values jump, and between two jumps its slope is the answer"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
-    if case.kind is Class.NON_FINITE and _leaves_range(truth, question.precision):
-        return case.unsettled(Reason.RANGE, f"the derivative is beyond the largest {question.precision}")
     return case
 
 
@@ -477,11 +475,6 @@ def _are_close(answer: Mapping[str, Array], between: Mapping[str, Array]) -> boo
     """Whether the whole answer is the slope between two jumps."""
     pairs = [(np.asarray(answer[name], np.float64), slopes) for name, slopes in between.items()]
     return bool(pairs) and all(np.all(np.abs(g - s) <= TRUSTED * np.abs(s)) for g, s in pairs)
-
-
-def _leaves_range(truth: Truth, precision: Precision) -> bool:
-    """Whether an entry of the derivative is beyond the largest number of a precision."""
-    return any(np.any(np.abs(g) > FORMATS[precision].largest) for g in truth.gradient.values())
 
 
 def _has_shapes(answer: Answer, question: Question) -> bool:

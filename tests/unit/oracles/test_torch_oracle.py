@@ -461,3 +461,19 @@ def test_a_part_of_zeros_without_memory() -> None:
                     "x": [0.0, 0.0],
                     "y": [0.0],
                 }, answer.message
+
+
+def test_an_empty_array_has_an_empty_gradient_in_forward_mode() -> None:
+    """torch.func.jacfwd takes no sum that begins with a zero of its own where the array is empty."""
+    asked = question('def f(x: "float[0]"):\n    return x\n', {"x": np.zeros(0)}, modes=("fwd",))
+    (answer,) = WAYS["torch:func"].answer(asked)
+    assert answer.status == "ok", answer.message
+    assert answer.gradient["x"].shape == (0,)
+
+
+@pytest.mark.parametrize("modes", [("fwd",), ("rev", "fwd"), ("fwd", "rev")])
+def test_a_script_of_forward_mode_runs_to_its_end(modes: tuple[Mode, ...], tmp_path: Path) -> None:
+    asked = question("def f(x):\n    return x * x\n", {"x": 1.5}, modes=modes)
+    slope = np.asarray(3.0 if len(modes) == 1 else 2.0)
+    done = run_script(script(asked, 0, "torch:eager", {"x": slope}), tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
