@@ -104,6 +104,20 @@ def a_point_beside_one_that_is_not_finite() -> Planted:
     return Planted(excused, "answered with it", found)
 
 
+@excuse(
+    "NaN of a call about several points, where another one meets a convention of which NaN is an answer, as"
+    " the norm of a zero vector.",
+    f"{ROUNDING} module: Reason.KINK",
+    f"{ROUNDING} _reasons_elsewhere: Reason.KINK",
+)
+def a_point_beside_one_where_nan_is_an_answer() -> Planted:
+    norm = "vector_norm(stack(x, axis=0))"
+    excused = _beside(norm, np.nan, 0.5, 0.0)
+    return Planted(
+        excused, "answered with it", (_beside(norm, 7.0, 0.5, 0.0), _beside(norm, np.nan, 0.5, 2.0))
+    )
+
+
 TESTS = "tests/unit/fuzzer/test_rounding.py::"
 
 planted_elsewhere(

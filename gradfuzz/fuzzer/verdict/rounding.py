@@ -19,8 +19,9 @@ eight kinds of wrong answers need more evidence.
     the largest, by little beside that  the answer is off
     nearly right                        the same; otherwise it is of the class *precision*: the rule is
                                         right, and the library loses digits
-    NaN or infinity, where all points   no other point leaves the range of the dtype, or has no derivative:
-    are answered together               what is not finite there may meet this one in a sum
+    NaN or infinity, where all points   no other point leaves the range of the dtype, has no derivative, or
+    are answered together               meets a convention of which NaN is an answer: what is not finite there
+                                        may meet this one in a sum
 
 The determinant of a matrix that is nearly singular is of the second kind: its derivatives by the inverse lose
 all digits, and those of the minors none. A program of a few ops without a loop is short enough for its
@@ -38,7 +39,9 @@ import numpy as np
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.results.trigger import loops_in
 from gradfuzz.fuzzer.verdict.along import products
+from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.oracles.base import Array, Oracle, Point, Question
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Call, Program, walk
@@ -134,6 +137,7 @@ def sustained(
 _SPOILS = {
     Reason.RANGE: "a point that is answered with it leaves the range of the dtype",
     Reason.DOMAIN: "a point that is answered with it has no derivative",
+    Reason.KINK: "a point that is answered with it is one where NaN is an answer",
 }
 """Why another point of a call may be NaN or infinite, and make a sum over all points so."""
 
@@ -142,6 +146,9 @@ def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> 
     """Why the other points than that at `place` cannot be judged."""
     found = evaluator.tolerances(question)
     reasons = [Reason.RANGE if tolerance.leaves_range else tolerance.reason for tolerance in found]
+    for k, point in enumerate(question.points):
+        if NAN_IS_LEGAL.intersection(conventions_met(question, point)):
+            reasons[k] = Reason.KINK
     return reasons[:place] + reasons[place + 1 :]
 
 
