@@ -156,6 +156,7 @@ def a_trace_that_does_not_see_all() -> Planted:
     f"{DIFFERENCES}: _SAFETY",
     f"{DIFFERENCES}: _NOISY",
     f"{DIFFERENCES}: _ROUNDED",
+    f"{DIFFERENCES}: _SMALL",
     f"{NUMERIC}: TRUSTED",
     f"{NUMERIC}: _NATURAL",
 )

@@ -72,6 +72,9 @@ _OFF = 1.5
 _FAR = (2.0**2, 1.0, 2.0**-2, 2.0**-5, 2.0**-9, 2.0**-13)
 """First steps that do not depend on the input's size, for a small input whose digits are lost inside."""
 
+_SMALL = 2.0**-4
+"""An input below this is small. A loop that stops by a value need not end far away from any other."""
+
 _FINE, _CLEAR = 1e-3, 0.1
 """Larger steps are tried for a slope that is not known to this share of it ..., and one that small steps do
 not show at all must be known to that.
@@ -151,7 +154,8 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
         found = [_extrapolated(known, step * size, noise, 0) for step in _STEPS]
     best = _best(found)
     if (is_flat or jump) and (best is None or best.bound > _FINE * abs(best.value)):
-        for step in [size, *(s for s in _FAR if s > size)]:
+        is_near = jump > 0.0 and size >= _SMALL
+        for step in [0.5 * size] if is_near else [size, *(s for s in _FAR if s > size)]:
             far = _followed(known, _WIDE * step, roundoff)[0]
             jump = max(jump, far)
             found.append(_extrapolated(known, step, max(noise, far), 0))

@@ -241,3 +241,17 @@ def test_a_cast_inside_a_function_of_torch(name: str) -> None:
         assert measure_gradient(lambda x: Exp.apply(x, 1.0), x).verdict is Verdict.AGREE
         assert measure_gradient(lambda x: Exp.apply(x, 2.0), x).wrong
         assert measure_gradient(lambda x: Exp.apply(x, 1.001), x).wrong
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_a_series_that_does_not_end_farther_away_is_measured(factor: float) -> None:
+    """1 + x + x^2 + ... stops by a value; from x = 1 on it never does."""
+
+    def series(x: float) -> float:
+        total, power = 0.0, 1.0
+        while abs(power) > 1e-9:
+            total, power = total + power, power * x
+        return total
+
+    found = measure_gradient(series, 0.5, grad=lambda x: factor / (1.0 - x) ** 2)
+    assert found.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE)
