@@ -312,15 +312,14 @@ class Inquiry:
         """The verdict where the library's own rule decides; None where it does not, or is not known."""
         from gradfuzz.testing.measuring.own_rule import MOST, by_rule, own_rule  # balls take time to load
 
-        if entries_of(question) > MOST or self._exact is not self.subject:
+        if entries_of(question) > MOST or self._exact is not self.subject or self.subject.grad is not None:
             return None
-        subject = replace(self.subject, precision=question.precision)
         (value,) = self._evaluator.reference_values(question)
         known = all(name in case.answer.gradient for name in question.wrt)
-        answer = case.answer if known else FunctionOracle(subject).answer(question)[0]
+        answer = case.answer if known else self.oracle.answer(question)[0]
         if value.truth.status != "ok" or answer.status != "ok":
             return None
-        rule = own_rule(subject, question)
+        rule = own_rule(self.subject, question)
         if rule is None:
             return None
         whole = replace(case, question=question, answer=answer, truth=value.truth)

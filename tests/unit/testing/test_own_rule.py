@@ -153,3 +153,10 @@ def test_constants_that_a_trace_of_bfloat16_rounds_are_no_fault_in_float64(x: fl
         return value, slope / 2
 
     assert measure_gradient(half, at).verdict is Verdict.DISAGREE
+
+
+def test_a_gradient_by_hand_is_not_the_rule_of_the_library() -> None:
+    x = np.float32(25.0)
+    with pytest.raises(GradientMismatch):
+        check_gradient(jax.nn.sigmoid, x, grad=lambda x: x.dtype.type(0.0), framework="jax")
+    check_gradient(jax.nn.sigmoid, x, grad=lambda x: x.dtype.type(math.exp(-25.0)), framework="jax")
