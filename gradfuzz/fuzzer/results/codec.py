@@ -8,7 +8,7 @@
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
     dataclass                 an object with every one of its fields, by name or by `KEY` of its metadata;
-                              without those that are `OPTIONAL` and None or ()
+                              without those that are `OPTIONAL` and None, () or False
 
 Data is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T, encode(T,
 v))` is `v` bit for bit.
@@ -84,7 +84,7 @@ def encode(hint: Any, value: Any) -> Json:
         return {
             key: encode(field.hint, item)
             for key, (field, item) in written.items()
-            if not (field.optional and (item is None or (isinstance(item, tuple) and not item)))
+            if not (field.optional and _is_nothing(item))
         }
     if issubclass(own, tuple):
         return [encode(inner, item) for inner, item in zip(_items(hint, len(value)), value, strict=True)]
@@ -210,6 +210,10 @@ def _items(hint: Any, count: int) -> tuple[Any, ...]:
 def _key_and_item(hint: Any) -> tuple[Any, Any]:
     arguments = typing.get_args(hint)
     return (arguments[0], int) if _origin(hint) is Counter else arguments
+
+
+def _is_nothing(item: Any) -> bool:
+    return item is None or item is False or (isinstance(item, tuple) and not item)
 
 
 def _is_name(key: Any) -> bool:

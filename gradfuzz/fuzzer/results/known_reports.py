@@ -235,6 +235,12 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         text=r"pinv\(.*, (?!hermitian|-2\))",
     ),
     KnownReport(
+        *("pytorch#196702", "torch", ">=2.13.0", "forward mode is 0 by a product", FINITE),
+        functions=("torch.scatter_reduce", "torch.Tensor.scatter_reduce"),
+        modes=(("fwd",),),
+        text="prod",
+    ),
+    KnownReport(
         *("pytorch#60197", "torch", ">=2.13.0", "the gradient raises", (Class.ERROR,)),
         functions=("torch.vander",),
         modes=(("rev",),),
@@ -296,6 +302,11 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         (Class.ERROR,),
         functions=("torch.ctc_loss", "torch.nn.functional.ctc_loss"),
         says="the process ends",
+    ),
+    KnownReport(
+        *("jax#25564", "jax", ">=0.10.2", "the tail of the logarithm loses its digits"),
+        (*FINITE, Class.PRECISION, Class.WRONG_PRIMAL),
+        functions=("jax.scipy.special.log_ndtr",),
     ),
     KnownReport(
         *("jax#40141", "jax", "==0.10.2", "wrong where an eigenvalue is so large that 1 + w rounds", NUMBERS),
