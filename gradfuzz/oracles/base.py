@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from gradfuzz.errors import UsageError
@@ -208,11 +209,12 @@ class Truth:
     digits).
 
     status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds
-    include the rounding to float64). "inconclusive": `doubt` and `message` say why (`unknown` makes such a
-    one). `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds`
-    their error; `trace` is the branch trace: every decision taken and every trip count, in order. `kink` says
-    that the slopes differ or the trace changes around the point; `across` has the slopes along other
-    directions than the coordinates' own, where somebody measured them.
+    include the rounding to float64). An entry beyond float64 is the largest number, with an infinite bound.
+    "inconclusive": `doubt` and `message` say why (`unknown` makes such a one). `left` and `right` are the
+    one-sided slopes where the reference measures them, `side_bounds` their error; `trace` is the branch
+    trace: every decision taken and every trip count, in order. `kink` says that the slopes differ or the
+    trace changes around the point; `across` has the slopes along other directions than the coordinates' own,
+    where somebody measured them.
     """
 
     status: Status
@@ -252,6 +254,11 @@ def output_key(k: int) -> str:
 def output_index(key: str) -> int | None:
     """Which output the key names; None where it names an input."""
     return int(key.removeprefix(_OUTPUT)) if key.startswith(_OUTPUT) else None
+
+
+def known(entries: Array, bounds: Array) -> Array:
+    """Entries of a truth; 0 where their bounds are infinite."""
+    return np.where(np.isinf(bounds), 0.0, entries)
 
 
 def by_output(outputs: Iterable[T]) -> dict[str, T]:

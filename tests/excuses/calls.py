@@ -48,7 +48,11 @@ for _name in PLANTS:
     )
 planted_elsewhere(
     "A row excludes the call, or accepts the answer up to its rounding.",
-    (f"{CONVENTIONS}test_a_call_that_is_excluded_is_inconclusive", ACCEPTED),
+    (
+        f"{CONVENTIONS}test_a_call_that_is_excluded_is_inconclusive",
+        ACCEPTED,
+        f"{CONVENTIONS}test_an_entry_is_granted_its_own_allowance",
+    ),
     "calls/judging/conventions.py excused: Reason.UNDEFINED",
     "calls/judging/conventions.py excused: Verdict.CONVENTION",
     "calls/judging/accepted.py: _ROUNDINGS",

@@ -435,7 +435,7 @@ planted_elsewhere(
 
 @excuse(
     "Where the gradient of a triangle that is not read stands is a convention of the library. NaN is none,"
-    " and a wrong factor is found where the matrix is symmetric whatever the argument.",
+    " and a wrong factor is found where the matrix is symmetric, here or whatever the argument.",
     f"{MEASURE} Inquiry._by_numbers: Reason.REFERENCES",
 )
 def a_triangle_that_is_not_read() -> Planted:
@@ -458,6 +458,7 @@ def a_triangle_that_is_not_read() -> Planted:
     x = torch.tensor([[2.0, 0.5], [0.5, -1.0]], dtype=torch.float64)
     found = (
         measure_gradient(eigenvalues(math.nan), x),
+        measure_gradient(eigenvalues(2.0), x),
         measure_gradient(lambda x: eigenvalues(2.0)((x + x.T) / 2.0), x),
     )
     return Planted(measure_gradient(eigenvalues(1.0), x), "may be meant", found)

@@ -117,13 +117,17 @@ def _lies(name: str, alternative: Alternative, case: CheckResult) -> bool:
     got = np.asarray(got, np.float64)
     ends = [np.abs(end[np.isfinite(end)]) for end in (span.low, span.high)]
     size = max(float(np.max(end, initial=0.0)) for end in ends)
-    granted = _ROUNDINGS * unit_roundoff(case.question.precision) * size
-    allowed = np.asarray(case.allowed.get(name, 0.0))
-    granted += float(np.max(allowed[np.isfinite(allowed)], initial=0.0))
-    if case.truth is not None and name in case.truth.bounds:
-        granted += float(np.max(case.truth.bounds[name], initial=0.0))
+    rounded = _ROUNDINGS * unit_roundoff(case.question.precision) * size
+    granted = rounded + granted_to(name, case)
     inside = (got >= span.low - granted) & (got <= span.high + granted) & np.isfinite(got)
-    return bool(np.all(inside | (~np.isfinite(got) & span.nan) | np.isinf(allowed)))
+    return bool(np.all(inside | (~np.isfinite(got) & span.nan) | np.isinf(case.allowed.get(name, 0.0))))
+
+
+def granted_to(name: str, case: CheckResult) -> Array:
+    """What each entry is allowed, and the bound of its truth; 0 where they are not known."""
+    bounds = {} if case.truth is None else case.truth.bounds
+    allowed, bound = (np.asarray(known.get(name, 0.0)) for known in (case.allowed, bounds))
+    return np.where(np.isfinite(allowed), allowed, 0.0) + np.where(np.isfinite(bound), bound, 0.0)
 
 
 def is_plain(call: Call, case: CheckResult) -> bool:

@@ -25,6 +25,7 @@ from gradfuzz.calls.judging.accepted import (
     Accepts,
     Span,
     exactly,
+    granted_to,
     integers,
     is_plain,
     is_square,
@@ -220,8 +221,10 @@ def of_log_probabilities(call: Call, case: CheckResult) -> Accepted:
     if spans is None or not is_plain(call, case):
         return UNDEFINED
     free = spans[names[0]].low
-    whole = free - np.sum(free, axis=-1, keepdims=True) * np.exp(np.asarray(argument.array, np.float64))
-    return [{**spans, names[0]: Span(whole, whole)}]
+    powers = np.exp(np.asarray(argument.array, np.float64))
+    whole = free - np.sum(free, axis=-1, keepdims=True) * powers
+    off = np.sum(np.broadcast_to(granted_to(names[0], case), free.shape), axis=-1, keepdims=True) * powers
+    return [{**spans, names[0]: Span(whole - off, whole + off)}]
 
 
 def zero(call: Call, case: CheckResult) -> Accepted:
@@ -239,7 +242,9 @@ def by_the_symmetric_part(call: Call, case: CheckResult) -> Accepted:
         for name, sign in zip(names, (1.0, -1.0), strict=False):
             x = spans[name].low
             if is_square(x):
-                spans[name] = Span(*[(x + sign * np.swapaxes(x, -1, -2)) / 2.0] * 2)
+                half, off = (x + sign * np.swapaxes(x, -1, -2)) / 2.0, granted_to(name, case)
+                off = off if off.shape != x.shape else np.swapaxes(off, -1, -2) / 2.0
+                spans[name] = Span(half - off, half + off)
     return [spans]
 
 

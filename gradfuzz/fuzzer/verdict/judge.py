@@ -58,6 +58,7 @@ from gradfuzz.oracles.base import (
     Slopes,
     Truth,
     by_output,
+    known,
     output_key,
 )
 from gradfuzz.programs.language.precision import FORMATS, Precision
@@ -466,9 +467,11 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
 
 
 def _leaves_range(truth: Truth, precision: Precision) -> bool:
-    """Whether an entry of the true gradient is no number of the dtype."""
-    pairs = ((g, truth.bounds[name]) for name, g in truth.gradient.items())
-    return any(np.any((np.abs(g) > FORMATS[precision].largest) | np.isinf(bound)) for g, bound in pairs)
+    """Whether an entry of the true gradient is no number of the dtype, or a value none of float64."""
+    slopes = truth.gradient.values()
+    return any(np.any(np.abs(g) > FORMATS[precision].largest) for g in slopes) or any(
+        np.any(np.isinf(bound)) for bound in (*truth.bounds.values(), *truth.value_bounds)
+    )
 
 
 def _off(
@@ -494,7 +497,8 @@ def _unsure(
 ) -> dict[str, Array]:
     """The entries for which the truth's own bound is wider than what rounding is granted."""
     inputs = (case.point.inputs[name] for name in case.question.wrt)
-    numbers = (*truth.values, *truth.gradient.values(), *inputs)
+    values = map(known, truth.values, truth.value_bounds)
+    numbers = (*values, *(known(g, truth.bounds[name]) for name, g in truth.gradient.items()), *inputs)
     largest = max((float(np.max(np.abs(a), initial=0.0)) for a in numbers), default=0.0)
     found = {}
     for name in noise:

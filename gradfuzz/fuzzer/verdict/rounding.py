@@ -42,7 +42,7 @@ from gradfuzz.fuzzer.verdict.along import products
 from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import conventions_met
-from gradfuzz.oracles.base import Array, Oracle, Point, Question
+from gradfuzz.oracles.base import Array, Oracle, Point, Question, known
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Call, Program, walk
 
@@ -164,7 +164,9 @@ def _is_small(case: CheckResult) -> bool:
     """Whether every entry that is wrong is off by little beside the largest entry of the derivative."""
     if case.kind not in (*FINITE, Class.PRECISION) or case.truth is None:
         return False
-    largest = max((float(np.max(np.abs(x), initial=0.0)) for x in case.truth.gradient.values()), default=0.0)
+    truth = case.truth
+    slopes = (np.abs(known(x, truth.bounds[name])) for name, x in truth.gradient.items())
+    largest = max((float(np.max(x, initial=0.0)) for x in slopes), default=0.0)
     room = _LITTLE * FORMATS[case.question.precision].eps * largest
     return _is_within(case, {name: np.full_like(x, room) for name, x in case.truth.gradient.items()})
 

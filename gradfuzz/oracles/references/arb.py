@@ -356,7 +356,7 @@ def _rounded(ball: arb) -> tuple[float, float]:
 
 
 def _entry(ball: arb) -> tuple[float, float]:
-    """The same of an entry of a gradient; beyond float64 the largest number, with an infinite bound."""
+    """The same of one entry of many; beyond float64 the largest number, with an infinite bound."""
     if ball.is_finite() and math.isinf(float(ball.mid())):
         return math.copysign(sys.float_info.max, float(ball.mid())), math.inf
     return _rounded(ball)
@@ -366,9 +366,10 @@ def _truth(
     setting: Setting, values: Sequence[Entries], gradient: Sequence[arb], trace: Sequence[int]
 ) -> Truth:
     entries = [_entry(ball) for ball in gradient]
-    if entries and all(math.isinf(bound) for _, bound in entries):
-        _rounded(gradient[0])
-    outputs = [(output.shape, [_rounded(ball) for ball in output.flat]) for output in values]
+    outputs = [(output.shape, [_entry(ball) for ball in output.flat]) for output in values]
+    for balls in (gradient, [ball for output in values for ball in output.flat]):
+        if balls and all(math.isinf(_entry(ball)[1]) for ball in balls):
+            _rounded(balls[0])
     middles, bounds = (
         tuple(np.array([r[k] for r in y], np.float64).reshape(shape) for shape, y in outputs) for k in (0, 1)
     )

@@ -422,9 +422,12 @@ class _Stencils:
             raise UnsettledError("the value changes with every precision it is computed in")
         shapes = [self._namespace.as_array(y).shape for y in self._centre(self._levels(0)[0])[2]]
         rounded = [
-            [_rounded(y, _SAFETY * d) for y, d in zip(*pair, strict=True)]
+            [_entry(y, _SAFETY * d) for y, d in zip(*pair, strict=True)]
             for pair in zip(after, apart, strict=True)
         ]
+        numbers = list(itertools.chain(*after))
+        if numbers and all(math.isinf(bound) for _, bound in itertools.chain(*rounded)):
+            _rounded(numbers[0], self.mp.mpf(0))
         values, bounds = (
             tuple(
                 np.array([r[k] for r in y], np.float64).reshape(n)
@@ -452,7 +455,7 @@ def _rounded(number: Number, bound: Number) -> tuple[float, float]:
 
 
 def _entry(number: Number, bound: Number) -> tuple[float, float]:
-    """The same of an entry of a gradient; beyond float64 the largest number, with an infinite bound."""
+    """The same of one entry of many; beyond float64 the largest number, with an infinite bound."""
     if math.isinf(float(number)):
         return math.copysign(sys.float_info.max, float(number)), math.inf
     return _rounded(number, bound)

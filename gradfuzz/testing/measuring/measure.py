@@ -453,6 +453,10 @@ class Inquiry:
             return Asked(case, "Richardson")
         if self.stopped and found.method != "reference":
             case = self._stopped(case)
+        elif (
+            self._detached and found.method != "reference" and (wrong := self._by_parts(case, factor, entry))
+        ):
+            return wrong
         elif _is_of_numbers(case) and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
@@ -461,6 +465,27 @@ class Inquiry:
         elif entry is None and (case.reason is Reason.NOISE or case.unjudged):
             case = self._with_float64(case)
         return Asked(case, found.method)
+
+    def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:
+        """The disagreement of the function of the Hermitian parts of its Hermitian matrices; None where it is
+        right, or not known. Its derivative is the same whichever triangle the function reads.
+        """
+        if self._parts is None or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
+            return None
+        asked = self._parts.ask(case.question.modes, factor, entry)
+        if not _is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
+            return None  # numbers alone do not see that eigenvectors have any phase
+        message = "whichever triangle the function reads, the derivative by (x + x^H) / 2 is another one"
+        return Asked(replace(asked.case, message=message), asked.method)
+
+    @functools.cached_property
+    def _parts(self) -> Inquiry | None:
+        """The inquiry about the function of the Hermitian parts of its Hermitian matrices, if it has any."""
+        subject = self.subject.of_hermitian_parts()
+        if subject is None:
+            return None
+        exact = None if self._exact is self.subject else self._exact.of_hermitian_parts()
+        return Inquiry(subject, exact, entries=self._entries, allowed=self._allowed)
 
     def _stopped(self, case: CheckResult) -> CheckResult:
         """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are

@@ -24,7 +24,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.classify import compare
-from gradfuzz.oracles.base import Array, Question, Truth
+from gradfuzz.oracles.base import Array, Question, Truth, known
 from gradfuzz.oracles.references.balls import SAME, enclosures, roundings
 from gradfuzz.oracles.rule import constants
 from gradfuzz.programs.language.precision import FORMATS
@@ -90,13 +90,16 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
     form = FORMATS[question.precision]
     got = {name: np.asarray(answer.gradient[name], np.float64) for name in question.wrt}
     expected = {name: truth.gradient[name] for name in question.wrt}
-    largest = max(float(np.max(np.abs(e), initial=0.0)) for e in expected.values())
-    known = {n: truth.bounds[n] + rule.bounds[n] + SAFETY * form.roundoff * np.abs(expected[n]) for n in got}
-    off = compare(expected, rule.gradient, known, question.precision)
+    sizes = [np.abs(known(e, truth.bounds[name])) for name, e in expected.items()]
+    largest = max(float(np.max(size, initial=0.0)) for size in sizes)
+    granted = {
+        n: truth.bounds[n] + rule.bounds[n] + SAFETY * form.roundoff * np.abs(expected[n]) for n in got
+    }
+    off = compare(expected, rule.gradient, granted, question.precision)
     if off is not None and off.clear:
-        return None if off.kind is Class.NON_FINITE else _wrong(case, expected, got, known)
+        return None if off.kind is Class.NON_FINITE else _wrong(case, expected, got, granted)
     if not all(np.all(np.isfinite(g)) for g in got.values()):
-        return _wrong(case, expected, got, known) if _in_range(case, truth) else None
+        return _wrong(case, expected, got, granted) if _in_range(case, truth) else None
     by_steps = True
     for name, e in expected.items():
         error = np.abs(got[name] - e)
@@ -104,7 +107,7 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
         narrow = wide <= _NARROW * np.maximum(np.abs(e), rule.noise[name])
         if not np.all((apart <= wide + SAME * np.abs(e)) & narrow):
             return None
-        if not np.all(error <= known[name] + SAFETY * rule.noise[name]):
+        if not np.all(error <= granted[name] + SAFETY * rule.noise[name]):
             return None
         left = form.half_of_the_digits * (np.abs(e) if question.precision == "float64" else largest)
         left = np.maximum(left, _NORMWISE * form.roundoff * largest)
@@ -124,7 +127,7 @@ def _in_range(case: CheckResult, truth: Truth) -> bool:
     largest = FORMATS[case.question.precision].largest
     arrays = (*truth.values, *truth.gradient.values())
     inside = all(np.all(np.abs(a) <= largest) for a in arrays) and not any(
-        np.any(np.isinf(b)) for b in truth.bounds.values()
+        np.any(np.isinf(b)) for b in (*truth.bounds.values(), *truth.value_bounds)
     )
     return inside and not any(np.any(np.isinf(np.asarray(y, np.float64))) for y in case.answer.values)
 

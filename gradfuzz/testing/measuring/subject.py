@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -62,9 +62,15 @@ class Subject:
     _evaluate: Call | None = None
     _unasked: frozenset[int] = frozenset()
     """The numbers of the leaves of a result that are not asked about."""
+    _mirrored: Mapping[int, float] = field(default_factory=dict)
+    """The numbers of the inputs of which the Hermitian part is taken, with the sign of the transpose."""
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""
+        arrays = list(arrays)
+        for k, sign in self._mirrored.items():
+            x, mirrored = arrays[k], np.swapaxes(arrays[k], -1, -2)
+            arrays[k] = (x + mirrored if sign > 0.0 else x - mirrored) / 2.0
         result = []
         for (_, rebuild), leaves in zip(self._trees, self._leaves, strict=True):
             own = [[arrays[k] for k in leaf.inputs] or [leaf.original] for leaf in leaves]
@@ -130,6 +136,20 @@ class Subject:
     def like(self, other: Subject) -> Subject:
         """The subject without the leaves of its result that `other` is not asked about."""
         return self.without(other._unasked)
+
+    def of_hermitian_parts(self) -> Subject | None:
+        """The function of (x + x^H) / 2 for each x of its inputs that is a Hermitian matrix; None where there
+        is none, or the gradient is written by hand.
+        """
+        mirrored: dict[int, float] = {}
+        for leaf in (leaf for leaves in self._leaves for leaf in leaves):
+            pairs = list(zip(leaf.inputs, (1.0, -1.0), strict=False))
+            if all(_is_mirrored(self.inputs[k].value, sign) for k, sign in pairs):
+                mirrored.update(pairs)
+        if self.grad is not None or self._mirrored or not mirrored:
+            return None
+        parts = replace(self, _mirrored=mirrored)
+        return replace(parts, _evaluate=self.framework.prepared(parts.call))
 
     def arrays(
         self, values: Sequence[Array], precision: Precision | None = None, *, traced: bool = False
@@ -379,6 +399,12 @@ def subject_of(
         )
     subject = Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
     return replace(subject, _evaluate=kit.prepared(subject.call))
+
+
+def _is_mirrored(x: Array, sign: float) -> bool:
+    """Whether it is a square matrix of floats, or a stack of them, and its own transpose times a sign."""
+    is_square = x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1 and is_float(x.dtype)
+    return is_square and np.array_equal(x, sign * np.swapaxes(x, -1, -2))
 
 
 def _almost_equal(one: Array, other: Array) -> bool:

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from gradfuzz.calls.judging import conventions, excluded
-from gradfuzz.calls.judging.accepted import is_complex
+from gradfuzz.calls.judging.accepted import Span, fits, is_complex
 from gradfuzz.calls.judging.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
@@ -796,6 +796,21 @@ def test_where_a_call_says_when_to_stop_nothing_is_predicted() -> None:
     skew = call("lobpcg", FULL)
     assert conventions.excused(skew, raised(skew, "RuntimeError: no")).verdict is Verdict.INCONCLUSIVE
     assert conventions.excused(plant.call, raised(plant.call, "RuntimeError: no")).verdict is Verdict.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("gradient", "expected"), [((1.0, 105.0), True), ((5.0, 100.0), False), ((1.0, 111.0), False)]
+)
+def test_an_entry_is_granted_its_own_allowance(gradient: tuple[float, float], expected: bool) -> None:
+    """Whether it is what rounding costs, or the bound of the truth."""
+    case = case_of(call("sum", array(1.0, 2.0)), x(gradient))
+    predicted = [{"x0": Span(np.array([1.0, 100.0]), np.array([1.0, 100.0]))}]
+    each = {"x0": np.array([1e-15, 10.0])}
+    assert fits(predicted, replace(case, allowed=each)) is expected
+    assert fits(predicted, replace(case, truth=Truth("ok", gradient={}, bounds=each))) is expected
+    for unknown in (np.inf, np.nan):
+        truth = Truth("ok", gradient={}, bounds={"x0": np.array([unknown, 10.0])})
+        assert fits(predicted, replace(case, truth=truth)) is expected, "what is not known grants nothing"
 
 
 @pytest.mark.parametrize(

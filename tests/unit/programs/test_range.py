@@ -7,6 +7,7 @@ there. At ordinary points the same programs are judged, and NaN is wrong.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
@@ -15,9 +16,11 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.oracles.base import Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Doubt, Mode, Oracle, Point, Question
+from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.precision import FORMATS, Precision
@@ -164,6 +167,67 @@ def test_pivots_of_a_determinant_are_multiplied_too(oracles: list[Oracle]) -> No
     for oracle in oracles:
         (case,) = Evaluator().cases(oracle.name, question, oracle.answer(question))
         assert case.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), f"{oracle.name}: {case.message}"
+
+
+BESIDE = 'def f(x: "float[4]"):\n    return exp(x)\n'
+"""Its last value and slope at 800 are beyond float64."""
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_a_value_beyond_float64_hides_no_other_entry(
+    precision: Precision, evaluator: Evaluator, oracles: list[Oracle]
+) -> None:
+    xs = (1.0, -2.0, 3.0, 800.0)
+    question = asked(BESIDE, precision, xs, ("rev",))
+    with np.errstate(over="ignore"):
+        slopes = (np.asarray(question.weights[0]) * np.exp(xs)).astype(precision)
+        (answer,) = oracles[0].answer(question)
+
+    def judged(answer: Answer) -> CheckResult:
+        (case,) = evaluator.cases("target", question, [answer], confirm=True)
+        return case
+
+    right = judged(replace(answer, gradient={"x": slopes}))
+    assert right.verdict is Verdict.AGREE
+    assert right.unjudged["x"].tolist() == [False, False, False, True]
+    for k, factor in itertools.product(range(3), (2.0, -1.0, 0.0)):
+        wrong = np.where(np.arange(4) == k, factor * slopes[k], slopes)
+        case = judged(replace(answer, gradient={"x": wrong}))
+        assert (case.verdict, case.worst) == (Verdict.DISAGREE, ("x", (k,)))
+        assert case.references == ("arb", "mpmath")
+        assert case.expected == pytest.approx(slopes[k], rel=1e-6)
+    for oracle, modes in itertools.product(oracles, MODES):  # in forward mode 0 meets infinity
+        question = asked(BESIDE, precision, xs, modes)
+        if oracle.supports(question) is None:
+            assert judged(oracle.answer(question)[0]).verdict is not Verdict.DISAGREE
+
+
+def test_a_wrong_value_beside_one_beyond_float64_is_found(evaluator: Evaluator) -> None:
+    question = asked(BESIDE, "float64", (1.0, -2.0, 3.0, 800.0), ())
+    right = np.array([np.e, np.exp(-2.0), np.exp(3.0), np.inf])
+    for values, expected in ((right, Verdict.AGREE), (right * [1.0, 2.0, 1.0, 1.0], Verdict.DISAGREE)):
+        (case,) = evaluator.cases("by hand", question, [Answer("ok", (values,))], confirm=True)
+        assert case.verdict is expected
+
+
+@pytest.mark.parametrize("modes", [(), ("rev",)])
+def test_where_every_value_is_beyond_float64_nothing_is_known(
+    modes: tuple[Mode, ...], evaluator: Evaluator
+) -> None:
+    question = asked(BESIDE, "float64", (800.0, 900.0, 1000.0, 1e4), modes)
+    for reference in (ArbReference(), MpmathReference()):
+        (truth,) = reference.truth(question)
+        assert (truth.status, truth.doubt) == ("inconclusive", Doubt.RANGE)
+
+
+def test_the_references_agree_about_what_is_beyond_float64() -> None:
+    question = asked(BESIDE, "float64", (1.0, -2.0, 3.0, 800.0), ("rev",))
+    for reference in (ArbReference(), MpmathReference()):
+        (truth,) = reference.truth(question)
+        (values,), (bounds,) = truth.values, truth.value_bounds
+        assert values[:3] == pytest.approx(np.exp([1.0, -2.0, 3.0]), rel=1e-15)
+        assert (values[3], bounds[3]) == (FORMATS["float64"].largest, np.inf)
+        assert np.all(bounds[:3] < 1e-14)
 
 
 def test_what_is_not_used_has_no_range() -> None:
