@@ -14,9 +14,9 @@ from benchmarks.gradient_functions import Row, jax_rows, torch_rows
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing.frameworks.framework import FrameworkName
+from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import subject_of
 from gradfuzz.testing.proving.prove import proved
-from gradfuzz.testing.measuring.setting import Setting
 
 MODES: tuple[Mode, ...] = ("rev", "fwd")
 MOST = 100

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gradfuzz.oracles.base import Mode
-from gradfuzz.testing.measuring.subject import Subject
 from gradfuzz.testing.measuring.setting import Setting
+from gradfuzz.testing.measuring.subject import Subject
 
 BOTH: tuple[Mode, ...] = ("rev", "fwd")
 
