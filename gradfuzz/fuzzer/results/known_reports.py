@@ -241,6 +241,11 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         text="prod",
     ),
     KnownReport(
+        *("pytorch#190063", "torch", ">=2.13.0", "a row is divided by the count of another", FINITE),
+        functions=("torch.embedding_bag", "torch.nn.functional.embedding_bag"),
+        modes=(("rev",),),
+    ),
+    KnownReport(
         *("pytorch#60197", "torch", ">=2.13.0", "the gradient raises", (Class.ERROR,)),
         functions=("torch.vander",),
         modes=(("rev",),),

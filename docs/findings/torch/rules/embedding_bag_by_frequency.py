@@ -1,11 +1,11 @@
-"""The gradient of torch.nn.functional.embedding_bag with scale_grad_by_freq divides a row by the count of another
-index.
+"""The gradient of torch.nn.functional.embedding_bag with scale_grad_by_freq divides a row by the count of
+another index.
 
     embedding_bag([0, 0, 1], W, [0], mode="sum", scale_grad_by_freq=True) is 2 W0 + W1
 
-By the documentation the gradient of each row is divided by how often its index is met: that of W0 is 2 / 2 and
-that of W1 is 1 / 1, so all entries are 1. With mode "mean" they are divided by the length of the bag as well.
-nn.functional.embedding has no such mistake. Prints expected and got, and exits with 1 while they differ.
+By the documentation the gradient of each row is divided by how often its index is met: that of W0 is 2 / 2,
+and that of W1 is 1 / 1, so all entries are 1. With mode "mean" they are divided by the length of the bag as
+well. Prints expected and got, and exits with 1 while they differ.
 """
 
 import sys
