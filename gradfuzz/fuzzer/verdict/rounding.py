@@ -214,7 +214,7 @@ def _is_erratic(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool
 
 def _unsteady(errors: Sequence[float]) -> bool:
     low, high = min(errors, default=0.0), max(errors, default=0.0)
-    return low * high <= 0.0 or max(abs(low), abs(high)) > _STEADY * min(abs(low), abs(high))
+    return not (low > 0.0 or high < 0.0) or max(abs(low), abs(high)) > _STEADY * min(abs(low), abs(high))
 
 
 def _nearby(
