@@ -187,8 +187,7 @@ def no_value() -> Planted:
 
 
 @excuse(
-    "A value leaves what the references and the dtype can hold. The same mistake is found at a neighbour, and"
-    " at another entry.",
+    "A value leaves what the references and the dtype can hold. The same mistake is found at a neighbour.",
     f"{JUDGE} module: Reason.RANGE",
     f"{JUDGE} module: Doubt.RANGE",
     "oracles/references/directions.py inconclusive: Doubt.RANGE",
@@ -196,7 +195,7 @@ def no_value() -> Planted:
 def a_truth_beyond_the_range() -> Planted:
     excused = judged(asked("exp(exp(x))", x=50.0), times(2.0))
     reached = excused.truth is not None and excused.truth.doubt is Doubt.RANGE
-    found = tuple(judged(asked("exp(exp(x))", x=x), times(2.0)) for x in (-50.0, 0.5, 5.0, [0.5, 50.0]))
+    found = tuple(judged(asked("exp(exp(x))", x=x), times(2.0)) for x in (-50.0, 0.5, 5.0))
     return Planted(excused, "normal range", found, reached)
 
 

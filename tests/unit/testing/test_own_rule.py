@@ -13,6 +13,7 @@ from gradfuzz import GradientMismatch, check_gradient
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.testing import measure_gradient
 from gradfuzz.testing.measuring.measured import InconclusiveWarning
+from tests.releases import skip_where_right
 
 jax = pytest.importorskip("jax")
 torch = pytest.importorskip("torch")
@@ -23,7 +24,12 @@ TAILS: list[tuple[Callable[[Any], Any], float, float]] = [
     (torch.sigmoid, 25.0, math.exp(-25.0) / (1.0 + math.exp(-25.0)) ** 2),
     (jax.nn.sigmoid, 25.0, math.exp(-25.0) / (1.0 + math.exp(-25.0)) ** 2),
 ]
-"""The derivatives by hand. JAX has y + 1 for the exponential minus 1, both have y (1 - y) for the sigmoid."""
+"""The derivatives by hand. JAX 0.10 has y + 1 for the exponential minus 1, both y (1 - y) for the sigmoid."""
+
+
+def skip_expm1(f: Callable[[Any], Any]) -> None:
+    if f is jnp.expm1:
+        skip_where_right("jax", "0.12")
 
 
 def given(f: Callable[[Any], Any], x: object, dtype: str) -> Any:
@@ -33,6 +39,7 @@ def given(f: Callable[[Any], Any], x: object, dtype: str) -> Any:
 
 @pytest.mark.parametrize(("f", "x", "slope"), TAILS)
 def test_half_of_the_digits_are_lost_in_a_tail(f: Callable[[Any], Any], x: float, slope: float) -> None:
+    skip_expm1(f)
     found = measure_gradient(f, given(f, x, "float64"))
     assert found.kind is Class.PRECISION
     assert found.worst_expected == pytest.approx(slope, rel=1e-12, abs=0.0)
@@ -46,6 +53,7 @@ def test_less_is_lost_before_the_tail(f: Callable[[Any], Any], x: float, slope: 
 
 @pytest.mark.parametrize(("f", "x", "slope"), TAILS)
 def test_a_tail_of_float32_is_not_silently_right(f: Callable[[Any], Any], x: float, slope: float) -> None:
+    skip_expm1(f)
     with pytest.warns(InconclusiveWarning):
         check_gradient(f, given(f, x, "float32"))
 
