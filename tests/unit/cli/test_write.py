@@ -245,7 +245,7 @@ def test_a_written_test_fails_soon_with_the_mismatch_first(
     assert "2 failed in " in done.stdout, done.stdout
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 10
     errors = [line for line in done.stdout.splitlines() if line.startswith("E  ")]
-    assert "GradientMismatch: the derivative of square by x[2] is wrong" in errors[0]
+    assert re.search(r"GradientMismatch: the derivative of square by x\[[0-2]\] is wrong", errors[0])
     assert "0.5 times what is right" in errors[0]
     assert "gradfuzz/testing" not in done.stdout, "no frame of ours"
     assert "always and only run by" not in done.stdout
