@@ -12,6 +12,7 @@ from gradfuzz.oracles.base import Array, Question
 from gradfuzz.programs.language.functions import _ROWS, Function
 from tests.excuses.planted import Changed, Planted, asked, judged, saying, times
 from tests.excuses.registry import EXCUSES, Excuse, excuse, planted_elsewhere
+from tests.unit.fuzzer.test_tolerance import REGROUPED
 
 ALLOWED = "fuzzer/tolerance/allowed.py"
 
@@ -155,19 +156,6 @@ def a_slope_of_another_mode() -> Planted:
     near, far = (asked("tanh(x)", ("fwd", "fwd"), "float32", x=x) for x in (1e-9, 0.5))
     found = _of_a_form(near, _off_by(1e-3), _off_by(-1.0))
     return Planted(found.excused, "", (*found.wrong, judged(far, times(1.01))), found.reached)
-
-
-REGROUPED = """def f(x):
-    h = stack([x, x, x])
-    i = 0
-    while True:
-        t = stack([h[2] / (2.0 + sin(h[2])) + exp(-(x * x)), sin(h[0]) + x])
-        h = stack([t[0], t[1], t[0] * (x - x)])
-        i = i + 1
-        if not i < 17:
-            break
-    return h[0]
-"""
 
 
 @excuse(

@@ -151,7 +151,7 @@ def joined(case: CheckResult, truth: Truth, engine: Tolerance) -> CheckResult:
     other = compare(expected, got, rest, case.question.precision)
     if other is not None and other.clear:
         kinds = (Class.WRONG_PRIMAL, Class.WRONG_RULE)
-        return _with(other, case, kind=case.kind if case.kind in kinds else other.kind)
+        return decided(other, case, kind=case.kind if case.kind in kinds else other.kind)
     return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
 
 
@@ -266,13 +266,13 @@ def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckR
         comparison, message = _across(truth.across, got, allowed, tolerance, comparison)
         if comparison is None or comparison.kind is None:
             message = "between the slopes to the left and to the right"
-            return _with(comparison, case, verdict=Verdict.CONVENTION, message=message)
+            return decided(comparison, case, verdict=Verdict.CONVENTION, message=message)
     if not comparison.clear or not _values_hold(case, truth, tolerance):
         return unclear
     met = _ties(case.question, case.point)
     if met is None or met.count != 1:
         return unclear
-    return _with(comparison, _disagrees(case, comparison.kind, message))
+    return decided(comparison, _disagrees(case, comparison.kind, message))
 
 
 def _across(
@@ -416,10 +416,10 @@ def _judge_values(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Chec
         return None
     if not comparison.clear:
         message = "the value is just beyond what rounding allows"
-        return _with(comparison, case, reason=Reason.PRIMAL, message=message)
+        return decided(comparison, case, reason=Reason.PRIMAL, message=message)
     got = f"{comparison.got:.17g} where {comparison.expected:.17g} is right"
     message = f"the value of {comparison.entry[0]} is {got}"
-    return _with(comparison, _disagrees(case, Class.WRONG_PRIMAL, message), allowed=allowed)
+    return decided(comparison, _disagrees(case, Class.WRONG_PRIMAL, message), allowed=allowed)
 
 
 # Derivative -------------------------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
         is_free = [bool(np.all(np.isinf(a))) for a in allowed.values() if np.size(a)]
         if is_free and all(is_free):
             return replace(case, reason=Reason.RANGE, message=tolerance.message, allowed=allowed)
-        return _with(comparison, case, verdict=Verdict.AGREE, allowed=allowed)
+        return decided(comparison, case, verdict=Verdict.AGREE, allowed=allowed)
     got = products(case.question, case.answer.gradient)
     expected = {name: truth.gradient[name] for name in got}
     noise = noise_of(case.question, tolerance)
@@ -462,8 +462,8 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
         reason, message = Reason.NOISE, "rounding may be larger than the derivative"
         if tolerance.message:
             reason, message = Reason.RANGE, tolerance.message
-        return _with(comparison, case, reason=reason, message=message)
-    return _with(comparison, case, verdict=Verdict.AGREE, message=tolerance.message if unjudged else "")
+        return decided(comparison, case, reason=reason, message=message)
+    return decided(comparison, case, verdict=Verdict.AGREE, message=tolerance.message if unjudged else "")
 
 
 def _leaves_range(truth: Truth, precision: Precision) -> bool:
@@ -486,10 +486,10 @@ def _off(
     if not comparison.clear:
         times = f"{comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
         message = f"just beyond what rounding allows: {times}"
-        return _with(comparison, case, reason=Reason.NOISE, message=message)
+        return decided(comparison, case, reason=Reason.NOISE, message=message)
     exact = case.answer.bounds is not None and comparison.kind is Class.PRECISION
     kind = Class.WRONG_RULE if exact else comparison.kind
-    return _with(comparison, case, verdict=Verdict.DISAGREE, kind=kind)
+    return decided(comparison, case, verdict=Verdict.DISAGREE, kind=kind)
 
 
 def _unsure(
@@ -558,7 +558,7 @@ def _drowned(
     return drowned > 0 and telling == 0
 
 
-def _with(comparison: Comparison | None, case: CheckResult, **changes: Any) -> CheckResult:
+def decided(comparison: Comparison | None, case: CheckResult, **changes: Any) -> CheckResult:
     """The case with `changes`, and with the entry that decided."""
     case = replace(case, **changes)
     if comparison is None:

@@ -24,6 +24,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.classify import compare
+from gradfuzz.fuzzer.verdict.judge import decided
 from gradfuzz.oracles.base import Array, Question, Truth, known
 from gradfuzz.oracles.references.balls import SAME, enclosures, roundings
 from gradfuzz.oracles.rule import constants
@@ -139,17 +140,5 @@ def _wrong(
     found = compare(expected, got, allowed, case.question.precision)
     if found is None or not found.clear:
         return None
-    return replace(
-        case,
-        verdict=Verdict.DISAGREE,
-        kind=found.kind,
-        reason=None,
-        message="",
-        allowed=dict(allowed),
-        unjudged={},
-        worst=found.entry,
-        expected=found.expected,
-        got=found.got,
-        ratio=found.ratio,
-        error_over_allowed=None if np.isnan(found.error_over_allowed) else found.error_over_allowed,
-    )
+    changes = {"kind": found.kind, "reason": None, "message": "", "allowed": dict(allowed), "unjudged": {}}
+    return decided(found, case, verdict=Verdict.DISAGREE, **changes)

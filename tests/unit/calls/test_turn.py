@@ -14,7 +14,7 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd.core import primitive_vjps
-from autograd.extend import defvjp
+from autograd.extend import defvjp, primitive
 from hypothesis import find
 
 from gradfuzz.adapters.catalogue import ARRAY, INTEGER, NUMBER, Function, Parameter
@@ -387,6 +387,21 @@ def test_where_shrinking_ends_at_rounding_the_drawn_call_is_the_finding(
     found = found_about(BESSEL)
     assert found is not None
     assert found.call == found.drawn == BESSEL
+
+
+def test_no_second_derivative_is_asked_at_a_kink_and_a_wrong_one_beside_it_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The slope of |x| is its sign, whose derivative is 0 and here said to be 1."""
+    sign, absolute = primitive(np.sign), primitive(np.abs)
+    defvjp(sign, lambda ans, x: lambda g: g)
+    defvjp(absolute, lambda ans, x: lambda g: g * sign(x))
+    monkeypatch.setattr(anp, "abs", absolute)
+    second = ("rev", "rev")
+    at_the_kink = judged(Call("autograd", "autograd.numpy.abs", (array(0.0),)), [("rev",), second])
+    beside = judged(Call("autograd", "autograd.numpy.abs", (array(0.5),)), [("rev",), second])
+    assert [one.modes for one in at_the_kink.verdicts] == [("rev",)]
+    assert [one.case.verdict for one in beside.verdicts] == [Verdict.AGREE, Verdict.DISAGREE]
 
 
 def found_about(call: Call, modes: Modes = ("rev", "rev"), *, shrink: bool = True) -> Finding | None:

@@ -337,7 +337,7 @@ def test_eigenvectors_by_a_masked_diagonal_are_granted_their_rounding() -> None:
     assert noises[1] == pytest.approx(noises[0] / 1024.0, rel=1e-3)
 
 
-REGROUPED = parse("""
+REGROUPED = """
 def f(x):
     h = stack([x, x, x])
     i = 0
@@ -348,7 +348,7 @@ def f(x):
         if not i < 17:
             break
     return h[0]
-""")
+"""
 
 
 def _acosh_slope(x: float) -> float:
@@ -415,7 +415,7 @@ def test_contributions_may_be_added_in_any_order() -> None:
     slope += p + q + r
     one = np.ones(())
     asked = Question(
-        REGROUPED, (Point({"x": np.asarray(x)}),), "float64", ("x",), ("rev",), (one,), {"x": one}
+        parse(REGROUPED), (Point({"x": np.asarray(x)}),), "float64", ("x",), ("rev",), (one,), {"x": one}
     )
     (narrow,), (wide,) = tolerances(asked), wide_tolerances(asked)
     error = abs(slope - float(narrow.gradient["x"]))
