@@ -24,6 +24,7 @@ from gradfuzz.testing import (
     check_program,
     measure_gradient,
 )
+from gradfuzz.testing.measuring.subject import subject_of
 
 X = np.array([0.5, -1.25, 2.0])
 
@@ -337,6 +338,14 @@ def test_a_function_that_draws_its_values_is_refused_in_words() -> None:
     check_gradient(
         lambda x: x + torch.rand(3) - 0.5, x, reference=gradfuzz.reference(gradient=lambda x, g: g)
     )
+
+
+def test_a_draw_is_seen_though_it_falls_on_one_side_at_first() -> None:
+    subject = subject_of(lambda x: next(factors) * x, [X], None, lambda x: x, "numpy")
+    factors = iter([2.0] * 7 + [0.0])
+    assert not subject.is_steady()
+    factors = iter([2.0] * 8)
+    assert subject.is_steady()
 
 
 def test_what_is_drawn_from_a_seed_inside_is_asked_without_vmap() -> None:
