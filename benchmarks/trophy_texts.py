@@ -1,7 +1,7 @@
-"""The reports to file of the bugs of docs/trophies: a text beside each script of docs/findings.
+"""The reports to file of the bugs of docs/trophies: a text for each script of docs/findings.
 
-    python -m benchmarks.trophy_texts            # writes them all
-    python -m benchmarks.trophy_texts --check    # exit code 1 where one is not as the pages and scripts say
+    python -m benchmarks.trophy_texts                           # writes them all, below build/reports
+    python -m benchmarks.trophy_texts torch/pow_zero_exponent   # prints that of a script
 
 A text is made from the entries that name its script, from the script, and from the form of the system's
 tracker (`gradfuzz.reports.markdown.trackers`). Nothing is run. What a person has to fill in is "(yours)".
@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.trophies import (
     PAGES,
@@ -33,6 +32,8 @@ from gradfuzz.fuzzer.results.known_reports import TRACKERS as REPOSITORIES
 from gradfuzz.oracles.base import in_words
 from gradfuzz.reports.common.plain import fenced
 from gradfuzz.reports.markdown.trackers import TRACKERS, YOURS, Slot, filled
+
+REPORTS = ROOT / "build" / "reports"
 
 _LANGUAGES = {".py": "python", ".js": "javascript", ".exs": "elixir", ".cpp": "cpp", ".swift": "swift"}
 _CITED = re.compile(r"(?:(?P<tracker>[A-Za-z/]*[A-Za-z]))?#(?P<number>\d+)")
@@ -136,8 +137,8 @@ def _linked(text: str) -> str:
 # The texts --------------------------------------------------------------------------------------------------
 
 
-def texts() -> Iterator[tuple[Path, str]]:
-    """The path and the text of each report, by page and script."""
+def texts() -> Iterator[tuple[str, str]]:
+    """Each script and its report, by page."""
     said = outcomes()
     for page in pages():
         by_script: dict[str, list[Bug]] = {}
@@ -146,7 +147,7 @@ def texts() -> Iterator[tuple[Path, str]]:
                 if script.partition("/")[0] == page.name:
                     by_script.setdefault(script, []).append(bug)
         for script, own in by_script.items():
-            yield (SCRIPTS / script).with_suffix(".md"), text(page, script, own, said[page.name])
+            yield script, text(page, script, own, said[page.name])
 
 
 def text(page: Page, script: str, own: list[Bug], said: Outcomes) -> str:
@@ -198,17 +199,21 @@ def _told(bug: Bug, *, titled: bool) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="The reports to file of the bugs of docs/trophies.")
-    parser.add_argument("--check", action="store_true", help="write nothing; say what is not up to date")
-    check = parser.parse_args().check
-    stale = []
-    for path, made in texts():
-        if path.is_file() and path.read_text(encoding="utf-8") == made:
-            continue
-        stale.append(path.relative_to(ROOT).as_posix())
-        if not check:
-            path.write_text(made, encoding="utf-8")
-    print("\n".join([*stale, f"{len(stale)} {'are not up to date' if check else 'written'}"]))
-    return int(check and bool(stale))
+    parser.add_argument("script", nargs="?", help="a script, such as torch/pow_zero_exponent; all by default")
+    wanted = parser.parse_args().script
+    made = {script.rpartition(".")[0]: report for script, report in texts()}
+    if wanted is not None:
+        name = wanted.removeprefix("docs/findings/").rpartition(".")[0] or wanted
+        if name not in made:
+            parser.error(f"no entry of docs/trophies names the script {wanted}")
+        print(made[name])
+        return 0
+    for name, report in made.items():
+        path = REPORTS / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(report, encoding="utf-8")
+    print(f"{len(made)} reports are below {REPORTS.relative_to(ROOT)}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -58,12 +58,8 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """The documents that people write; below docs/findings are scripts, and reports made of them."""
-    made = ROOT / "docs" / "findings"
-    written = [
-        path for path in (ROOT / "docs").rglob("*.md") if path.parent == made or made not in path.parents
-    ]
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(written)]
+    """The documents."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path) -> list[Block]:

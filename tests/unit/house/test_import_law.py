@@ -147,8 +147,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 }
 """Library: where its import may stand (a prefix of the path inside the package)."""
 
-MOST = 25
-"""Modules in a folder: more of them want sub-packages."""
+MOST = 40
+"""Modules in a folder. From 25 on they want sub-packages."""
 
 HEAVY = ("flint", "hypothesis", "jax", "mpmath", "numpy", "scipy", "sympy", "torch")
 

@@ -1,7 +1,8 @@
-"""Beside each script of docs/findings lies the report to file, with that script in it."""
+"""Each script of docs/findings has a report to file, with that script in it."""
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -80,21 +81,40 @@ def test_a_report_of_what_is_mended_says_so_first(page: trophies.Page) -> None:
     assert "Right since" not in trophy_texts.text(page, "torch/functions/two.py", [second], said)
 
 
+@functools.cache
+def reports() -> dict[str, str]:
+    return dict(trophy_texts.texts())
+
+
 def test_every_script_has_its_report_and_the_script_in_it_is_the_script() -> None:
     scripts = {script for page in trophies.pages() for entry in page.entries for script in entry.scripts}
-    reports = set(trophies.SCRIPTS.glob("*/**/*.md"))
-    assert reports == {(trophies.SCRIPTS / script).with_suffix(".md") for script in scripts}
-    for script in scripts:
+    assert set(reports()) == scripts
+    for script, report in reports().items():
         path = trophies.SCRIPTS / script
-        report = path.with_suffix(".md").read_text(encoding="utf-8")
         fences = re.findall(r"^(`{3,})\w+\n(.*?)\n\1$", report, re.MULTILINE | re.DOTALL)
         assert path.read_text(encoding="utf-8").strip("\n") in {text for _, text in fences}, script
 
 
-def test_the_reports_are_as_the_pages_say() -> None:
-    """`python -m benchmarks.trophy_texts` writes them anew."""
-    stale = [path for path, text in trophy_texts.texts() if path.read_text(encoding="utf-8") != text]
-    assert stale == []
+def test_the_report_of_a_script_is_printed_and_all_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, report = next(iter(reports().items()))
+    monkeypatch.setattr(trophy_texts, "ROOT", tmp_path)
+    monkeypatch.setattr(trophy_texts, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(trophy_texts, "texts", lambda: [(script, report)])
+    for name in (script, script.rpartition(".")[0], f"docs/findings/{script}"):
+        monkeypatch.setattr("sys.argv", ["trophy_texts", name])
+        assert trophy_texts.main() == 0
+        assert capsys.readouterr().out == f"{report}\n"
+    monkeypatch.setattr("sys.argv", ["trophy_texts"])
+    assert trophy_texts.main() == 0
+    assert capsys.readouterr().out == "1 reports are below reports\n"
+    written = (tmp_path / "reports" / script).with_suffix(".md")
+    assert written.read_text(encoding="utf-8") == report
+    monkeypatch.setattr("sys.argv", ["trophy_texts", "torch/none_such"])
+    with pytest.raises(SystemExit):
+        trophy_texts.main()
+    assert "no entry of docs/trophies names the script torch/none_such" in capsys.readouterr().err
 
 
 def test_what_is_reported_says_so_first() -> None:
@@ -106,10 +126,9 @@ def test_what_is_reported_says_so_first() -> None:
             if cited is None:
                 continue
             for script in re.findall(
-                rf"`({page.name}/[\w/]+)\.(?:py|js|exs|cpp|swift)`", part.partition("- Script")[2]
+                rf"`({page.name}/[\w/]+\.(?:py|js|exs|cpp|swift))`", part.partition("- Script")[2]
             ):
-                report = (trophies.SCRIPTS / f"{script}.md").read_text(encoding="utf-8")
-                above = report.partition("\n---\n")[0]
+                above = reports()[script].partition("\n---\n")[0]
                 assert f"#{cited[1] or cited[2]}" in above, script
                 assert "do not file it again" in above, script
 
