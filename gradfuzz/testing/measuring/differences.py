@@ -83,14 +83,8 @@ not show at all must be known to that.
 _BETWEEN = 2.0**-29
 """The step of the slope between two jumps, in units of the input's size. The point may lie on a jump."""
 
-_FEW = 2.0**-5
-"""The first of three steps that settle what is clear, in units of the input's size."""
-
 _LOST = 64.0
-"""The roundings of a value that they grant to it."""
-
-_APART = 4.0
-"""Two numbers are told apart by a bound that is so many times smaller than their difference."""
+"""So many roundings of a value are no jump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,22 +164,6 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
     share = best.noise / max(abs(here), best.noise)
     return Slope(best.value, bound, best.value, best.value, jump=share, between=between)
-
-
-def speaks_for(f: Callable[[float], float], size: float, roundoff: float, value: float, other: float) -> bool:
-    """Whether six values of `f` are enough to say that its slope at 0 is `value` and not `other`.
-
-    Central differences at three steps are extrapolated twice. What these differ by, and the rounding of the
-    values, must be far less than the difference of the two numbers.
-    """
-    steps = [_FEW * size / 2.0**k for k in range(3)]
-    sides = [(f(-step), f(step)) for step in steps]
-    one, two, three = ((after - before) / (2.0 * h) for h, (before, after) in zip(steps, sides, strict=True))
-    first, second = two + (two - one) / 3.0, three + (three - two) / 3.0
-    found = second + (second - first) / 15.0
-    largest = max(abs(height) for pair in sides for height in pair)
-    bound = _SAFETY * abs(found - second) + _LOST * roundoff * largest / steps[-1]
-    return abs(found - value) <= bound < abs(value - other) / _APART
 
 
 def _noise(f: Callable[[float], float], size: float) -> float:

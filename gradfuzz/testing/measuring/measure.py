@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -56,14 +55,11 @@ from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.numeric import (
-    TRUSTED,
     NumericTruth,
-    differences_speak_for,
     judged_by_numbers,
     numeric_truth,
     own_noise,
     probed_by_size,
-    slope_by_entry,
     stand_in,
 )
 from gradfuzz.testing.measuring.oracle import FunctionOracle
@@ -378,16 +374,12 @@ class Inquiry:
             return Asked(case, "traced")
         name, index = worst
         question = self._question(self._blank, case.question.modes, 1.0)
-        position = [p.name for p in case.question.program.params].index(name)
-        about = self._exact, question, question.points[0], position, index
-        true, got = float(truth.gradient[name][index]), case.got
-        if got is not None and math.isfinite(got) and differences_speak_for(*about, true, got):
+        found = self._numeric(at_entry(question, (case.question.wrt.index(name), index)))
+        if found.truth.status != "ok" or found.flat:
             return Asked(case, "traced")
-        slope = slope_by_entry(*about)
-        if slope is None or slope.kink or slope.bound > TRUSTED * abs(slope.value):
-            return Asked(case, "traced")
-        granted = 2.0 * slope.bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
-        if abs(true - slope.value) <= granted:
+        slope, bound = (float(numbers[ALONG][0]) for numbers in (found.truth.gradient, found.truth.bounds))
+        granted = 2.0 * bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
+        if not abs(float(truth.gradient[name][index]) - slope) > granted:
             return Asked(case, "traced")
         asked = self._by_numbers(case.question.modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:

@@ -30,7 +30,7 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQues
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.testing.measuring.differences import Slope, slope, speaks_for
+from gradfuzz.testing.measuring.differences import Slope, slope
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
@@ -119,18 +119,20 @@ class _Measured:
         total = [x for term in self.weighted(values) for x in term.ravel().tolist()]
         return math.fsum(total) if all(map(math.isfinite, total)) else math.nan
 
-    def moved(self, direction: Direction, t: float) -> float:
-        """The sum at t along a direction."""
+    def moved(self, direction: Direction, t: float) -> list[Array]:
+        """The inputs at t along a direction."""
         inputs = list(self.inputs)
         for k, d in direction.items():
-            inputs[k] = np.asarray(inputs[k], np.float64 if self.precision == "float64" else None) + t * d
-            inputs[k] = inputs[k].astype(self.inputs[k].dtype if self.precision != "float64" else np.float64)
-        return self.at(inputs)
+            inputs[k] = (inputs[k] + t * d).astype(FORMATS[self.precision].dtype)
+        return inputs
 
-    def slope(self, direction: Direction, size: float) -> Slope | None:
-        return self.slope_of(lambda t: self.moved(direction, t), size)
+    def size(self, direction: Direction) -> float:
+        """How far along a direction the first of its entries has moved by its own scale."""
+        there = ((self.inputs[k], d != 0.0, d) for k, d in direction.items())
+        sizes = [_scales(np.asarray(x, np.float64))[moves] / np.abs(d[moves]) for x, moves, d in there]
+        return min((float(np.min(one)) for one in sizes if one.size), default=1.0)
 
-    def slope_of(self, f: Callable[[float], float], size: float) -> Slope | None:
+    def slope(self, f: Callable[[float], float], size: float) -> Slope | None:
         """The slope of `f` at 0, a function of the values, which is known to no more digits than the
         framework admits: a polynomial for float32 is smooth near 0, and its coefficients are rounded.
         """
@@ -175,32 +177,19 @@ Direction = Mapping[int, Array]
 """By the number of an input, how it moves."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """One number of a truth: where it stands, along which direction it is the slope, and the direction's
-    scale.
-    """
-
-    name: str
-    index: tuple[int, ...]
-    direction: Direction
-    size: float
-
-
-def _all_asked(measured: _Measured, question: Question, wrt: Sequence[int]) -> Iterator[_Asked]:
+def _directions(
+    measured: _Measured, question: Question, wrt: Sequence[int]
+) -> Iterator[tuple[str, tuple[int, ...], Direction]]:
+    """Where each number of a truth stands, and along which direction it is the slope."""
     if isinstance(question, ProbedQuestion):
         for j, probe in enumerate(question.probes):
-            yield _Asked(ALONG, (j,), {k: probe[n] for k, n in zip(wrt, question.wrt, strict=True)}, 1.0)
+            yield ALONG, (j,), {k: probe[n] for k, n in zip(wrt, question.wrt, strict=True)}
         return
     for name, k in zip(question.wrt, wrt, strict=True):
         for index in np.ndindex(np.shape(measured.inputs[k])):
-            yield _Asked(name, index, {k: _unit(measured.inputs[k], index)}, _size(measured.inputs[k], index))
-
-
-def _unit(x: Array, index: tuple[int, ...]) -> Array:
-    found = np.zeros(np.shape(x))
-    found[index] = 1.0
-    return found
+            unit = np.zeros(np.shape(measured.inputs[k]))
+            unit[index] = 1.0
+            yield name, index, {k: unit}
 
 
 def _blank(question: Question) -> dict[str, Array]:
@@ -214,7 +203,8 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
     """The question along directions in which every input moves by its own size. Entries of very different
     weight in an answer, if it is known, have directions of their own.
     """
-    sizes = {n: _sizes(np.asarray(question.points[0].inputs[n], np.float64)) for n in question.wrt}
+    scales = {n: _scales(np.asarray(question.points[0].inputs[n], np.float64)) for n in question.wrt}
+    sizes = {n: np.asarray(np.exp2(np.floor(np.log2(s)))) for n, s in scales.items()}
     shares = {n: np.zeros(s.shape) for n, s in sizes.items()}
     for n, g in ({} if answer is None else answer.gradient).items():
         if n in sizes and np.shape(g) == sizes[n].shape:
@@ -234,16 +224,6 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
     return ProbedQuestion.of(question, [p for p in probes if any(np.any(w) for w in p.values())])
 
 
-def _sizes(x: Array) -> Array:
-    """The scale of every entry, rounded to a power of two."""
-    return np.asarray(np.exp2(np.floor(np.log2(_scales(x)))))
-
-
-def _size(x: Array, index: tuple[int, ...]) -> float:
-    """The scale of one entry."""
-    return float(_scales(x)[index])
-
-
 def _scales(x: Array) -> Array:
     """An entry's own size, or a share of the largest of its array, up to 1, or 1 among zeros. An infinite
     entry has no size of its own.
@@ -251,34 +231,6 @@ def _scales(x: Array) -> Array:
     own = np.where(np.isfinite(x), np.abs(x), 0.0)
     scales = np.maximum(own, min(float(np.max(own, initial=0.0)) / 16.0, 1.0))
     return np.asarray(np.where(scales == 0.0, 1.0, scales))
-
-
-def slope_by_entry(
-    subject: Subject, question: Question, point: Point, position: int, index: tuple[int, ...]
-) -> Slope | None:
-    """The slope by one entry of the input numbered `position`; None where it cannot be told."""
-    measured = _Measured(subject, question, point)
-    x = measured.inputs[position]
-    found = measured.slope({position: _unit(x, index)}, _size(x, index))
-    return None if found is None or found.flat else found
-
-
-def differences_speak_for(
-    subject: Subject,
-    question: Question,
-    point: Point,
-    position: int,
-    index: tuple[int, ...],
-    value: float,
-    other: float,
-) -> bool:
-    """Whether a few differences by that entry say that the slope is `value` and not `other`."""
-    measured = _Measured(subject, question, point)
-    x = measured.inputs[position]
-    if subject.framework.roundoff > measured.roundoff:
-        return False
-    along = {position: _unit(x, index)}
-    return speaks_for(lambda t: measured.moved(along, t), _size(x, index), measured.roundoff, value, other)
 
 
 def numeric_truth(subject: Subject, question: Question, point: Point) -> NumericTruth:
@@ -299,25 +251,25 @@ def _unknown(why: str) -> NumericTruth:
 
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
-    value, bound, left, right, scales, between = (_blank(question) for _ in range(6))
+    value, bound, left, right, natural, between = (_blank(question) for _ in range(6))
     exact, jump = True, 0.0
     flat: set[tuple[str, tuple[int, ...]]] = set()
     why = ""
-    for asked in _all_asked(measured, question, wrt):
-        name, index = asked.name, asked.index
-        found = measured.slope(asked.direction, asked.size)
+    for name, index, direction in _directions(measured, question, wrt):
+        size = measured.size(direction)
+        found = measured.slope(lambda t, along=direction: measured.at(measured.moved(along, t)), size)
         if found is None:
             why = why or f"no difference in {name}{list(index) or ''} is finite"
             bound[name][index] = math.inf
             continue
         number, error = found.value, found.bound
         if not found.kink:
-            better = _analytic(measured, asked, number, error)
-            if found.flat and better is None and not measured.is_infinite(asked.direction):
+            better = _analytic(measured, direction, found)
+            if found.flat and better is None and not measured.is_infinite(direction):
                 flat.add((name, index))
             exact = exact and better is not None
             number, error = better or (number, error)
-        scales[name][index] = measured.scale(asked.size)
+        natural[name][index] = _NATURAL * measured.scale(size)
         jump = max(jump, found.jump)
         between[name][index] = number if found.between is None else found.between
         value[name][index], bound[name][index] = number, error
@@ -329,50 +281,48 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         return NumericTruth(Truth.unknown(Doubt.KINK, why, **sides, kink=True), method)
     for name, v in value.items():
         largest = max(TRUSTED, min(_COARSE, _JUMPS * jump)) * float(np.max(np.abs(v), initial=0.0))
-        bound[name][bound[name] > np.maximum(largest, _NATURAL * scales[name])] = math.inf
+        bound[name][bound[name] > np.maximum(largest, natural[name])] = math.inf
     if all(np.all(np.isinf(b)) for b in bound.values()) and any(map(np.size, bound.values())):
         return _unknown(why or "the differences of the function are too noisy to tell its derivative")
     pieces = between if jump else {}
     return NumericTruth(Truth("ok", gradient=value, bounds=bound), method, frozenset(flat), pieces)
 
 
-def _analytic(measured: _Measured, asked: _Asked, value: float, bound: float) -> tuple[float, float] | None:
+def _analytic(measured: _Measured, direction: Direction, known: Slope) -> tuple[float, float] | None:
     """The complex step and its bound, where the extrapolation knows the slope well and says the same, and no
     better; what it is apart from that is in the bound.
     """
-    if bound > max(TRUSTED * abs(value), _NATURAL * measured.scale(asked.size)):
+    size = measured.size(direction)
+    if known.bound > max(TRUSTED * abs(known.value), _NATURAL * measured.scale(size)):
         return None
-    found = measured.complex_slope(asked.direction, asked.size)
-    if found is None or found[1] > bound or abs(found[0] - value) > found[1] + bound:
+    found = measured.complex_slope(direction, size)
+    if found is None or found[1] > known.bound or abs(found[0] - known.value) > found[1] + known.bound:
         return None
-    return found[0], found[1] + abs(found[0] - value)
+    return found[0], found[1] + abs(found[0] - known.value)
 
 
 def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[int]) -> NumericTruth:
     """The slope of the first derivative along the direction."""
     first = replace(question, modes=("rev",), directions={})
     measured = _Measured(subject, first, point)
-    directions = [np.asarray(question.directions[name], np.float64) for name in question.wrt]
+    direction = {
+        k: np.asarray(question.directions[n], np.float64) for k, n in zip(wrt, question.wrt, strict=True)
+    }
     gradients = subject.gradients(question.weights, measured.precision)
     known: dict[float, dict[str, Array]] = {}
 
-    def shifted(t: float) -> list[Array]:
-        inputs = list(measured.inputs)
-        for k, v in zip(wrt, directions, strict=True):
-            inputs[k] = np.asarray(inputs[k], np.float64 if measured.precision == "float64" else None) + t * v
-        return inputs
-
     def gradient(t: float) -> dict[str, Array]:
         if t not in known:
-            known[t] = products(question, dict(zip(question.wrt, gradients(shifted(t)), strict=True)))
+            known[t] = products(
+                question, dict(zip(question.wrt, gradients(measured.moved(direction, t)), strict=True))
+            )
         return known[t]
 
-    xs = [measured.inputs[k] for k in wrt]
-    sizes = [_size(x, index) for x in xs for index in np.ndindex(np.shape(x))]
-    largest = max((float(np.max(np.abs(v), initial=0.0)) for v in directions), default=1.0)
-    size = min(sizes, default=1.0) / largest
+    size = measured.size(direction)
     for t in (0.0, size / 4.0, -size / 4.0):
-        inputs = dict(zip([p.name for p in question.program.params], shifted(t), strict=True))
+        inputs = dict(
+            zip([p.name for p in question.program.params], measured.moved(direction, t), strict=True)
+        )
         there = replace(first, precision=measured.precision, points=(Point(inputs),))
         here = numeric_truth(subject, there, there.points[0]).truth
         for name, g in gradient(t).items():
@@ -392,7 +342,7 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
                 return float(gradient(t)[name][index])
 
-            found = measured.slope_of(entry, size)
+            found = measured.slope(entry, size)
             if found is None or found.kink:
                 return _unknown("the first derivative has a kink here")
             values[name][index], bounds[name][index] = found.value, found.bound
