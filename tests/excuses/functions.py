@@ -115,7 +115,6 @@ def digits_that_are_lost_by_chance() -> Planted:
     " so is one at the point alone, and one to a side of it.",
     f"{MEASURE} Inquiry._upheld: Reason.NOISE",
     f"{NUMERIC}: _LANES",
-    f"{NUMERIC}: _LAST_BITS",
 )
 def noise_to_both_sides() -> Planted:
     def measured(wrong: Function) -> Any:

@@ -31,7 +31,7 @@ allowed count as lost, whatever the points.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,9 +51,6 @@ _SHORT = 12
 
 _MOVED = 6
 """How many points with other last bits are asked about."""
-
-_SEED = 20
-"""The last bits are the same in every run."""
 
 _STEADY = 2.0
 """Errors at points next to each other that differ by no more than this factor, and not in sign, are one."""
@@ -225,7 +222,7 @@ def _nearby(
     """
     if case.worst is None or case.truth is None or case.worst[0] not in case.truth.gradient:
         return None
-    question = replace(case.question, points=_next_to(case.point, case.question, most))
+    question = replace(case.question, points=tuple(points_beside(case.point, most, _MOVED)))
     if target.supports(question) is not None:
         return None
     name, index = case.worst
@@ -239,19 +236,16 @@ def _nearby(
     return found
 
 
-def _next_to(point: Point, question: Question, most: float) -> tuple[Point, ...]:
-    """Points whose entries by which is differentiated differ by eighths of `most`, relative to the entry."""
-    rng = np.random.default_rng(_SEED)
-    points = []
-    for _ in range(_MOVED):
+def points_beside(point: Point, most: float, count: int) -> Iterator[Point]:
+    """Points whose floats differ by eighths of `most`, relative to each; the same in every run."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
         moved = {name: np.asarray(x) for name, x in point.inputs.items()}
-        for name in question.wrt:
-            x = moved[name]
+        for name, x in moved.items():
             if is_float(x.dtype):
                 steps = rng.integers(-8, 9, x.shape) * most / 8
                 moved[name] = (x.astype(np.float64) * (1.0 + steps)).astype(x.dtype)
-        points.append(Point(moved))
-    return tuple(points)
+        yield Point(moved)
 
 
 def unsettled_digits(case: CheckResult) -> CheckResult:

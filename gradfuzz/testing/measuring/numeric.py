@@ -26,6 +26,7 @@ from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
+from gradfuzz.fuzzer.verdict.rounding import points_beside
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
@@ -378,8 +379,9 @@ def judged_by_numbers(
             noise=_normwise(question, answer),
         )
         noise = {name: np.maximum(n, strays.get(name, 0.0)) for name, n in noise_of(question, own).items()}
-        tolerance = replace(own, noise=_widened(noise, truth))
-        return judge(oracle.name, question, 0, answer, truth, tolerance)
+        if truth.status == "ok":  # its bound is narrow enough to judge by, or there would be none
+            noise = {name: np.maximum(n, truth.bounds[name] / SAFETY) for name, n in noise.items()}
+        return judge(oracle.name, question, 0, answer, truth, replace(own, noise=noise))
 
     case = within({})
     if truth.status == "ok" and case.verdict is not Verdict.AGREE:  # else it is right with its noise, too
@@ -458,24 +460,14 @@ def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
 def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Array]) -> dict[str, Array]:
     """By how much answers next to the point err to either side of the derivative at the point.
 
-    The inputs of those answers differ in their last bits, each input that is not 0. Rounding errs to both
-    sides. A rule that is wrong at the point and right around it errs to neither, and one that is wrong on one
-    side of the point errs to one.
+    The inputs of those answers differ in their last bits. Rounding errs to both sides. A rule that is wrong
+    at the point and right around it errs to neither, and one that is wrong on one side of it errs to one.
     """
     (point,) = question.points
-    rng = np.random.default_rng(0)
     above = {name: np.zeros(np.shape(g)) for name, g in true.items()}
     below = {name: np.zeros(np.shape(g)) for name, g in true.items()}
-    unit = 2.0 * unit_roundoff(question.precision)
-    for _ in range(_LANES):
-        inputs = {}
-        for param in question.program.params:
-            x = np.asarray(point.inputs[param.name])
-            inputs[param.name] = x
-            if param.type.is_float:
-                moved = np.asarray(x, np.float64) * (1.0 + unit * rng.choice(_LAST_BITS, x.shape))
-                inputs[param.name] = np.asarray(moved, x.dtype)
-        (other,) = oracle.answer(replace(question, points=(Point(inputs),)))
+    for beside in points_beside(point, 8.0 * unit_roundoff(question.precision), _LANES):
+        (other,) = oracle.answer(replace(question, points=(beside,)))
         if other.status != "ok" or not _has_shapes(other, question):
             continue
         for name, g in products(question, other.gradient).items():
@@ -484,17 +476,3 @@ def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Arr
             error = np.where(np.isfinite(error), error, 0.0)
             above[name], below[name] = np.maximum(above[name], error), np.maximum(below[name], -error)
     return {name: np.minimum(above[name], below[name]) for name in true}
-
-
-_LAST_BITS = np.array([-4.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0])
-
-
-def _widened(noise: Mapping[str, Array], truth: Truth) -> dict[str, Array]:
-    """The noise, at least as wide as the truth's bound, which is narrow enough to judge by or there would be
-    no truth.
-    """
-    bounds = {name: truth.bounds.get(name, np.zeros(found.shape)) for name, found in noise.items()}
-    return {
-        name: np.maximum(found, bounds[name] / SAFETY) if bounds[name].shape == found.shape else found
-        for name, found in noise.items()
-    }
