@@ -300,9 +300,8 @@ class Inquiry:
             return _of_two(case, numbers or self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case)
-        if case.reason is Reason.NOISE or case.unjudged or question.precision in HALF:
-            case = self._with_float64(case)
-        return Asked(case, "traced")
+        unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
+        return Asked(self._by_float64(case) if unsure else case, "traced")
 
     def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
         """The verdict where the library's own rule decides; None where it does not, or is not known."""
@@ -321,22 +320,6 @@ class Inquiry:
         whole = replace(case, question=question, answer=answer, truth=value.truth)
         return by_rule(whole, value.truth, rule)
 
-    def _with_float64(self, case: CheckResult) -> CheckResult:
-        """What float64 says of a derivative of lower precision: wrong there, it is wrong; right there and
-        within rounding here, it is right.
-        """
-        wide = self._in_float64(case.question)
-        if wide is None or wide.verdict is Verdict.DISAGREE:
-            return wide or case
-        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
-        right = {} if case.truth is None else case.truth.gradient
-        if self._program is not None and not right:
-            right = self._evaluator.tolerances(case.question)[0].gradient
-        right_there = wide.verdict is Verdict.AGREE and not wide.unjudged
-        if within and right_there and _has_half_of_its_digits(case, right):
-            return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
-        return case
-
     def _is_undefined(self, question: Question) -> bool:
         """Whether the program has no value at the point, as where it selects between a number and NaN."""
         (value,) = self._evaluator.reference_values(replace(question, modes=()))
@@ -346,9 +329,8 @@ class Inquiry:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
         worst entry do not contradict.
         """
-        unsure = needs_float64(case, case.question, 0, self._evaluator)
-        if unsure and self._right_in_float64(case.question):
-            return Asked(doubted(case), "traced")
+        if needs_float64(case, case.question, 0, self._evaluator):
+            case = self._by_float64(case)
         if loses_by_rounding(case, self.oracle, self._evaluator):
             return Asked(unsettled_digits(case), "traced")
         truth, worst = case.truth, case.worst
@@ -452,10 +434,8 @@ class Inquiry:
         elif _is_of_numbers(case) and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
-        if may_be_rounding(case) and self._right_in_float64(question):
-            case = doubted(case)
-        elif entry is None and (case.reason is Reason.NOISE or case.unjudged):
-            case = self._with_float64(case)
+        if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
+            case = self._by_float64(case)
         return Asked(case, found.method)
 
     def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:
@@ -488,13 +468,27 @@ class Inquiry:
         message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
         return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
 
-    def _right_in_float64(self, question: Question) -> bool:
-        """Whether a derivative of lower precision is right at the same inputs in float64. It is not known
-        otherwise what rounding does inside a function that is no program, or whether a library's rules for a
-        long one stay in the range of a precision.
+    def _by_float64(self, case: CheckResult) -> CheckResult:
+        """The case after a look at the same inputs in float64: wrong there, it is wrong. Right there, a wrong
+        number here may be rounding, and what is within rounding here is right.
+
+        It is not known otherwise what rounding does inside a function that is no program, or whether a
+        library's rules for a long one stay in the range of a precision.
         """
-        wide = self._in_float64(question)
-        return wide is not None and wide.verdict is Verdict.AGREE
+        wide = self._in_float64(case.question)
+        if wide is None or wide.verdict not in (Verdict.AGREE, Verdict.DISAGREE):
+            return case
+        if case.verdict is Verdict.DISAGREE:
+            return doubted(case) if wide.verdict is Verdict.AGREE else case
+        if wide.verdict is Verdict.DISAGREE:
+            return wide
+        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
+        right = {} if case.truth is None else case.truth.gradient
+        if self._program is not None and not right:
+            right = self._evaluator.tolerances(case.question)[0].gradient
+        if within and not wide.unjudged and _has_half_of_its_digits(case, right):
+            return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
+        return case
 
     def _in_float64(self, question: Question) -> CheckResult | None:
         """The verdict on a derivative of lower precision at the same inputs in float64, where no roundoff of
