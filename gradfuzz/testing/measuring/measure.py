@@ -39,10 +39,8 @@ from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import (
     doubted,
-    loses_by_rounding,
     may_be_rounding,
     needs_float64,
-    unsettled_digits,
 )
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
@@ -161,6 +159,15 @@ def _widened(subject: Subject, given: Sequence[Array]) -> Subject:
 def _is_of_numbers(case: CheckResult) -> bool:
     """Whether a derivative is called wrong that is a number, and so may be meant."""
     return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
+
+
+def _worst_entry(case: CheckResult) -> Entry | None:
+    """The worst entry of a gradient whose truth is known; None where something else is wrong."""
+    if case.worst is None or case.worst[0] not in case.question.wrt:
+        return None
+    if case.truth is None or case.truth.status != "ok":
+        return None
+    return case.question.wrt.index(case.worst[0]), case.worst[1]
 
 
 class Inquiry:
@@ -331,15 +338,12 @@ class Inquiry:
         """
         if needs_float64(case, case.question, 0, self._evaluator):
             case = self._by_float64(case)
-        if loses_by_rounding(case, self.oracle, self._evaluator):
-            return Asked(unsettled_digits(case), "traced")
-        truth, worst = case.truth, case.worst
-        if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
+        entry = _worst_entry(case)
+        if entry is None or case.got is None or case.expected is None:
             return Asked(case, "traced")
-        name, index = worst
-        error = None if case.got is None or case.expected is None else abs(case.got - case.expected)
-        stray = self._stray(case, (case.question.wrt.index(name), index), truth)
-        if error is not None and error <= CLEAR * SAFETY * stray:
+        true = {ALONG: np.array([case.expected])}
+        stray = float(own_noise(self.oracle, at_entry(case.question, entry), true)[ALONG][0])
+        if abs(case.got - case.expected) <= CLEAR * SAFETY * stray:
             message = (
                 f"at inputs that differ in their last bits the answers err by {stray:.2g} to either side, so"
                 " the error may be rounding"
@@ -349,34 +353,22 @@ class Inquiry:
 
     def _upheld_by_differences(self, case: CheckResult) -> Asked:
         """A disagreement that the function's differences by the worst entry do not contradict."""
-        truth, worst = case.truth, case.worst
-        if case.question.order > 1 or worst is None or worst[0] not in case.question.wrt:
+        entry = _worst_entry(case)
+        if case.question.order > 1 or entry is None or case.truth is None or case.expected is None:
             return Asked(case, "traced")
-        if truth is None or truth.status != "ok":
-            return Asked(case, "traced")
-        name, index = worst
-        question = self._question(self._blank, case.question.modes, 1.0)
-        found = self._numeric(at_entry(question, (case.question.wrt.index(name), index)))
+        found = self._numeric(at_entry(self._question(self._blank, case.question.modes, 1.0), entry))
         if found.truth.status != "ok" or found.flat:
             return Asked(case, "traced")
         slope, bound = (float(numbers[ALONG][0]) for numbers in (found.truth.gradient, found.truth.bounds))
-        granted = 2.0 * bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
-        if not abs(float(truth.gradient[name][index]) - slope) > granted:
+        (name, index) = case.question.wrt[entry[0]], entry[1]
+        granted = 2.0 * bound + float(case.truth.bounds[name][index]) + float(case.allowed[name][index])
+        if not abs(case.expected - slope) > granted:
             return Asked(case, "traced")
         asked = self._by_numbers(case.question.modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:
             return asked
         why = "the program that was traced and the function's own differences contradict each other"
         return Asked(case.unsettled(Reason.REFERENCES, f"references: {why}"), "traced")
-
-    def _stray(self, case: CheckResult, entry: Entry, truth: Truth) -> float:
-        """By how much an entry errs to either side where the inputs differ in their last bits."""
-        (number, index), question = entry, case.question
-        name, true = question.wrt[number], truth.gradient
-        if entries_of(question) > MANY:
-            question = at_entry(question, entry)
-            name, true, index = ALONG, {ALONG: np.asarray([true[name][index]])}, (0,)
-        return float(own_noise(self.oracle, question, true)[name][index])
 
     def _numeric(self, question: Question) -> NumericTruth:
         """The measured or given truth, cached. Raises nothing but gradfuzz's own errors."""
