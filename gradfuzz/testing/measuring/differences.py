@@ -21,34 +21,20 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+
 _STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
 """The first steps of differences, in units of the input's size. The first loses least to rounding, the last
 depends least on values far away.
 """
-
-_SAFETY = 8.0
-"""The bound is this many times the difference of two extrapolations."""
 
 _NOISY, _NOISY_SIDE = 8.0, 350.0
 """The bound on what noise does to a difference: so many times the noise by the last step. The weights of
 the values in scipy.differentiate's differences of order 6 add up to 6.6, one-sided ones to 342.
 """
 
-_ITERATIONS = 8
-
-_PROBES = (-(2.0**-3), 2.0**-4, 2.0**-9, -(2.0**-10))
-"""Steps that show whether a function is flat, in units of the input's size."""
-
-_ROUNDED = 2.0**-51
-"""What two roundings of a float64 can do to a value that does not move, as a share of it."""
-
 _CLOSE = 2.0**-24
 """The distance of the values that the noise is estimated from, in units of the input's size."""
-
-_CLOSER = ((2.0**-8, 2.0**-12, 2.0**-16), (2.0**-5, 2.0**-8, 2.0**-11))
-"""The steps of the one-sided slopes, in units of the input's size; others where noise hides what the last of
-them shows.
-"""
 
 _WIDE, _NARROW = 2.0**-5, 2.0**-8
 """Jumps are looked for among values of these distances, in units of the input's size. A large one that the
@@ -61,24 +47,23 @@ _LARGE = 2.0**-10
 _ZOOM, _ZOOMS = 4.0, 11
 """So many times the distance shrinks by this factor, around the value that is least smooth."""
 
-_STAYS, _LAST = 4.0, 5
-"""What is left is a jump where the last levels are within this factor of one another, so many of them. What a
+_LAST = 5
+"""What is left is a jump where so many of the last levels are within one such factor of one another. What a
 kink leaves shrinks with the distance.
 """
 
 _OFF = 1.5
 """The noise of jumps in units of that of independent errors: a lone jump is seen by fewer values."""
 
-_FAR = (2.0**2, 1.0, 2.0**-2, 2.0**-5, 2.0**-9, 2.0**-13)
-"""First steps that do not depend on the input's size, for a small input whose digits are lost inside."""
+_FAR = 4.0
+"""Steps grow up to this for an input whose digits are lost inside, whatever its size ..."""
 
 _SMALL = 2.0**-4
-"""An input below this is small. A loop that stops by a value need not end far away from any other."""
-
-_FINE, _CLEAR = 1e-3, 0.1
-"""Larger steps are tried for a slope that is not known to this share of it ..., and one that small steps do
-not show at all must be known to that.
+"""... but not where values jump beside one that is larger: a loop that stops by a value may not end far away.
 """
+
+TRUSTED, COARSE = 1e-3, 0.1
+"""A slope that is not known to this share of it judges nothing; to the second one, where values jump."""
 
 _BETWEEN = 2.0**-29
 """The step of the slope between two jumps, in units of the input's size. The point may lie on a jump."""
@@ -131,36 +116,37 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     """
     known = functools.lru_cache(maxsize=None)(f)
     here = known(0.0)
-    is_flat = all(known(t * size) == here for t in _PROBES)
-    constant = Slope(0.0, _ROUNDED * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=is_flat)
+    is_flat = all(known(sign * step * size) == here for step in _STEPS for sign in (1.0, -1.0))
+    noise = roundoff * abs(here)
+    constant = Slope(0.0, SAFETY / 2.0 * noise / (_STEPS[0] * size), 0.0, 0.0, flat=is_flat)
     if not math.isfinite(here):
         return constant if is_flat else None
     found: list[_Estimate | None] = []
     if is_flat:
-        noise = roundoff * abs(here)
         jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0]
     else:
         jump = _jump(known, size, roundoff)
-        noise = max(_noise(known, size), roundoff * abs(here), jump)
-        sides = _kink(known, here, size, noise)
+        noise = max(_noise(known, size), noise, jump)
+        sides = _kink(known, size, noise)
         if sides is not None:
             return sides
         found = [_extrapolated(known, step * size, noise, 0) for step in _STEPS]
     best = _best(found)
-    if (is_flat or jump) and (best is None or best.bound > _FINE * abs(best.value)):
+    if (is_flat or jump) and (best is None or best.bound > TRUSTED * abs(best.value)):
         is_near = jump > 0.0 and size >= _SMALL
-        for step in [0.5 * size] if is_near else [size, *(s for s in _FAR if s > size)]:
+        grown = (size * 16.0**k for k in range(9))
+        for step in [0.5 * size] if is_near else [*(s for s in grown if s < _FAR), max(_FAR, size)]:
             far = _followed(known, _WIDE * step, roundoff)[0]
             jump = max(jump, far)
             found.append(_extrapolated(known, step, max(noise, far), 0))
-        best = min((one for one in (best, _best(found)) if one is not None), key=_bound_of, default=None)
-    if is_flat and (best is None or not jump or not best.bound < _CLEAR * abs(best.value)):
+        best = _best(found)
+    if is_flat and (best is None or not jump or not best.bound < COARSE * abs(best.value)):
         return replace(constant, flat=jump > 0.0)
     if best is None:
         return None
     if not jump:
         return Slope(best.value, best.bound, best.value, best.value)
-    bound = math.inf if _turns(known, best) else best.bound
+    bound = math.inf if _stays(known, best.step, 2.0, best.noise) else best.bound
     between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
     share = best.noise / max(abs(here), best.noise)
     return Slope(best.value, bound, best.value, best.value, jump=share, between=between)
@@ -186,11 +172,8 @@ def _levels(heights: np.ndarray, low: int, high: int) -> list[float]:
 
 def _jump(f: Callable[[float], float], size: float, roundoff: float) -> float:
     """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells."""
-    for window in _WIDE, _WIDE / 2.0:
-        jump, largest = _followed(f, window * size, roundoff)
-        if 0.0 < jump < _LARGE * largest:
-            return jump
-    return _followed(f, _NARROW * size, roundoff, 8)[0]
+    jump, largest = _followed(f, _WIDE * size, roundoff)
+    return jump if 0.0 < jump < _LARGE * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
 
 
 def _followed(
@@ -210,7 +193,7 @@ def _followed(
             last = levels[-_LAST:]
             if levels[-1] <= _LOST * roundoff * scale:
                 break
-            if len(last) == _LAST and max(last) <= _STAYS * min(last):
+            if len(last) == _LAST and max(last) <= _ZOOM * min(last):
                 return _OFF * max(last), largest
             centre += distance * (int(np.argmax(np.abs(np.diff(heights / scale, 8)))) + 4 - reach)
             reach = 8
@@ -218,15 +201,9 @@ def _followed(
     return 0.0, largest
 
 
-def _turns(f: Callable[[float], float], at: _Estimate) -> bool:
-    """Whether the one-sided slopes at the last step are apart by more than noise explains, and stay apart."""
-    narrow, wide = (abs(f(h) - 2.0 * f(0.0) + f(-h)) / h for h in (at.step, 2.0 * at.step))
-    return narrow > max(4.0 * _SAFETY * at.noise / at.step, 0.75 * wide)
-
-
-def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
+def _kink(f: Callable[[float], float], size: float, noise: float) -> Slope | None:
     """The one-sided slopes if they differ; None if they converge to each other or a side is unknown."""
-    told = (_stays(f, here, [c * size for c in steps], noise) for steps in _CLOSER)
+    told = (_stays(f, last * size, 16.0, noise) for last in (_STEPS[-1], 16.0 * _STEPS[-1]))
     if not next((stays for stays in told if stays is not None), False):
         return None
     left, right = (_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1))
@@ -235,12 +212,15 @@ def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -
     return Slope(math.nan, max(left.bound, right.bound), left.value, right.value)
 
 
-def _stays(f: Callable[[float], float], here: float, steps: Sequence[float], noise: float) -> bool | None:
-    """Whether the one-sided slopes stay apart as the step shrinks; None where noise may explain it."""
-    first, second, third = (abs((f(step) - here) - (here - f(-step))) / step for step in steps)
-    if not _SAFETY * 4.0 * noise / steps[-1] < third < math.inf:
+def _stays(f: Callable[[float], float], last: float, ratio: float, noise: float) -> bool | None:
+    """Whether the one-sided slopes stay apart as the step shrinks by this ratio, twice; None where noise may
+    explain that they are apart at the last one.
+    """
+    steps = (last * ratio**2, last * ratio, last)
+    first, second, third = (abs(f(step) - 2.0 * f(0.0) + f(-step)) / step for step in steps)
+    if not 4.0 * SAFETY * noise / last < third < math.inf:
         return None
-    return first / 4.0 <= second and second / 4.0 <= third
+    return first <= math.sqrt(ratio) * second and second <= math.sqrt(ratio) * third
 
 
 def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> _Estimate | None:
@@ -260,14 +240,14 @@ def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: 
     def note(result: Any) -> None:
         """Keeps each extrapolation with its bound: if the values are steps, the last ones see only one."""
         last = step / 2.0 ** (max(int(result.nit), 1) - 1)
-        value, bound = float(result.df), _SAFETY * float(result.error) + weight * noise / last
+        value, bound = float(result.df), SAFETY * float(result.error) + weight * noise / last
         if math.isfinite(value) and math.isfinite(bound):
             found.append(_Estimate(value, bound, last, noise))
 
     with np.errstate(all="ignore"):
-        steps = {"initial_step": step, "maxiter": _ITERATIONS, "step_direction": side}
         precise = {"atol": 0.0, "rtol": np.finfo(float).eps}
-        derivative(heights, 0.0, order=6, tolerances=precise, callback=note, **steps)
+        steps = {"initial_step": step, "step_direction": side, "order": 6, "maxiter": 8}
+        derivative(heights, 0.0, tolerances=precise, callback=note, **steps)
     if not found or not all(map(math.isfinite, seen)):
         return None
     return min(found, key=_bound_of)

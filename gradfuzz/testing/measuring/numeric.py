@@ -31,7 +31,7 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQues
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.testing.measuring.differences import Slope, slope
+from gradfuzz.testing.measuring.differences import COARSE, TRUSTED, Slope, slope
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
@@ -45,12 +45,10 @@ _BAND = 2.0**12
 _LANES = 12
 """So many times an answer is asked again at inputs that differ in their last bits."""
 
-TRUSTED = 1e-3
-"""A truth whose bound is wider than this share of the largest entry judges nothing; where the values jump,
-than this many times the share of the values that they jump by, up to _COARSE ...
+_JUMPS = 128.0
+"""Where the values jump, a bound may be this many times as wide as the share of the values that they jump by,
+up to `COARSE`: of the largest entry ...
 """
-
-_JUMPS, _COARSE = 128.0, 0.1
 
 _NATURAL = 1e-8
 """... unless it is this small beside the size of the values over that of the inputs: then the derivative is
@@ -281,7 +279,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         sides = {"left": left, "right": right, "side_bounds": bound}
         return NumericTruth(Truth.unknown(Doubt.KINK, why, **sides, kink=True), method)
     for name, v in value.items():
-        largest = max(TRUSTED, min(_COARSE, _JUMPS * jump)) * float(np.max(np.abs(v), initial=0.0))
+        largest = max(TRUSTED, min(COARSE, _JUMPS * jump)) * float(np.max(np.abs(v), initial=0.0))
         bound[name][bound[name] > np.maximum(largest, natural[name])] = math.inf
     if all(np.all(np.isinf(b)) for b in bound.values()) and any(map(np.size, bound.values())):
         return _unknown(why or "the differences of the function are too noisy to tell its derivative")
