@@ -401,7 +401,6 @@ planted_elsewhere(
     "testing/measuring/own_rule.py own_rule: except Exception",
     "testing/measuring/own_rule.py: _NARROW",
     "testing/measuring/own_rule.py: _NORMWISE",
-    "testing/measuring/own_rule.py: MOST",
 )
 
 # What stops a gradient, modes, and what is drawn ------------------------------------------------------------

@@ -117,15 +117,14 @@ def sustained(
     return _by_neighbours(case, target, evaluator)
 
 
-def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> list[Reason]:
+def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> Sequence[Reason]:
     """Why other points than that at `place` may be NaN or infinite, and make a sum over all points so."""
     found = []
     for k, (point, tolerance) in enumerate(zip(question.points, evaluator.tolerances(question), strict=True)):
+        reason = Reason.RANGE if tolerance.leaves_range else tolerance.reason
         if NAN_IS_LEGAL.intersection(conventions_met(question, point)):
-            reason: Reason | None = Reason.KINK
-        else:
-            reason = Reason.RANGE if tolerance.leaves_range else tolerance.reason
-        if k != place and reason in (Reason.RANGE, Reason.DOMAIN, Reason.KINK):
+            reason = Reason.KINK
+        if k != place and reason is not None and reason in (Reason.RANGE, Reason.DOMAIN, Reason.KINK):
             found.append(reason)
     return found
 

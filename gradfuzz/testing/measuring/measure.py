@@ -71,7 +71,9 @@ loop that stops by value may not stop at other factors.
 """
 
 _MEASURED = 64
-"""More entries than these are not measured one by one: each takes about a hundred evaluations."""
+"""More entries than these are neither measured one by one, where each takes about a hundred evaluations, nor
+evaluated in balls.
+"""
 
 _SECOND_OPINION = (
     *(Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT),
@@ -195,7 +197,7 @@ class Inquiry:
         outputs = subject.values([i.value for i in subject.inputs])
         rest = subject.differentiable() if len(outputs) > 1 else subject
         if rest is not subject:
-            subject, exact = rest, exact and exact.like(rest)
+            subject, exact = rest, exact and exact.without(rest.unasked)
             outputs = subject.values([i.value for i in subject.inputs])
         self._entries, self._allowed = entries, allowed
         self.subject = subject
@@ -312,9 +314,10 @@ class Inquiry:
 
     def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
         """The verdict where the library's own rule decides; None where it does not, or is not known."""
-        from gradfuzz.testing.measuring.own_rule import MOST, by_rule, own_rule  # balls take time to load
+        from gradfuzz.testing.measuring.own_rule import by_rule, own_rule  # balls take time to load
 
-        if entries_of(question) > MOST or self._exact is not self.subject or self.subject.grad is not None:
+        is_own = self._exact is self.subject and self.subject.grad is None
+        if not is_own or entries_of(question) > _MEASURED:
             return None
         (value,) = self._evaluator.reference_values(question)
         known = all(name in case.answer.gradient for name in question.wrt)
@@ -393,19 +396,17 @@ class Inquiry:
             why = "a gradient was given, and no derivative of it"
             return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "reference")
         stated = replace(self.subject, grad=self._gradient)
-        values = [np.asarray(question.points[0].inputs[p.name]) for p in question.program.params]
+        given = (np.asarray(question.points[0].inputs[p.name]) for p in question.program.params)
+        values = [v.astype(np.float64) if is_float(v.dtype) else v for v in given]
 
         def gradient(values: Sequence[Array]) -> list[Array]:
             found = stated.derivative(values, question.weights, [], ("rev",), "float64")[1]
             return [np.asarray(g, np.float64) for g in found]
 
-        there = gradient(values)
-        bounds = [4.0 * np.finfo(np.float64).eps * np.abs(g) for g in there]
-        for sign in (-1.0, 1.0):
-            factor = 1.0 + sign * 2.0**-52
-            near = [np.asarray(v, np.float64) * factor if is_float(v.dtype) else v for v in values]
-            apart = [np.abs(g - other) for g, other in zip(there, gradient(near), strict=True)]
-            bounds = [b + a for b, a in zip(bounds, apart, strict=True)]
+        eps = FORMATS["float64"].eps
+        near = [[v * (1.0 + k * eps) if is_float(v.dtype) else v for v in values] for k in (0, -1, 1)]
+        there, *beside = map(gradient, near)
+        bounds = [4.0 * eps * np.abs(g) + sum(np.abs(g - b[k]) for b in beside) for k, g in enumerate(there)]
         by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (there, bounds)]
         return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "reference")
 

@@ -125,6 +125,10 @@ class _Measured:
             inputs[k] = (inputs[k] + t * d).astype(FORMATS[self.precision].dtype)
         return inputs
 
+    def along(self, direction: Direction) -> Callable[[float], float]:
+        """The sum along a direction."""
+        return lambda t: self.at(self.moved(direction, t))
+
     def size(self, direction: Direction) -> float:
         """How far along a direction the first of its entries has moved by its own scale."""
         there = ((self.inputs[k], d != 0.0, d) for k, d in direction.items())
@@ -256,7 +260,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     why = ""
     for name, index, direction in _directions(measured, question, wrt):
         size = measured.size(direction)
-        found = measured.slope(lambda t, along=direction: measured.at(measured.moved(along, t)), size)
+        found = measured.slope(measured.along(direction), size)
         if found is None:
             why = why or f"no difference in {name}{list(index) or ''} is finite"
             bound[name][index] = math.inf

@@ -42,9 +42,6 @@ _NARROW = 1e-4
 are known to the digits of the dtype.
 """
 
-MOST = 64
-"""A gradient of more entries is not evaluated in balls."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnRule:
