@@ -328,7 +328,6 @@ def a_slope_between_two_jumps() -> Planted:
     " jump like float32, and a factor where they jump like bfloat16.",
     f"{NUMERIC}: _JUMPS",
     f"{DIFFERENCES}: COARSE",
-    f"{DIFFERENCES}: _OFF",
     f"{DIFFERENCES}: _LARGE",
 )
 def values_that_jump() -> Planted:

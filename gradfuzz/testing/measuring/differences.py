@@ -1,10 +1,10 @@
 """The slope of a function of one number that is evaluated in machine floats, with an honest error bound.
 
-The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), started
-at steps of several scales. The bound has three parts: the difference of two successive extrapolations, the
-effect of the values' noise at the last step, and the disagreement of the best scale with the others beyond
-their bounds. Where the one-sided slopes do not converge to each other as the step shrinks, there is a kink,
-and each side is extrapolated alone.
+The slope at 0 is Richardson's extrapolation of central differences, started at steps of several scales. The
+bound has three parts: the difference of two successive extrapolations, the effect of the values' noise at the
+last step, and the disagreement of the best scale with the others beyond their bounds. Where the one-sided
+slopes do not converge to each other as the step shrinks, there is a kink, and each side is extrapolated
+alone.
 
 The values may jump, where code computes in float32 or bfloat16 inside, or a solver stops by a value. Between
 two jumps the slope is another one, and no small step tells. So jumps are looked for, and count as noise.
@@ -15,9 +15,9 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,13 @@ _STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
 depends least on values far away.
 """
 
-_NOISY, _NOISY_SIDE = 8.0, 350.0
-"""The bound on what noise does to a difference: so many times the noise by the last step. The weights of
-the values in scipy.differentiate's differences of order 6 add up to 6.6, one-sided ones to 342.
+_NOISY, _NOISY_SIDE = 2.0, 8.0
+"""The bound on what noise does to an extrapolation: so many times the noise by the last step. The weights of
+the values add up to 1.7 by that step, those of one side to 7.3.
 """
+
+_ROWS = 10
+"""How many differences are extrapolated, each of half the step of the one before."""
 
 _CLOSE = 2.0**-24
 """The distance of the values that the noise is estimated from, in units of the input's size."""
@@ -47,13 +50,10 @@ _LARGE = 2.0**-10
 _ZOOM, _ZOOMS = 4.0, 11
 """So many times the distance shrinks by this factor, around the value that is least smooth."""
 
-_LAST = 5
+_LAST = 4
 """What is left is a jump where so many of the last levels are within one such factor of one another. What a
 kink leaves shrinks with the distance.
 """
-
-_OFF = 1.5
-"""The noise of jumps in units of that of independent errors: a lone jump is seen by fewer values."""
 
 _FAR = 4.0
 """Steps grow up to this for an input whose digits are lost inside, whatever its size ..."""
@@ -115,7 +115,7 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     `size` is the scale of the input, `roundoff` that of the values of `f`.
     """
     known = functools.lru_cache(maxsize=None)(f)
-    here = known(0.0)
+    here, size = known(0.0), max(size, sys.float_info.min)
     is_flat = all(known(sign * step * size) == here for step in _STEPS for sign in (1.0, -1.0))
     noise = roundoff * abs(here)
     constant = Slope(0.0, SAFETY / 2.0 * noise / (_STEPS[0] * size), 0.0, 0.0, flat=is_flat)
@@ -173,7 +173,7 @@ def _levels(heights: np.ndarray, low: int, high: int) -> list[float]:
 def _jump(f: Callable[[float], float], size: float, roundoff: float) -> float:
     """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells."""
     jump, largest = _followed(f, _WIDE * size, roundoff)
-    return jump if 0.0 < jump < _LARGE * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
+    return jump if jump < _LARGE * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
 
 
 def _followed(
@@ -194,7 +194,7 @@ def _followed(
             if levels[-1] <= _LOST * roundoff * scale:
                 break
             if len(last) == _LAST and max(last) <= _ZOOM * min(last):
-                return _OFF * max(last), largest
+                return max(last), largest
             centre += distance * (int(np.argmax(np.abs(np.diff(heights / scale, 8)))) + 4 - reach)
             reach = 8
         distance /= _ZOOM
@@ -224,33 +224,27 @@ def _stays(f: Callable[[float], float], last: float, ratio: float, noise: float)
 
 
 def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> _Estimate | None:
-    """A slope and its bound from differences starting at `step`; None where the function is not finite."""
-    from scipy.differentiate import derivative  # as dear as all that a right gradient needs of gradfuzz
+    """A slope and its bound from differences of `step` and its halves; None where the function is not finite.
 
-    seen: list[float] = []
-    weight = _NOISY_SIDE if side else _NOISY
-
-    def heights(ts: np.ndarray) -> np.ndarray:
-        found = np.array([f(float(t)) for t in np.ravel(ts)]).reshape(np.shape(ts))
-        seen.extend(np.abs(found).ravel().tolist())
-        return found
-
-    found: list[_Estimate] = []
-
-    def note(result: Any) -> None:
-        """Keeps each extrapolation with its bound: if the values are steps, the last ones see only one."""
-        last = step / 2.0 ** (max(int(result.nit), 1) - 1)
-        value, bound = float(result.df), SAFETY * float(result.error) + weight * noise / last
-        if math.isfinite(value) and math.isfinite(bound):
-            found.append(_Estimate(value, bound, last, noise))
-
-    with np.errstate(all="ignore"):
-        precise = {"atol": 0.0, "rtol": np.finfo(float).eps}
-        steps = {"initial_step": step, "step_direction": side, "order": 6, "maxiter": 8}
-        derivative(heights, 0.0, tolerances=precise, callback=note, **steps)
-    if not found or not all(map(math.isfinite, seen)):
-        return None
-    return min(found, key=_bound_of)
+    Each column of Neville's scheme takes another power of the step out of the error: even ones alone where
+    the differences are central. The best row counts: where the values are steps, the last ones see only one.
+    """
+    columns, gain, weight = (6, 2.0, _NOISY_SIDE) if side else (3, 4.0, _NOISY)
+    above: list[float] = []
+    best = None
+    for k in range(_ROWS):
+        h = step / 2.0**k
+        row = [(f(side * h) - f(0.0)) / (side * h) if side else (f(h) - f(-h)) / (2.0 * h)]
+        for j, before in enumerate(above[: columns - 1], 1):
+            row.append(row[-1] + (row[-1] - before) / (gain**j - 1.0))
+        if not math.isfinite(row[-1]):
+            return None
+        if len(above) == columns:
+            bound = SAFETY * abs(row[-1] - above[-1]) + weight * noise / h
+            if best is None or bound < best.bound:
+                best = _Estimate(row[-1], bound, h, noise)
+        above = row
+    return best
 
 
 def _best(found: Sequence[_Estimate | None]) -> _Estimate | None:

@@ -39,8 +39,8 @@ from gradfuzz.testing.measuring.subject import Subject
 _BANDS = 4
 """At most so many directions for entries of different weight in the answer ..."""
 
-_BAND = 2.0**12
-"""... each for those that are within this factor of one another."""
+_BAND = 12
+"""... each for those that are within two to this power of one another."""
 
 _LANES = 12
 """So many times an answer is asked again at inputs that differ in their last bits."""
@@ -215,15 +215,13 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
     largest = max((float(np.max(s[np.isfinite(s)], initial=0.0)) for s in shares.values()), default=0.0)
     rng = np.random.default_rng(0)
     weights = {n: signs(np.shape(sizes[n]), rng, question.precision) * sizes[n] for n in question.wrt}
-    probes: list[dict[str, Array]] = []
-    for band in range(_BANDS):
-        high, low = largest * _BAND**-band, largest * _BAND ** -(band + 1)
-        inside = {
-            n: ~(s <= low) & (~(s > high) | (band == 0)) if band + 1 < _BANDS else ~(s > high) & ~(s == 0.0)
-            for n, s in shares.items()
-        }
-        probes.append({n: weights[n] * inside[n] for n in question.wrt})
-    probes.append({n: weights[n] * (shares[n] == 0.0) for n in question.wrt})
+    bands = {n: np.full(s.shape, _BANDS) for n, s in shares.items()}
+    for n, s in shares.items():
+        moves = s != 0.0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            steps = np.nan_to_num(np.log2(largest / s[moves]) // _BAND)
+        bands[n][moves] = np.clip(steps, 0, _BANDS - 1)
+    probes = [{n: weights[n] * (bands[n] == band) for n in question.wrt} for band in range(_BANDS + 1)]
     return ProbedQuestion.of(question, [p for p in probes if any(np.any(w) for w in p.values())])
 
 
