@@ -463,7 +463,7 @@ planted_elsewhere(
             "a_rule_that_autograd_does_not_have",
         )
     ),
-    f"{MEASURE} Inquiry._by_numbers: Verdict.UNSUPPORTED",
+    f"{MEASURE} Inquiry._judged_by_numbers.judge: Verdict.UNSUPPORTED",
     "testing/check.py _found: Verdict.UNSUPPORTED",
     "testing/measuring/oracle.py FunctionOracle._refused: Answer 'unsupported'",
 )

@@ -82,14 +82,6 @@ _SECOND_OPINION = (
 """Reasons for which the program cannot be judged, but the function perhaps can."""
 
 
-class _UnsupportedModeError(Exception):
-    """The function has no derivative in the modes asked for: it is not measured."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.message)
-        self.answer = answer
-
-
 _SAME = 16.0
 """Two ways to round one computation differ by less than this many roundings of the largest entry."""
 
@@ -292,9 +284,6 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor, entry)
         question = self._question(self._program, modes, factor)
-        numbers = self._by_numbers(modes, factor) if entry is None and self._is_undefined(question) else None
-        if numbers is not None and numbers.case.verdict is not Verdict.INCONCLUSIVE:
-            return numbers
         answers = LazyAnswers(self.oracle, question)
         if entry is None:
             case = check_answers(answers, self._evaluator, entries=self._entries)
@@ -306,7 +295,7 @@ class Inquiry:
         if ruled is not None:
             return self._upheld_by_differences(ruled) if factor == 1.0 else Asked(ruled, "traced")
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
-            return _of_two(case, numbers or self._by_numbers(modes, factor, entry))
+            return _of_two(case, self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case)
         unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
@@ -329,11 +318,6 @@ class Inquiry:
             return None
         whole = replace(case, question=question, answer=answer, truth=value.truth)
         return by_rule(whole, value.truth, rule)
-
-    def _is_undefined(self, question: Question) -> bool:
-        """Whether the program has no value at the point, as where it selects between a number and NaN."""
-        (value,) = self._evaluator.reference_values(replace(question, modes=()))
-        return value.truth.doubt is Doubt.DOMAIN
 
     def _upheld(self, case: CheckResult) -> Asked:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
@@ -412,24 +396,20 @@ class Inquiry:
 
     def _by_numbers(self, modes: Sequence[Mode], factor: float, entry: Entry | None = None) -> Asked:
         question = self._question(self._blank, modes, factor)
-        try:
-            case, found = self._judged_by_numbers(LazyAnswers(self.oracle, question), entry)
-        except _UnsupportedModeError as error:
-            about = (self.oracle.name, question, question.points[0], None, error.answer)
-            case = CheckResult(*about, Verdict.UNSUPPORTED, message=error.answer.message)
-            return Asked(case, "Richardson")
-        if self.stopped and found.method != "reference":
+        asked = self._judged_by_numbers(LazyAnswers(self.oracle, question), entry)
+        case = asked.case
+        if self.stopped and asked.method != "reference":
             case = self._stopped(case)
-        elif (
-            self._detached and found.method != "reference" and (wrong := self._by_parts(case, factor, entry))
-        ):
-            return wrong
-        elif _is_of_numbers(case) and self._detached and found.method != "reference":
-            why = "its gradient may be meant to differ from the derivative of what it computes"
-            case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
+        elif self._detached and asked.method != "reference":
+            wrong = self._by_parts(case, factor, entry)
+            if wrong is not None:
+                return wrong
+            if _is_of_numbers(case):
+                why = "its gradient may be meant to differ from the derivative of what it computes"
+                case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
         if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
             case = self._by_float64(case)
-        return Asked(case, found.method)
+        return Asked(case, asked.method)
 
     def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:
         """The disagreement of the function of the Hermitian parts of its Hermitian matrices; None where it is
@@ -500,32 +480,34 @@ class Inquiry:
             return None
         return None if case.kind in (Class.PRECISION, Class.WRONG_PRIMAL) else case
 
-    def _judged_by_numbers(
-        self, answers: LazyAnswers, entry: Entry | None
-    ) -> tuple[CheckResult, NumericTruth]:
-        """The verdict and the truth behind it; along directions first where the entries are many."""
+    def _judged_by_numbers(self, answers: LazyAnswers, entry: Entry | None) -> Asked:
+        """The verdict by a truth that is no program's; along directions first where the entries are many."""
         question = answers.question
+        methods: list[Method] = ["Richardson"]
 
         def judge(asked: Question) -> CheckResult:
             answer = answers.to(asked)
             if answer.status == "unsupported":
-                raise _UnsupportedModeError(answer)
+                about = self.oracle.name, asked, asked.points[0], None, answer
+                return CheckResult(*about, Verdict.UNSUPPORTED, message=answer.message)
             truth = self._numeric(asked)
+            methods.append(truth.method)
             if self.stopped:  # that nothing changes with an entry is what such words are for
                 truth = replace(truth, flat=frozenset())
             return judged_by_numbers(self.oracle, asked, answer, truth)
 
         size, most = entries_of(question), _MEASURED if self._entries else FEW
         if self._gradient is None and entry is not None:
-            return of_entry(question, entry, judge), self._numeric(at_entry(question, entry))
-        if self._gradient is None and size > most:
-            asked = probed_by_size(question, self._whole(answers, in_full=size <= MANY))
-            case = judge(asked)
-            if size > _MEASURED and case.verdict is Verdict.DISAGREE:
-                return located(case, judge, judge), self._numeric(asked)
-            if size > _MEASURED or case.verdict is Verdict.AGREE:
-                return told(case), self._numeric(asked)
-        return judge(question), self._numeric(question)
+            case = of_entry(question, entry, judge)
+        elif self._gradient is not None or size <= most:
+            case = judge(question)
+        else:
+            case = judge(probed_by_size(question, self._whole(answers, in_full=size <= MANY)))
+            if size <= _MEASURED and case.verdict is not Verdict.AGREE:
+                case = judge(question)
+            else:
+                case = located(case, judge, judge) if case.verdict is Verdict.DISAGREE else told(case)
+        return Asked(case, methods[-1])
 
     def _whole(self, answers: LazyAnswers, *, in_full: bool) -> Answer | None:
         """An answer with every entry: that of reverse mode where it was asked before, since it takes less."""
