@@ -23,7 +23,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 
-_STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
+_STEPS = (2.0**-3, 2.0**-7, 2.0**-14)
 """The first steps of differences, in units of the input's size. The first loses least to rounding, the last
 depends least on values far away.
 """
@@ -117,22 +117,16 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     known = functools.lru_cache(maxsize=None)(f)
     here, size = known(0.0), max(size, sys.float_info.min)
     is_flat = all(known(sign * step * size) == here for step in _STEPS for sign in (1.0, -1.0))
-    noise = roundoff * abs(here)
-    constant = Slope(0.0, SAFETY / 2.0 * noise / (_STEPS[0] * size), 0.0, 0.0, flat=is_flat)
     if not math.isfinite(here):
-        return constant if is_flat else None
-    found: list[_Estimate | None] = []
-    if is_flat:
-        jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0]
-    else:
-        jump = _jump(known, size, roundoff)
-        noise = max(_noise(known, size), noise, jump)
-        sides = _kink(known, size, noise)
-        if sides is not None:
-            return sides
-        found = [_extrapolated(known, step * size, noise, 0) for step in _STEPS]
-    best = _best(found)
-    if (is_flat or jump) and (best is None or best.bound > TRUSTED * abs(best.value)):
+        return None
+    jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0] if is_flat else _jump(known, size, roundoff)
+    noise = max(_noise(known, size), roundoff * abs(here), 0.0 if is_flat else jump)
+    sides = _kink(known, size, noise)
+    if sides is not None:
+        return sides
+    found = [_extrapolated(known, step * size, noise, 0) for step in _STEPS]
+    near = best = _best(found)
+    if is_flat or (jump and (best is None or best.bound > TRUSTED * abs(best.value))):
         is_near = jump > 0.0 and size >= _SMALL
         grown = (size * 16.0**k for k in range(9))
         for step in [0.5 * size] if is_near else [*(s for s in grown if s < _FAR), max(_FAR, size)]:
@@ -140,8 +134,8 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
             jump = max(jump, far)
             found.append(_extrapolated(known, step, max(noise, far), 0))
         best = _best(found)
-    if is_flat and (best is None or not jump or not best.bound < COARSE * abs(best.value)):
-        return replace(constant, flat=jump > 0.0)
+        if is_flat and (best is None or not jump or not best.bound < COARSE * abs(best.value)):
+            return near and Slope(near.value, near.bound, near.value, near.value, flat=jump > 0.0)
     if best is None:
         return None
     if not jump:
