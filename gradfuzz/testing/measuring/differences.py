@@ -80,7 +80,8 @@ class Slope:
     constant here, or rounding inside it hides its changes. The bound is that of a constant: 0 is to be
     believed where something else says 0 as well.
 
-    `jump` is how far the values jump, as a share of them, and `between` the slope between two jumps.
+    `jump` is how far the values jump, as a share of them, and `between` the slope between two jumps. `step`
+    and `noise` are those of the values behind the slope.
     """
 
     value: float
@@ -90,23 +91,12 @@ class Slope:
     flat: bool = False
     jump: float = 0.0
     between: float | None = None
+    step: float = 0.0
+    noise: float = 0.0
 
     @property
     def kink(self) -> bool:
         return self.left != self.right
-
-
-@dataclass(frozen=True, slots=True)
-class _Estimate:
-    """A slope, its bound, and the step and the noise of the values behind it."""
-
-    value: float
-    bound: float
-    step: float
-    noise: float
-
-
-_bound_of = operator.attrgetter("bound")
 
 
 def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | None:
@@ -135,15 +125,13 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
             found.append(_extrapolated(known, step, max(noise, far), 0))
         best = _best(found)
         if is_flat and (best is None or not jump or not best.bound < COARSE * abs(best.value)):
-            return near and Slope(near.value, near.bound, near.value, near.value, flat=jump > 0.0)
-    if best is None:
-        return None
-    if not jump:
-        return Slope(best.value, best.bound, best.value, best.value)
+            return None if near is None else replace(near, flat=jump > 0.0)
+    if best is None or not jump:
+        return best
     bound = math.inf if _stays(known, best.step, 2.0, best.noise) else best.bound
     between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
     share = best.noise / max(abs(here), best.noise)
-    return Slope(best.value, bound, best.value, best.value, jump=share, between=between)
+    return replace(best, bound=bound, jump=share, between=between)
 
 
 def _noise(f: Callable[[float], float], size: float) -> float:
@@ -217,7 +205,7 @@ def _stays(f: Callable[[float], float], last: float, ratio: float, noise: float)
     return first <= math.sqrt(ratio) * second and second <= math.sqrt(ratio) * third
 
 
-def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> _Estimate | None:
+def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> Slope | None:
     """A slope and its bound from differences of `step` and its halves; None where the function is not finite.
 
     Each column of Neville's scheme takes another power of the step out of the error: even ones alone where
@@ -236,16 +224,16 @@ def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: 
         if len(above) == columns:
             bound = SAFETY * abs(row[-1] - above[-1]) + weight * noise / h
             if best is None or bound < best.bound:
-                best = _Estimate(row[-1], bound, h, noise)
+                best = Slope(row[-1], bound, row[-1], row[-1], step=h, noise=noise)
         above = row
     return best
 
 
-def _best(found: Sequence[_Estimate | None]) -> _Estimate | None:
+def _best(found: Sequence[Slope | None]) -> Slope | None:
     """The estimate with the smallest bound, widened to hold those that contradict it."""
     known = [one for one in found if one is not None]
     if not known:
         return None
-    best = min(known, key=_bound_of)
+    best = min(known, key=operator.attrgetter("bound"))
     apart = [(abs(one.value - best.value), one.bound) for one in known]
     return replace(best, bound=max([best.bound, *(a + b for a, b in apart if a > b + best.bound)]))
