@@ -1,15 +1,4 @@
-"""How a function's derivative is measured: by its traced program, or by a measured or given truth.
-
-traced        ball arithmetic on the program, and both references before anything but agreement is said; the
-              program counts if it computes what the function computes, at the point and around it
-reference     the exact gradient attached to the function; an exact function is traced or measured instead of
-              the function
-otherwise     `numeric`
-
-`numeric` gives a second opinion where the function is defined at the point and the program is not, where the
-references are inconclusive, and before an answer is called wrong. If the function's own differences
-contradict the traced program, only they count.
-"""
+"""How a derivative of a function is judged: by its program, by a reference, or by measured differences."""
 
 from __future__ import annotations
 
@@ -61,7 +50,7 @@ from gradfuzz.testing.measuring.numeric import (
     stand_in,
 )
 from gradfuzz.testing.measuring.oracle import FunctionOracle
-from gradfuzz.testing.measuring.subject import Subject
+from gradfuzz.testing.measuring.subject import Subject, agree_to
 from gradfuzz.testing.measuring.units import in_units
 from gradfuzz.tracing.common.graph import entered
 
@@ -93,13 +82,7 @@ def _computes(program: Program, precision: Precision, point: Point, answer: Answ
         values = interpret(program, inputs, NumpyNamespace(precision))
     except GradfuzzError:
         return False
-    unit = FORMATS[precision].roundoff
-    with np.errstate(all="ignore"):
-        for mine, theirs in zip(values, answer.values, strict=False):
-            a, b = np.asarray(mine, np.float64), np.asarray(theirs, np.float64)
-            if not np.all(np.abs(a - b) <= _SAME * unit * np.max(np.abs(b), initial=0.0)):
-                return False
-    return answer.status == "ok"
+    return answer.status == "ok" and agree_to(_SAME * FORMATS[precision].roundoff, values, answer.values)
 
 
 def _has_half_of_its_digits(case: CheckResult, right: Mapping[str, Array]) -> bool:

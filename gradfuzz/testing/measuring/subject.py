@@ -18,7 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.programs.language.precision import FORMATS, Precision, format_of, is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.testing.frameworks.detect import framework_of, signature_of
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
 
@@ -184,14 +184,15 @@ class Subject:
         return self._evaluate or self.framework.prepared(self.call)
 
     def is_steady(self) -> bool:
-        """Whether a few calls with the same arguments return the same values, but for their last digits.
+        """Whether a few calls with the same arguments return the same values, but for half of their digits:
+        steps in another order may change those.
 
         A draw of few outcomes, as a dropout of one number, returns the same value twice every other time.
         """
-        values = [i.value for i in self.inputs]
+        values, share = [i.value for i in self.inputs], FORMATS[self.precision].half_of_the_digits
         again = replace(self, _evaluate=self.framework.prepared(lambda *xs: self.call(*xs)))
         first = self.values(values)
-        return all(_are_almost_equal(first, again.values(values)) for _ in range(_LOOKS))
+        return all(agree_to(share, again.values(values), first) for _ in range(_LOOKS))
 
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
         """The outputs at complex NumPy arrays.
@@ -399,17 +400,14 @@ def _is_mirrored(x: Array, sign: float) -> bool:
     return is_square and np.array_equal(x, sign * np.swapaxes(x, -1, -2))
 
 
-def _are_almost_equal(some: Sequence[Array], others: Sequence[Array]) -> bool:
-    """Whether results have half of their digits in common: steps in another order may change the rest."""
-    return len(some) == len(others) and all(map(_almost_equal, some, others))
-
-
-def _almost_equal(one: Array, other: Array) -> bool:
-    if not is_float(one.dtype):
-        return np.array_equal(one, other)
-    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    room = format_of(one.dtype).half_of_the_digits * np.max(np.abs(a), where=np.isfinite(a), initial=0.0)
-    return a.shape == b.shape and np.allclose(a, b, rtol=0.0, atol=float(room), equal_nan=True)
+def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether arrays differ from others by at most a share of the largest number of each."""
+    for one, other in zip(some, others, strict=True):
+        a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+        room = share * float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0))
+        if a.shape != b.shape or not np.allclose(a, b, rtol=0.0, atol=room, equal_nan=True):
+            return False
+    return True
 
 
 def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
