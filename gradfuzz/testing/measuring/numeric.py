@@ -23,7 +23,6 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
-from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.rounding import points_beside
@@ -102,7 +101,7 @@ class _Measured:
             self.precision = subject.precision
             values = subject.values(self.inputs)
         self.values = values
-        self.roundoff = unit_roundoff(self.precision)
+        self.roundoff = FORMATS[self.precision].roundoff
 
     def weighted(self, values: Sequence[Array]) -> list[Array]:
         """The terms of the weighted sum."""
@@ -360,24 +359,19 @@ def judged_by_numbers(
     The program's value is not known otherwise than from the function: the answer's own, and its noise, stand
     for it.
     """
-    truth = replace(
-        found.truth,
-        values=tuple(np.asarray(y, np.float64) for y in answer.values),
-        value_bounds=_zeros(answer.values),
-    )
-    if answer.status == "error" and _has_value(oracle, question):
+    zeros = tuple(np.zeros(np.shape(y)) for y in answer.values)
+    values = tuple(np.asarray(y, np.float64) for y in answer.values)
+    truth = replace(found.truth, values=values, value_bounds=zeros)
+    if answer.status == "error" and oracle.answer(replace(question, modes=()))[0].status == "ok":
         about = oracle.name, question, question.points[0], truth, answer
         return CheckResult(*about, Verdict.CRASHED, kind=Class.ERROR, message=answer.message)
+    own = Tolerance(question.precision, value_noise=zeros, noise={})
     if answer.status != "ok" or not _has_shapes(answer, question):
-        return judge(oracle.name, question, 0, answer, truth, Tolerance(question.precision, noise={}))
+        return judge(oracle.name, question, 0, answer, truth, own)
+    got = {name: np.asarray(g, np.float64) for name, g in answer.gradient.items()}
+    own = replace(own, gradient=got, noise=_normwise(question.precision, got))
 
     def within(strays: Mapping[str, Array]) -> CheckResult:
-        own = Tolerance(
-            question.precision,
-            value_noise=_zeros(answer.values),
-            gradient={name: np.asarray(g, np.float64) for name, g in answer.gradient.items()},
-            noise=_normwise(question, answer),
-        )
         noise = {name: np.maximum(n, strays.get(name, 0.0)) for name, n in noise_of(question, own).items()}
         if truth.status == "ok":  # its bound is narrow enough to judge by, or there would be none
             noise = {name: np.maximum(n, truth.bounds[name] / SAFETY) for name, n in noise.items()}
@@ -386,17 +380,21 @@ def judged_by_numbers(
     case = within({})
     if truth.status == "ok" and case.verdict is not Verdict.AGREE:  # else it is right with its noise, too
         case = within(own_noise(oracle, question, truth.gradient))
-    if case.verdict is Verdict.AGREE and found.method == "Richardson" and _is_below_rounding(case):
+    slopes, known = products(question, answer.gradient), truth.gradient.values()
+    is_next_to_0 = not any(map(np.any, known)) and any(map(np.any, slopes.values()))
+    if case.verdict is Verdict.AGREE and found.method == "Richardson" and is_next_to_0:
         why = "the function's values do not move: the derivative is next to 0, and no more is known"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
-    is_nan = case.got is not None and math.isnan(case.got)
-    if case.verdict is Verdict.DISAGREE and case.worst in found.flat and not is_nan:
+    if case.verdict is not Verdict.DISAGREE:
+        return case
+    if case.worst in found.flat and case.got is not None and not math.isnan(case.got):
         rest = judged_by_numbers(oracle, question, answer, _without_flat(found))
         if rest.verdict is Verdict.DISAGREE:
             return rest
         why = "the function does not change with this entry, truly or because rounding hides it"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
-    if case.verdict is Verdict.DISAGREE and _are_close(products(question, answer.gradient), found.between):
+    pieces = found.between.items()
+    if pieces and all(np.all(np.abs(slopes[name] - s) <= TRUSTED * np.abs(s)) for name, s in pieces):
         why = "the function's values jump, and between two jumps its slope is the answer"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     return case
@@ -410,25 +408,6 @@ def _without_flat(found: NumericTruth) -> NumericTruth:
     return replace(found, truth=replace(found.truth, bounds=bounds), flat=frozenset())
 
 
-def _has_value(oracle: FunctionOracle, question: Question) -> bool:
-    """Whether the function itself raises nothing at the point."""
-    (answer,) = oracle.answer(replace(question, modes=()))
-    return answer.status == "ok"
-
-
-def _is_below_rounding(case: CheckResult) -> bool:
-    """Whether the answer is another number than 0, where the truth is 0 within its bound."""
-    gradient = {} if case.truth is None else case.truth.gradient
-    got = products(case.question, case.answer.gradient)
-    return not any(map(np.any, gradient.values())) and any(np.any(got[name]) for name in gradient)
-
-
-def _are_close(answer: Mapping[str, Array], between: Mapping[str, Array]) -> bool:
-    """Whether the whole answer is the slope between two jumps."""
-    pairs = [(np.asarray(answer[name], np.float64), slopes) for name, slopes in between.items()]
-    return bool(pairs) and all(np.all(np.abs(g - s) <= TRUSTED * np.abs(s)) for g, s in pairs)
-
-
 def _has_shapes(answer: Answer, question: Question) -> bool:
     """Whether every gradient by an input has its shape. A slope along a direction is by none."""
     (point,) = question.points
@@ -436,7 +415,7 @@ def _has_shapes(answer: Answer, question: Question) -> bool:
     return all(np.shape(answer.gradient[name]) == np.shape(point.inputs[name]) for name in whole)
 
 
-def _normwise(question: Question, answer: Answer) -> dict[str, Array]:
+def _normwise(precision: Precision, gradient: Mapping[str, Array]) -> dict[str, Array]:
     """Two roundings of the largest entry of the gradient, and at least the smallest normal number, below
     which a float has fewer digits or none.
 
@@ -444,17 +423,9 @@ def _normwise(question: Question, answer: Answer) -> dict[str, Array]:
     transform, has the same gradient at inputs that differ in their last bits, and its rounding errors are
     small beside the largest entry only (N. Higham, Accuracy and Stability of Numerical Algorithms, 24.1).
     """
-    unit = unit_roundoff(question.precision)
-    found = {}
-    for name, g in answer.gradient.items():
-        entries = np.abs(np.asarray(g, np.float64))
-        largest = float(np.max(entries[np.isfinite(entries)], initial=0.0))
-        found[name] = np.full(entries.shape, max(2.0 * unit * largest, FORMATS[question.precision].normal))
-    return found
-
-
-def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
-    return tuple(np.zeros(np.shape(y)) for y in values)
+    form = FORMATS[precision]
+    sizes = {name: np.max(np.abs(g), where=np.isfinite(g), initial=0.0) for name, g in gradient.items()}
+    return {n: np.full(g.shape, max(form.eps * sizes[n], form.normal)) for n, g in gradient.items()}
 
 
 def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Array]) -> dict[str, Array]:
@@ -466,7 +437,7 @@ def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Arr
     (point,) = question.points
     above = {name: np.zeros(np.shape(g)) for name, g in true.items()}
     below = {name: np.zeros(np.shape(g)) for name, g in true.items()}
-    for beside in points_beside(point, 8.0 * unit_roundoff(question.precision), _LANES):
+    for beside in points_beside(point, 4.0 * FORMATS[question.precision].eps, _LANES):
         (other,) = oracle.answer(replace(question, points=(beside,)))
         if other.status != "ok" or not _has_shapes(other, question):
             continue
