@@ -267,16 +267,20 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor, entry)
         question = self._question(self._program, modes, factor)
+        values = self._evaluator.reference_values(replace(question, modes=())) if entry is None else []
+        if any(value.truth.doubt is Doubt.DOMAIN for value in values):  # it selects between a number and NaN
+            numbers = self._by_numbers(modes, factor)
+            if numbers.case.verdict is not Verdict.INCONCLUSIVE:
+                return numbers
         answers = LazyAnswers(self.oracle, question)
         if entry is None:
             case = check_answers(answers, self._evaluator, entries=self._entries)
         else:
             case = check_entry(answers, self._evaluator, entry)
         ruled = self._by_rule(case, question) if entry is None and _is_doubtful(case) else None
-        if ruled is not None and (ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION):
-            return Asked(ruled, "traced")
         if ruled is not None:
-            return self._upheld_by_differences(ruled) if factor == 1.0 else Asked(ruled, "traced")
+            settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
+            return Asked(ruled, "traced") if settled else self._upheld_by_differences(ruled)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return _of_two(case, self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:

@@ -4,10 +4,9 @@ be, with a bound that may be wide.
 Order one: the slope along each coordinate, or along a few random directions where there are many, by
 Richardson's extrapolation (`differences`), which sees kinks as well. Where a function takes complex numbers
 and is analytic, the complex step Im F(x + ih)/h (Squire and Trapp 1998) has no cancellation and replaces it:
-it counts as analytic where two steps and the extrapolation all say the same, and where the function's code
-keeps the imaginary part. Order two is one such slope of
-the function's own first derivative, along the direction; this derivative is first seen to be right at the
-point and on either side of it. Beyond that nothing is said.
+it counts as analytic where the extrapolation says the same, and where the function's code keeps the
+imaginary part. Order two is one such slope of the function's own first derivative, along the direction; this
+derivative is first seen to be right at the point and on either side of it. Beyond that nothing is said.
 
 What rounding may do to an answer is measured as well: by asking again at inputs that differ in their last
 bits.
@@ -54,8 +53,8 @@ _NATURAL = 1e-8
 known to be next to 0.
 """
 
-_IMAGINARY = (1e-30, 1e-60)
-"""The complex steps, in units of the input's size: far below rounding, and their products still numbers."""
+_IMAGINARY = 1e-30
+"""The complex step, in units of the input's size: far below rounding, and its products still numbers."""
 
 
 def stand_in(subject: Subject, outputs: Sequence[Array]) -> Program:
@@ -144,24 +143,18 @@ class _Measured:
             return found
         return replace(found, bound=max(found.bound, SAFETY * coarse * abs(found.value)))
 
-    def complex_slope(self, direction: Direction, size: float) -> tuple[float, float] | None:
-        """The slope by the complex step and its bound, from two steps; None where the function takes no
-        complex numbers, or returns something of another form for them, or loses the imaginary part.
+    def complex_slope(self, direction: Direction, size: float) -> float:
+        """The slope by the complex step; NaN where the function takes no complex numbers, or returns
+        something of another form for them, or loses the imaginary part, which leaves 0.
         """
-        found = []
-        for step in (size * h for h in _IMAGINARY):
-            inputs = [np.array(x, np.complex128) if x.dtype.kind == "f" else x for x in self.inputs]
-            for k, d in direction.items():
-                inputs[k] = inputs[k] + 1j * step * d
-            values = self.subject.complex_values(inputs)
-            if values is None or [y.shape for y in values] != [y.shape for y in self.values]:
-                return None
-            terms = [float(np.sum(term)) for term in self.weighted([np.imag(y) for y in values])]
-            found.append(math.fsum(terms) / step)
-        if not all(map(math.isfinite, found)) or found[0] == 0.0:  # what is lost leaves 0
-            return None
-        roundoff = max(4.0 * self.roundoff, self.subject.framework.roundoff)
-        return found[0], SAFETY * (abs(found[0] - found[1]) + roundoff * abs(found[0]))
+        inputs = [np.array(x, np.complex128) if x.dtype.kind == "f" else x for x in self.inputs]
+        for k, d in direction.items():
+            inputs[k] = inputs[k] + 1j * _IMAGINARY * size * d
+        values = self.subject.complex_values(inputs)
+        if values is None or [y.shape for y in values] != [y.shape for y in self.values]:
+            return math.nan
+        terms = [float(np.sum(term)) for term in self.weighted([np.imag(y) for y in values])]
+        return sum(terms) / (_IMAGINARY * size) or math.nan
 
     def is_infinite(self, direction: Direction) -> bool:
         """Whether a direction moves entries at infinity alone, as those that a mask hides: by moving them
@@ -296,9 +289,9 @@ def _analytic(measured: _Measured, direction: Direction, known: Slope) -> tuple[
     if known.bound > max(TRUSTED * abs(known.value), _NATURAL * measured.scale(size)):
         return None
     found = measured.complex_slope(direction, size)
-    if found is None or found[1] > known.bound or abs(found[0] - known.value) > found[1] + known.bound:
-        return None
-    return found[0], found[1] + abs(found[0] - known.value)
+    roundoff = max(4.0 * measured.roundoff, measured.subject.framework.roundoff)
+    bound, apart = SAFETY * roundoff * abs(found), abs(found - known.value)
+    return (found, bound + apart) if bound <= known.bound and apart <= bound + known.bound else None
 
 
 def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[int]) -> NumericTruth:
