@@ -44,9 +44,6 @@ _WIDE, _NARROW = 2.0**-5, 2.0**-8
 second distance does not reach is the function's own, and far from the point.
 """
 
-_LARGE = 2.0**-10
-"""A jump of this share of the values is large: stopping rules are tighter."""
-
 _ZOOM, _ZOOMS = 4.0, 11
 """So many times the distance shrinks by this factor, around the value that is least smooth."""
 
@@ -63,13 +60,15 @@ _SMALL = 2.0**-4
 """
 
 TRUSTED, COARSE = 1e-3, 0.1
-"""A slope that is not known to this share of it judges nothing; to the second one, where values jump."""
+"""A slope that is not known to this share of it judges nothing; to the second one, where values jump. A jump
+of the first share of the values is large: stopping rules are tighter.
+"""
 
 _BETWEEN = 2.0**-29
 """The step of the slope between two jumps, in units of the input's size. The point may lie on a jump."""
 
-_LOST = 64.0
-"""So many roundings of a value are no jump."""
+LOST = 64.0
+"""So many roundings of a value are no jump, and so many of the largest entry of a gradient no lost digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ def _levels(heights: np.ndarray, low: int, high: int) -> list[float]:
 def _jump(f: Callable[[float], float], size: float, roundoff: float) -> float:
     """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells."""
     jump, largest = _followed(f, _WIDE * size, roundoff)
-    return jump if jump < _LARGE * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
+    return jump if jump < TRUSTED * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
 
 
 def _followed(
@@ -173,7 +172,7 @@ def _followed(
             largest = largest or scale
             levels.append(min(_levels(heights, 6, 8)))
             last = levels[-_LAST:]
-            if levels[-1] <= _LOST * roundoff * scale:
+            if levels[-1] <= LOST * roundoff * scale:
                 break
             if len(last) == _LAST and max(last) <= _ZOOM * min(last):
                 return max(last), largest

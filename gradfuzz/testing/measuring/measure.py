@@ -207,11 +207,9 @@ class Inquiry:
             self.untraced, self._detached = error.reason, error.detached
             self.stopped = error.reason if error.stopped else ""
             return None
-        except ImportError as error:
-            self.untraced = first_line(error)
-            return None
         except Exception as error:  # noqa: BLE001 - a function may do anything with values that record
-            self.untraced = f"{type(error).__name__}: {first_line(error)}"
+            name = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+            self.untraced = name + first_line(error)
             return None
         return program
 
@@ -349,17 +347,16 @@ class Inquiry:
         key = question_key(question)
         if key not in self._known:
             try:
-                given = self._gradient is not None
-                self._known[key] = self._given(question) if given else self._by_differences(question)
+                if self._gradient is not None:
+                    self._known[key] = self._given(question)
+                else:
+                    self._known[key] = numeric_truth(self._exact, question, question.points[0])
             except GradfuzzError:
                 raise
             except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
                 words = f"{type(error).__name__}: {first_line(error)}"
                 self._known[key] = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
         return self._known[key]
-
-    def _by_differences(self, question: Question) -> NumericTruth:
-        return numeric_truth(self._exact, question, question.points[0])
 
     def _given(self, question: Question) -> NumericTruth:
         """The gradient attached to the function; its bound is the effect of rounding its arguments."""

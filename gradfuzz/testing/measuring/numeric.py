@@ -45,12 +45,7 @@ _LANES = 12
 
 _JUMPS = 128.0
 """Where the values jump, a bound may be this many times as wide as the share of the values that they jump by,
-up to `COARSE`: of the largest entry ...
-"""
-
-_NATURAL = 1e-8
-"""... unless it is this small beside the size of the values over that of the inputs: then the derivative is
-known to be next to 0.
+up to `COARSE`: of the largest entry.
 """
 
 _IMAGINARY = 1e-30
@@ -162,10 +157,12 @@ class _Measured:
         """
         return all(np.all(np.isinf(self.inputs[k][d != 0.0])) for k, d in direction.items())
 
-    def scale(self, size: float) -> float:
-        """The slope that would be natural: the size of the values over that of the entry."""
+    def next_to_0(self, size: float) -> float:
+        """What is next to 0: half of the digits of the slope that is natural, the size of the values over that
+        of the entry.
+        """
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
-        return sum(sizes) / size
+        return FORMATS["float64"].half_of_the_digits * sum(sizes) / size
 
 
 Direction = Mapping[int, Array]
@@ -262,7 +259,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
                 flat.add((name, index))
             exact = exact and better is not None
             number, error = better or (number, error)
-        natural[name][index] = _NATURAL * measured.scale(size)
+        natural[name][index] = measured.next_to_0(size)
         jump = max(jump, found.jump)
         between[name][index] = number if found.between is None else found.between
         value[name][index], bound[name][index] = number, error
@@ -286,7 +283,7 @@ def _analytic(measured: _Measured, direction: Direction, known: Slope) -> tuple[
     better; what it is apart from that is in the bound.
     """
     size = measured.size(direction)
-    if known.bound > max(TRUSTED * abs(known.value), _NATURAL * measured.scale(size)):
+    if known.bound > max(TRUSTED * abs(known.value), measured.next_to_0(size)):
         return None
     found = measured.complex_slope(direction, size)
     roundoff = max(4.0 * measured.roundoff, measured.subject.framework.roundoff)
@@ -428,15 +425,12 @@ def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Arr
     at the point and right around it errs to neither, and one that is wrong on one side of it errs to one.
     """
     (point,) = question.points
-    above = {name: np.zeros(np.shape(g)) for name, g in true.items()}
-    below = {name: np.zeros(np.shape(g)) for name, g in true.items()}
+    errors = {name: [np.zeros(np.shape(g))] for name, g in true.items()}
     for beside in points_beside(point, 4.0 * FORMATS[question.precision].eps, _LANES):
         (other,) = oracle.answer(replace(question, points=(beside,)))
         if other.status != "ok" or not _has_shapes(other, question):
             continue
         for name, g in products(question, other.gradient).items():
             with np.errstate(invalid="ignore"):
-                error = g - true[name]
-            error = np.where(np.isfinite(error), error, 0.0)
-            above[name], below[name] = np.maximum(above[name], error), np.maximum(below[name], -error)
-    return {name: np.minimum(above[name], below[name]) for name in true}
+                errors[name].append(np.nan_to_num(g - true[name], posinf=0.0, neginf=0.0))
+    return {name: np.minimum(np.max(e, axis=0), -np.min(e, axis=0)) for name, e in errors.items()}

@@ -29,13 +29,11 @@ from gradfuzz.oracles.base import Array, Question, Truth, known
 from gradfuzz.oracles.references.balls import SAME, enclosures, roundings
 from gradfuzz.oracles.rule import constants
 from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.testing.measuring.differences import LOST
 from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import Subject
 
 _OF_NUMBERS = (None, *FINITE, Class.NON_FINITE, Class.PRECISION)
-
-_NORMWISE = 64.0
-"""So many roundings of the largest entry are no lost digits of another one."""
 
 _NARROW = 1e-4
 """A rule is right where it is known to this share of an entry, or of what rounding does to it: its constants
@@ -108,7 +106,7 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
         if not np.all(error <= granted[name] + SAFETY * rule.noise[name]):
             return None
         left = form.half_of_the_digits * (np.abs(e) if question.precision == "float64" else largest)
-        left = np.maximum(left, _NORMWISE * form.roundoff * largest)
+        left = np.maximum(left, LOST * form.roundoff * largest)
         by_steps = by_steps and bool(np.all((error <= left) | (e == 0.0)))
     if case.verdict is Verdict.AGREE and question.precision == "float64":
         return None
