@@ -350,7 +350,7 @@ class Inquiry:
                 if self._gradient is not None:
                     self._known[key] = self._given(question)
                 else:
-                    self._known[key] = numeric_truth(self._exact, question, question.points[0])
+                    self._known[key] = numeric_truth(self._exact, question)
             except GradfuzzError:
                 raise
             except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments

@@ -14,6 +14,7 @@ bits.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -80,9 +81,10 @@ class NumericTruth:
 class _Measured:
     """A function's values at and around a point, as one weighted sum."""
 
-    def __init__(self, subject: Subject, question: Question, point: Point) -> None:
+    def __init__(self, subject: Subject, question: Question) -> None:
         self.subject = subject = subject.repeated()
-        self.inputs = [np.asarray(point.inputs[p.name]) for p in question.program.params]
+        given = question.points[0].inputs
+        self.inputs = [np.asarray(given[p.name]) for p in question.program.params]
         self.weights = question.weights
         self.precision: Precision = "float64"
         try:
@@ -158,9 +160,7 @@ class _Measured:
         return all(np.all(np.isinf(self.inputs[k][d != 0.0])) for k, d in direction.items())
 
     def next_to_0(self, size: float) -> float:
-        """What is next to 0: half of the digits of the slope that is natural, the size of the values over that
-        of the entry.
-        """
+        """What is next to 0: half of the digits of a natural slope, that of the values by the entry's size."""
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
         return FORMATS["float64"].half_of_the_digits * sum(sizes) / size
 
@@ -223,16 +223,16 @@ def _scales(x: Array) -> Array:
     return np.asarray(np.where(scales == 0.0, 1.0, scales))
 
 
-def numeric_truth(subject: Subject, question: Question, point: Point) -> NumericTruth:
-    """The derivative of `subject` that `question` asks for, measured. Raises what the function raises at the
-    point.
+def numeric_truth(subject: Subject, question: Question) -> NumericTruth:
+    """The derivative of `subject` that `question` asks for, measured at its point. Raises what the function
+    raises there.
     """
     names = [p.name for p in question.program.params]
     wrt = [names.index(name) for name in question.wrt]
     if question.order == 1:
-        return _first(_Measured(subject, question, point), question, wrt)
+        return _first(_Measured(subject, question), question, wrt)
     if question.order == 2:
-        return _second(subject, question, point, wrt)
+        return _second(subject, question, wrt)
     return _unknown(f"derivatives of order {question.order} are not measured")
 
 
@@ -291,38 +291,29 @@ def _analytic(measured: _Measured, direction: Direction, known: Slope) -> tuple[
     return (found, bound + apart) if bound <= known.bound and apart <= bound + known.bound else None
 
 
-def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[int]) -> NumericTruth:
+def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> NumericTruth:
     """The slope of the first derivative along the direction."""
     first = replace(question, modes=("rev",), directions={})
-    measured = _Measured(subject, first, point)
-    direction = {
-        k: np.asarray(question.directions[n], np.float64) for k, n in zip(wrt, question.wrt, strict=True)
-    }
+    measured = _Measured(subject, first)
+    along = (np.asarray(question.directions[name], np.float64) for name in question.wrt)
+    direction = dict(zip(wrt, along, strict=True))
     gradients = subject.gradients(question.weights, measured.precision)
-    known: dict[float, dict[str, Array]] = {}
 
+    @functools.cache
     def gradient(t: float) -> dict[str, Array]:
-        if t not in known:
-            known[t] = products(
-                question, dict(zip(question.wrt, gradients(measured.moved(direction, t)), strict=True))
-            )
-        return known[t]
+        slopes = gradients(measured.moved(direction, t))
+        return products(question, dict(zip(question.wrt, slopes, strict=True)))
 
     size = measured.size(direction)
     for t in (0.0, size / 4.0, -size / 4.0):
-        inputs = dict(
-            zip([p.name for p in question.program.params], measured.moved(direction, t), strict=True)
-        )
-        there = replace(first, precision=measured.precision, points=(Point(inputs),))
-        here = numeric_truth(subject, there, there.points[0]).truth
-        for name, g in gradient(t).items():
-            if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
-                return _unknown("the first derivative is not known around the point")
-            if np.any(np.abs(g - here.gradient[name]) > 4.0 * here.bounds[name]):
-                return _unknown(
-                    "the first derivative could not be shown to be right around the point, and the second is"
-                    " measured on it"
-                )
+        pairs = zip(question.program.params, measured.moved(direction, t), strict=True)
+        point = Point({p.name: x for p, x in pairs})
+        here = numeric_truth(subject, replace(first, precision=measured.precision, points=(point,))).truth
+        if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
+            return _unknown("the first derivative is not known around the point")
+        if any(np.any(np.abs(g - here.gradient[n]) > 4.0 * here.bounds[n]) for n, g in gradient(t).items()):
+            why = "could not be shown to be right around the point, and the second is measured on it"
+            return _unknown(f"the first derivative {why}")
     values, bounds = _blank(question), _blank(question)
     is_coarse = subject.framework.roundoff > measured.roundoff
     flat: set[tuple[str, tuple[int, ...]]] = set()
