@@ -104,10 +104,10 @@ class _Measured:
         pairs = zip(self.weights, values, strict=True)
         return [np.asarray(w * np.asarray(y, np.float64)) for w, y in pairs if w is not None]
 
-    def at(self, inputs: Sequence[Array]) -> float:
-        """The weighted sum; NaN where the function raises."""
+    def at(self, direction: Direction, t: float) -> float:
+        """The weighted sum at t along a direction; NaN where the function raises."""
         try:
-            values = self.subject.values(inputs, self.precision)
+            values = self.subject.values(self.moved(direction, t), self.precision)
         except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
             return math.nan
         total = [x for term in self.weighted(values) for x in term.ravel().tolist()]
@@ -119,10 +119,6 @@ class _Measured:
         for k, d in direction.items():
             inputs[k] = (inputs[k] + t * d).astype(FORMATS[self.precision].dtype)
         return inputs
-
-    def along(self, direction: Direction) -> Callable[[float], float]:
-        """The sum along a direction."""
-        return lambda t: self.at(self.moved(direction, t))
 
     def size(self, direction: Direction) -> float:
         """How far along a direction the first of its entries has moved by its own scale."""
@@ -160,7 +156,7 @@ class _Measured:
         return all(np.all(np.isinf(self.inputs[k][d != 0.0])) for k, d in direction.items())
 
     def next_to_0(self, size: float) -> float:
-        """What is next to 0: half of the digits of a natural slope, that of the values by the entry's size."""
+        """What is next to 0 of a slope: half of the digits of the values by the entry's size."""
         sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
         return FORMATS["float64"].half_of_the_digits * sum(sizes) / size
 
@@ -247,7 +243,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     why = ""
     for name, index, direction in _directions(measured, question, wrt):
         size = measured.size(direction)
-        found = measured.slope(measured.along(direction), size)
+        found = measured.slope(functools.partial(measured.at, direction), size)
         if found is None:
             why = why or f"no difference in {name}{list(index) or ''} is finite"
             bound[name][index] = math.inf

@@ -79,12 +79,11 @@ def own_rule(subject: Subject, question: Question) -> OwnRule | None:
 
 
 def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | None:
-    """The verdict on a case where the rule decides; None where it does not."""
-    question, answer = case.question, case.answer
-    if truth.status != "ok" or answer.status != "ok" or case.kind not in _OF_NUMBERS:
+    """The verdict on a case that has an answer, where the rule decides; None where it does not."""
+    question, form = case.question, FORMATS[case.question.precision]
+    if case.kind not in _OF_NUMBERS:
         return None
-    form = FORMATS[question.precision]
-    got = {name: np.asarray(answer.gradient[name], np.float64) for name in question.wrt}
+    got = {name: np.asarray(case.answer.gradient[name], np.float64) for name in question.wrt}
     expected = {name: truth.gradient[name] for name in question.wrt}
     sizes = [np.abs(known(e, truth.bounds[name])) for name, e in expected.items()]
     largest = max(float(np.max(size, initial=0.0)) for size in sizes)
