@@ -131,7 +131,7 @@ def _hidden(x: Any) -> Any:
 @excuse(
     "The program that was traced and the function's own differences contradict each other. What neither says"
     " is wrong.",
-    f"{MEASURE} Inquiry._upheld_by_differences: Reason.REFERENCES",
+    f"{MEASURE} Inquiry._upheld: Reason.REFERENCES",
     f"{MEASURE}: _SAME",
 )
 def a_trace_that_does_not_see_all() -> Planted:

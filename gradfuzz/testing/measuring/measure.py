@@ -278,11 +278,11 @@ class Inquiry:
         ruled = self._by_rule(case, question) if entry is None and _is_doubtful(case) else None
         if ruled is not None:
             settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
-            return Asked(ruled, "traced") if settled else self._upheld_by_differences(ruled)
+            return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return _of_two(case, self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
-            return self._upheld(case)
+            return self._upheld(case, ruled=False)
         unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
         return Asked(self._by_float64(case) if unsure else case, "traced")
 
@@ -304,36 +304,33 @@ class Inquiry:
         whole = replace(case, question=question, answer=answer, truth=value.truth)
         return by_rule(whole, value.truth, rule)
 
-    def _upheld(self, case: CheckResult) -> Asked:
-        """A disagreement that is no rounding of the rule's own, and that the function's differences by the
-        worst entry do not contradict.
+    def _upheld(self, case: CheckResult, *, ruled: bool) -> Asked:
+        """A disagreement that is no rounding of the answer's own, which is not asked where the library's rule
+        decided, and that the function's differences by the worst entry do not contradict.
         """
-        if needs_float64(case, case.question, 0, self._evaluator):
+        if not ruled and needs_float64(case, case.question, 0, self._evaluator):
             case = self._by_float64(case)
-        entry = _worst_entry(case)
-        if entry is None or case.got is None or case.expected is None:
+        entry, truth = _worst_entry(case), case.truth
+        if case.verdict is not Verdict.DISAGREE or entry is None or truth is None:
+            return Asked(case, "traced")
+        if case.got is None or case.expected is None:
             return Asked(case, "traced")
         true = {ALONG: np.array([case.expected])}
-        stray = float(own_noise(self.oracle, at_entry(case.question, entry), true)[ALONG][0])
-        if abs(case.got - case.expected) <= CLEAR * SAFETY * stray:
+        noise = {} if ruled else own_noise(self.oracle, at_entry(case.question, entry), true)
+        if noise and abs(case.got - case.expected) <= CLEAR * SAFETY * noise[ALONG][0]:
             message = (
-                f"at inputs that differ in their last bits the answers err by {stray:.2g} to either side, so"
-                " the error may be rounding"
+                f"at inputs that differ in their last bits the answers err by {noise[ALONG][0]:.2g} to either"
+                " side, so the error may be rounding"
             )
             return Asked(case.unsettled(Reason.NOISE, message), "traced")
-        return self._upheld_by_differences(case)
-
-    def _upheld_by_differences(self, case: CheckResult) -> Asked:
-        """A disagreement that the function's differences by the worst entry do not contradict."""
-        entry = _worst_entry(case)
-        if case.question.order > 1 or entry is None or case.truth is None or case.expected is None:
+        if case.question.order > 1:
             return Asked(case, "traced")
         found = self._numeric(at_entry(self._question(self._blank, case.question.modes, 1.0), entry))
         if found.truth.status != "ok" or found.flat:
             return Asked(case, "traced")
         slope, bound = (float(numbers[ALONG][0]) for numbers in (found.truth.gradient, found.truth.bounds))
         (name, index) = case.question.wrt[entry[0]], entry[1]
-        granted = 2.0 * bound + float(case.truth.bounds[name][index]) + float(case.allowed[name][index])
+        granted = 2.0 * bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
         if not abs(case.expected - slope) > granted:
             return Asked(case, "traced")
         asked = self._by_numbers(case.question.modes, 1.0)
