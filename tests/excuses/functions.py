@@ -59,7 +59,7 @@ def _of_float32(f: Function, slope: Function, narrow: float, wide: float = 1.0) 
     " be"
     " traced. A mistake of both precisions is found, and one of float32 in a short function.",
     f"{MEASURE} Inquiry._by_float64: doubted()",
-    f"{MEASURE} Inquiry._in_float64: except Exception",
+    f"{MEASURE} Inquiry._by_float64: except Exception",
 )
 def right_in_float64_at_the_same_inputs() -> Planted:
     found = (

@@ -424,42 +424,35 @@ class Inquiry:
 
     def _by_float64(self, case: CheckResult) -> CheckResult:
         """The case after a look at the same inputs in float64: wrong there, it is wrong. Right there, a wrong
-        number here may be rounding, and what is within rounding here is right.
+        number here may be rounding, and what is within rounding here is right. The function is traced again:
+        its constants have more digits there.
 
         It is not known otherwise what rounding does inside a function that is no program, or whether a
         library's rules for a long one stay in the range of a precision.
         """
-        wide = self._in_float64(case.question)
-        if wide is None or wide.verdict not in (Verdict.AGREE, Verdict.DISAGREE):
-            return case
-        if case.verdict is Verdict.DISAGREE:
-            return doubted(case) if wide.verdict is Verdict.AGREE else case
-        if wide.verdict is Verdict.DISAGREE:
-            return wide
-        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
-        right = {} if case.truth is None else case.truth.gradient
-        if self._program is not None and not right:
-            right = self._evaluator.tolerances(case.question)[0].gradient
-        if within and not wide.unjudged and _has_half_of_its_digits(case, right):
-            return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
-        return case
-
-    def _in_float64(self, question: Question) -> CheckResult | None:
-        """The verdict on a derivative of lower precision at the same inputs in float64, where no roundoff of
-        two bytes hides a mistake; None where there is none. The function is traced again: its constants have
-        more digits there.
-        """
+        question = case.question
         if self._gradient is not None or question.precision == "float64":
-            return None
+            return case
         given = [question.points[0].inputs[p.name] for p in question.program.params]
         try:
             exact = None if self._exact is self.subject else _widened(self._exact, given)
-            case = (
-                Inquiry(_widened(self.subject, given), exact, entries=self._entries).ask(question.modes).case
-            )
+            there = Inquiry(_widened(self.subject, given), exact, entries=self._entries)
+            wide = there.ask(question.modes).case
         except Exception:  # noqa: BLE001 - a function may take no float64
-            return None
-        return None if case.kind in (Class.PRECISION, Class.WRONG_PRIMAL) else case
+            return case
+        if wide.verdict is Verdict.DISAGREE and wide.kind not in (Class.PRECISION, Class.WRONG_PRIMAL):
+            return case if case.verdict is Verdict.DISAGREE else wide
+        if wide.verdict is not Verdict.AGREE:
+            return case
+        if case.verdict is Verdict.DISAGREE:
+            return doubted(case)
+        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
+        right = {} if case.truth is None else case.truth.gradient
+        if self._program is not None and not right:
+            right = self._evaluator.tolerances(question)[0].gradient
+        if within and not wide.unjudged and _has_half_of_its_digits(case, right):
+            return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
+        return case
 
     def _judged_by_numbers(self, answers: LazyAnswers, entry: Entry | None) -> Asked:
         """The verdict by a truth that is no program's; along directions first where the entries are many."""
