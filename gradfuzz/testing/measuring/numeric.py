@@ -136,18 +136,25 @@ class _Measured:
             return found
         return replace(found, bound=max(found.bound, SAFETY * coarse * abs(found.value)))
 
-    def complex_slope(self, direction: Direction, size: float) -> float:
-        """The slope by the complex step; NaN where the function takes no complex numbers, or returns
-        something of another form for them, or loses the imaginary part, which leaves 0.
+    def analytic(self, direction: Direction, size: float, known: Slope) -> tuple[float, float] | None:
+        """The slope by the complex step and its bound, where the extrapolation knows the slope well and says
+        the same, and no better; what it is apart from that is in the bound. None where the function takes no
+        complex numbers, or returns something of another form for them, or loses the imaginary part.
         """
+        if known.bound > max(TRUSTED * abs(known.value), self.next_to_0(size)):
+            return None
         inputs = [np.array(x, np.complex128) if x.dtype.kind == "f" else x for x in self.inputs]
         for k, d in direction.items():
             inputs[k] = inputs[k] + 1j * _IMAGINARY * size * d
         values = self.subject.complex_values(inputs)
         if values is None or [y.shape for y in values] != [y.shape for y in self.values]:
-            return math.nan
+            return None
         terms = [float(np.sum(term)) for term in self.weighted([np.imag(y) for y in values])]
-        return sum(terms) / (_IMAGINARY * size) or math.nan
+        found = sum(terms) / (_IMAGINARY * size)
+        bound = SAFETY * max(4.0 * self.roundoff, self.subject.framework.roundoff) * abs(found)
+        apart = abs(found - known.value)
+        confirmed = found != 0.0 and bound <= known.bound and apart <= bound + known.bound
+        return (found, bound + apart) if confirmed else None
 
     def is_infinite(self, direction: Direction) -> bool:
         """Whether a direction moves entries at infinity alone, as those that a mask hides: by moving them
@@ -250,7 +257,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
             continue
         number, error = found.value, found.bound
         if not found.kink:
-            better = _analytic(measured, direction, found)
+            better = measured.analytic(direction, size, found)
             if found.flat and better is None and not measured.is_infinite(direction):
                 flat.add((name, index))
             exact = exact and better is not None
@@ -272,19 +279,6 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         return _unknown(why or "the differences of the function are too noisy to tell its derivative")
     pieces = between if jump else {}
     return NumericTruth(Truth("ok", gradient=value, bounds=bound), method, frozenset(flat), pieces)
-
-
-def _analytic(measured: _Measured, direction: Direction, known: Slope) -> tuple[float, float] | None:
-    """The complex step and its bound, where the extrapolation knows the slope well and says the same, and no
-    better; what it is apart from that is in the bound.
-    """
-    size = measured.size(direction)
-    if known.bound > max(TRUSTED * abs(known.value), measured.next_to_0(size)):
-        return None
-    found = measured.complex_slope(direction, size)
-    roundoff = max(4.0 * measured.roundoff, measured.subject.framework.roundoff)
-    bound, apart = SAFETY * roundoff * abs(found), abs(found - known.value)
-    return (found, bound + apart) if bound <= known.bound and apart <= bound + known.bound else None
 
 
 def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> NumericTruth:
