@@ -2,28 +2,25 @@
 
 What is allowed comes from the engine's derivative. A library may write the same derivative with other
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
-eight kinds of wrong answers need more evidence.
+some wrong answers need more evidence.
 
-    about a long program, below         the same rule is wrong in float64, too; of NaN and infinity: it is not
-    float64                             right there
-    below float64, where a form that    the same
-    libraries use cannot be measured,
-    or may leave the range
-    in float64, where the square of an  none counts: no precision is wider
+    below float64, of a long program, or of     the same is wrong in float64; of NaN and infinity: it is
+    one whose other forms cannot be measured    not right there. A rule for float32 may be an approximation
+    or may leave the range; of a rule in exact  that is as good as float32
+    numbers
+    in float64, where the square of an          none counts: no precision is wider
     intermediate leaves the range
-    of a rule in exact numbers, below   the same: a rule for float32 may be an approximation that is as good
-    float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
-    off by less than a hundred times    it is wrong by the same amount at points that differ in their last
-    what is allowed                     bits: rounding changes from point to point, and a mistake does not
-    of an entry that is small beside    it stays about the same where the inputs change by a little more than
-    the largest, by little beside that  the answer is off
-    nearly right                        the same; otherwise it is of the class *precision*: the rule is
-                                        right, and the library loses digits
-    NaN or infinity, where all points   no other point leaves the range of the dtype, has no derivative, or
-    are answered together               meets a convention of which NaN is an answer: what is not finite there
-                                        may meet this one in a sum
+    off by less than a hundred times what is    it is wrong by the same amount at points that differ in
+    allowed                                     their last bits: rounding changes from point to point, and
+                                                a mistake does not
+    little beside the largest entry             it stays about the same where the inputs change by a little
+                                                more than the answer is off
+    nearly right                                the same; otherwise it is of the class *precision*: the rule
+                                                is right, and the library loses digits
+    NaN or infinity, where all points are       no other point leaves the range of the dtype, has no
+    answered together                           derivative, or meets a convention of which NaN is an answer
 
-The determinant of a matrix that is nearly singular is of the second kind: its derivatives by the inverse lose
+The determinant of a matrix that is nearly singular is of the first kind: its derivatives by the inverse lose
 all digits, and those of the minors none. A program of a few ops without a loop is short enough for its
 tolerance to hold: there a kernel shows that is bad in float32 alone. Digits that are lost by far more than is
 allowed count as lost, whatever the points.
