@@ -344,10 +344,8 @@ class Inquiry:
         key = question_key(question)
         if key not in self._known:
             try:
-                if self._gradient is not None:
-                    self._known[key] = self._given(question)
-                else:
-                    self._known[key] = numeric_truth(self._exact, question)
+                given = self._gradient is not None
+                self._known[key] = self._given(question) if given else numeric_truth(self._exact, question)
             except GradfuzzError:
                 raise
             except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
