@@ -65,7 +65,6 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("fuzzer/verdict/classify.py *: inf", "an error that is infinitely large"),
     ("fuzzer/verdict/classify.py: *", "names of wrong answers; CLEAR has a row"),
     ("fuzzer/verdict/judge.py joined: inf", "the engine's part of it has a row"),
-    ("fuzzer/verdict/rounding.py: _SEED", "which last bits are drawn"),
     (
         "fuzzer/verdict/along.py: *",
         "how directions are drawn; tests/unit/fuzzer/test_along.py has their plants",

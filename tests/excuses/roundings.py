@@ -94,8 +94,6 @@ def _beside(text: str, number: float, *xs: float) -> Any:
 @excuse(
     "NaN of a call about several points, where another one leaves the range or has no derivative: a sum over"
     " all is NaN at each. A number is judged, and NaN is wrong where all points have a derivative.",
-    f"{ROUNDING} module: Reason.RANGE",
-    f"{ROUNDING} module: Reason.DOMAIN",
     f"{ROUNDING} _reasons_elsewhere: Reason.RANGE",
 )
 def a_point_beside_one_that_is_not_finite() -> Planted:
@@ -107,7 +105,6 @@ def a_point_beside_one_that_is_not_finite() -> Planted:
 @excuse(
     "NaN of a call about several points, where another one meets a convention of which NaN is an answer, as"
     " the norm of a zero vector.",
-    f"{ROUNDING} module: Reason.KINK",
     f"{ROUNDING} _reasons_elsewhere: Reason.KINK",
 )
 def a_point_beside_one_where_nan_is_an_answer() -> Planted:
@@ -131,13 +128,11 @@ planted_elsewhere(
         f"{TESTS}test_digits_that_are_lost_by_far_are_lost",
         f"{TESTS}test_large_numbers_that_cancel_lose_digits",
     ),
-    f"{ROUNDING} sustained: unsettled_digits()",
-    f"{ROUNDING} unsettled_digits: Reason.NOISE",
+    f"{ROUNDING} _by_neighbours: Reason.NOISE",
     f"{ROUNDING}: _MOVED",
     f"{ROUNDING}: _STEADY",
     f"{ROUNDING}: _BY_FAR",
     f"{ROUNDING}: _NEARLY",
-    f"{ROUNDING}: _FARTHEST",
 )
 
 
@@ -155,8 +150,7 @@ def cancelling(times: float) -> Changed:
     "An entry that is off by a hundred eps of the largest one, and by another amount next to the point, may"
     " be"
     " rounding. A larger error is not, nor one that stays the same.",
-    f"{ROUNDING} sustained: Reason.NOISE",
-    f"{ROUNDING}: _LITTLE",
+    f"{ROUNDING} _by_neighbours: Reason.NOISE",
 )
 def a_small_entry_beside_a_large_one() -> Planted:
     question = asked("sin(x) + 1e-12 * sin(y)", x=0.5, y=1.3)

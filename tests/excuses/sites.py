@@ -6,7 +6,7 @@ and what stands there. The same may stand in one function several times.
     Reason.X, Doubt.X, Verdict.X    what ends as anything but a finding, wherever the package makes it; where
                                     it is only compared with, it is no site
     Answer 'unsupported'            what an oracle says that it cannot be asked, or that nothing is known
-    doubted(), unsettled_digits()   a verdict taken back by the helpers of `rounding`
+    doubted()                       a verdict taken back by the helper of `rounding`
     inf                             an allowance without end, in what judges
     except Exception                an exception that is taken for an answer of another kind, in what judges
     a constant                      a number at the head of a module that judges
@@ -36,7 +36,6 @@ JUDGING = ("fuzzer/tolerance", "fuzzer/verdict", "testing/measuring", "calls/jud
 
 _WORDS = ("Reason", "Doubt")
 _VERDICTS = ("Verdict.AGREE", "Verdict.CONVENTION", "Verdict.INCONCLUSIVE", "Verdict.UNSUPPORTED")
-_TAKEN_BACK = ("doubted", "unsettled_digits")
 
 
 def sites() -> Counter[str]:
@@ -80,8 +79,8 @@ def _walk(node: ast.AST, where: str, *, judges: bool) -> Iterator[tuple[str, str
         elif judges and what in ("math.inf", "np.inf"):
             yield where, "inf"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id in _TAKEN_BACK:
-            yield where, f"{node.func.id}()"
+        if node.func.id == "doubted":
+            yield where, "doubted()"
         elif where == "wide_tolerances" and node.func.id == "_by_modes":
             yield where, ast.unparse(node)
         elif node.func.id == "NoMode":

@@ -157,7 +157,7 @@ def measured(
     pairs = zip(case.question.weights, values, strict=True)
     weights = tuple(None if w is None else weight(w, np.asarray(y)) for w, y in pairs)
     question = replace(case.question, weights=weights)
-    truth = numeric_truth(subject, question, point).truth
+    truth = numeric_truth(subject, question).truth
     bounds = truth.bounds if truth.status == "ok" else truth.side_bounds or {}
     spans = spans_of(truth, case.question.wrt)
     return spans and {n: Span(one.low - bounds[n], one.high + bounds[n]) for n, one in spans.items()}

@@ -2,28 +2,25 @@
 
 What is allowed comes from the engine's derivative. A library may write the same derivative with other
 intermediates: 1/y to the fourth power where the engine divides four times leaves the range of float32. So
-eight kinds of wrong answers need more evidence.
+some wrong answers need more evidence.
 
-    about a long program, below         the same rule is wrong in float64, too; of NaN and infinity: it is not
-    float64                             right there
-    below float64, where a form that    the same
-    libraries use cannot be measured,
-    or may leave the range
-    in float64, where the square of an  none counts: no precision is wider
+    below float64, of a long program, or of     the same is wrong in float64; of NaN and infinity: it is
+    one whose other forms cannot be measured    not right there. A rule for float32 may be an approximation
+    or may leave the range; of a rule in exact  that is as good as float32
+    numbers
+    in float64, where the square of an          none counts: no precision is wider
     intermediate leaves the range
-    of a rule in exact numbers, below   the same: a rule for float32 may be an approximation that is as good
-    float64, with half of its digits    as float32, as one that takes the limit at 0 for all |x| < eps
-    off by less than a hundred times    it is wrong by the same amount at points that differ in their last
-    what is allowed                     bits: rounding changes from point to point, and a mistake does not
-    of an entry that is small beside    it stays about the same where the inputs change by a little more than
-    the largest, by little beside that  the answer is off
-    nearly right                        the same; otherwise it is of the class *precision*: the rule is
-                                        right, and the library loses digits
-    NaN or infinity, where all points   no other point leaves the range of the dtype, has no derivative, or
-    are answered together               meets a convention of which NaN is an answer: what is not finite there
-                                        may meet this one in a sum
+    off by less than a hundred times what is    it is wrong by the same amount at points that differ in
+    allowed                                     their last bits: rounding changes from point to point, and
+                                                a mistake does not
+    little beside the largest entry             it stays about the same where the inputs change by a little
+                                                more than the answer is off
+    nearly right                                the same; otherwise it is of the class *precision*: the rule
+                                                is right, and the library loses digits
+    NaN or infinity, where all points are       no other point leaves the range of the dtype, has no
+    answered together                           derivative, or meets a convention of which NaN is an answer
 
-The determinant of a matrix that is nearly singular is of the second kind: its derivatives by the inverse lose
+The determinant of a matrix that is nearly singular is of the first kind: its derivatives by the inverse lose
 all digits, and those of the minors none. A program of a few ops without a loop is short enough for its
 tolerance to hold: there a kernel shows that is bad in float32 alone. Digits that are lost by far more than is
 allowed count as lost, whatever the points.
@@ -31,7 +28,7 @@ allowed count as lost, whatever the points.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +39,7 @@ from gradfuzz.fuzzer.verdict.along import products
 from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import conventions_met
-from gradfuzz.oracles.base import Array, Oracle, Point, Question, known
+from gradfuzz.oracles.base import Array, Oracle, Point, Question, Truth, known
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Call, Program, walk
 
@@ -52,31 +49,20 @@ _SHORT = 12
 _MOVED = 6
 """How many points with other last bits are asked about."""
 
-_SEED = 20
-"""The last bits are the same in every run."""
-
 _STEADY = 2.0
 """Errors at points next to each other that differ by no more than this factor, and not in sign, are one."""
 
 _BY_FAR = 100.0
-"""An unsteady error of so many times what is allowed is more than rounding does anywhere else."""
+"""An error of so many times what is allowed is more than rounding does anywhere else, and one of so many eps
+of the largest entry more than a product of matrices does.
+"""
 
 _NEARLY = 0.1
-"""An answer is nearly right if it is off by at most this part of the truth."""
+"""An answer is nearly right if it is off by at most this part of the truth. Points are next to each other
+where their inputs differ by at most the square of it.
+"""
 
-_FARTHEST = 0.01
-"""The most by which inputs are changed, relative to them."""
-
-_LITTLE = 100.0
-"""An error is small up to so many eps of the largest entry: a product of matrices rounds like that."""
-
-_UNTOLD = "rounding may explain it, and float64 does not tell at the same inputs"
-
-_EXTREME = "the square of an intermediate is too near the end of float64's range"
-
-_SMALL_ERROR = (
-    "the error is small beside the largest entry, and another one next to the point: rounding may explain it"
-)
+_MAY_BE = "rounding may explain it"
 
 
 def is_long(program: Program) -> bool:
@@ -117,99 +103,74 @@ def sustained(
             if there.verdict is Verdict.AGREE:
                 return doubted(case)
             if there.verdict is Verdict.INCONCLUSIVE and may_be_rounding(case):
-                return case.unsettled(Reason.NOISE, _UNTOLD)
+                message = f"{_MAY_BE}, and float64 does not tell at the same inputs"
+                return case.unsettled(Reason.NOISE, message)
     elif question.precision == "float64" and _is_of_rounded(case) and evaluator.is_extreme(question, place):
-        return case.unsettled(Reason.RANGE, _EXTREME)
+        message = "the square of an intermediate is too near the end of float64's range"
+        return case.unsettled(Reason.RANGE, message)
     if case.kind is Class.NON_FINITE and target.traits.batched:
-        for reason, message in _SPOILS.items():
-            if reason in _reasons_elsewhere(question, place, evaluator):
-                return case.unsettled(reason, message)
-    if loses_by_rounding(case, target, evaluator):
-        return unsettled_digits(case)
-    small, nearly = _is_small(case), _is_nearly_right(case)
-    if not (small or nearly) or not _is_erratic(case, target, evaluator):
+        for reason in _reasons_elsewhere(question, place, evaluator):
+            return case.unsettled(reason, "a point that is answered with it may not be finite")
+    return _by_neighbours(case, target, evaluator)
+
+
+def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> Sequence[Reason]:
+    """Why other points than that at `place` may be NaN or infinite, and make a sum over all points so."""
+    found = []
+    for k, (point, tolerance) in enumerate(zip(question.points, evaluator.tolerances(question), strict=True)):
+        reason = Reason.RANGE if tolerance.leaves_range else tolerance.reason
+        if NAN_IS_LEGAL.intersection(conventions_met(question, point)):
+            reason = Reason.KINK
+        if k != place and reason is not None and reason in (Reason.RANGE, Reason.DOMAIN, Reason.KINK):
+            found.append(reason)
+    return found
+
+
+def _by_neighbours(case: CheckResult, target: Oracle, evaluator: Evaluator) -> CheckResult:
+    """A wrong number next to answers at points that differ in their last digits: rounding errs by another
+    amount at each, and a mistake does not.
+
+    The last bits tell that of errors below `_BY_FAR`. Of larger ones they are too little: the sum of two
+    large numbers that cancel has the same error until the truth has moved by one of their last bits. So the
+    inputs move by a little more than the answer is off. What is small beside the largest entry may be
+    rounding then, and what is nearly right has lost digits. A bug at a special value is neither: next to the
+    point nothing is wrong.
+    """
+    truth, form = case.truth, FORMATS[case.question.precision]
+    if case.kind not in (*FINITE, Class.PRECISION) or truth is None or truth.status != "ok":
+        return case
+    if case.expected is None or case.got is None or case.worst is None or case.worst[0] not in truth.gradient:
+        return case
+    if (case.error_over_allowed or 0.0) < _BY_FAR:
+        nearby = _nearby(case, target, evaluator, 8 * form.eps)
+        if _unsteady([got - expected for expected, got in nearby]):
+            message = f"the error changes with the last bits of the inputs: {_MAY_BE}"
+            return case.unsettled(Reason.NOISE, message)
+    sizes = {name: np.abs(known(x, truth.bounds[name])) for name, x in truth.gradient.items()}
+    little = _BY_FAR * form.eps * max(float(np.max(size, initial=0.0)) for size in sizes.values())
+    small = _is_within(case, truth, dict.fromkeys(sizes, little))
+    nearly = case.kind in FINITE and _is_within(case, truth, {n: _NEARLY * x for n, x in sizes.items()})
+    off = abs(case.got - case.expected) / abs(case.expected) if case.expected else 0.0
+    most = min(max(form.half_of_the_digits, 4.0 * off), _NEARLY**2)
+    nearby = _nearby(case, target, evaluator, most) if small or nearly else []
+    if any(abs(expected - case.expected) > _NEARLY * abs(case.expected) for expected, _ in nearby):
+        return case
+    errors, (name, index) = [got - expected for expected, got in nearby], case.worst
+    if sum(abs(error) > case.allowed[name][index] for error in errors) < 2 or not _unsteady(errors):
         return case
     if small:
-        return case.unsettled(Reason.NOISE, _SMALL_ERROR)
+        message = f"the error is small beside the largest entry, and another one next to the point: {_MAY_BE}"
+        return case.unsettled(Reason.NOISE, message)
     return replace(case, kind=Class.PRECISION)
 
 
-_SPOILS = {
-    Reason.RANGE: "a point that is answered with it leaves the range of the dtype",
-    Reason.DOMAIN: "a point that is answered with it has no derivative",
-    Reason.KINK: "a point that is answered with it is one where NaN is an answer",
-}
-"""Why another point of a call may be NaN or infinite, and make a sum over all points so."""
-
-
-def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> list[Reason | None]:
-    """Why the other points than that at `place` cannot be judged."""
-    found = evaluator.tolerances(question)
-    reasons = [Reason.RANGE if tolerance.leaves_range else tolerance.reason for tolerance in found]
-    for k, point in enumerate(question.points):
-        if NAN_IS_LEGAL.intersection(conventions_met(question, point)):
-            reasons[k] = Reason.KINK
-    return reasons[:place] + reasons[place + 1 :]
-
-
-def loses_by_rounding(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool:
-    """Whether an answer is off by no more than rounding may do, and by other amounts at points next to it."""
-    if case.kind not in (*FINITE, Class.PRECISION) or (case.error_over_allowed or 0.0) >= _BY_FAR:
-        return False
-    nearby = _nearby(case, target, evaluator, 8 * FORMATS[case.question.precision].eps)
-    return nearby is not None and _unsteady([got - expected for expected, got in nearby])
-
-
-def _is_small(case: CheckResult) -> bool:
-    """Whether every entry that is wrong is off by little beside the largest entry of the derivative."""
-    if case.kind not in (*FINITE, Class.PRECISION) or case.truth is None:
-        return False
-    truth = case.truth
-    slopes = (np.abs(known(x, truth.bounds[name])) for name, x in truth.gradient.items())
-    largest = max((float(np.max(x, initial=0.0)) for x in slopes), default=0.0)
-    room = _LITTLE * FORMATS[case.question.precision].eps * largest
-    return _is_within(case, {name: np.full_like(x, room) for name, x in case.truth.gradient.items()})
-
-
-def _is_nearly_right(case: CheckResult) -> bool:
-    """Whether every entry that is wrong is nearly right."""
-    if case.kind not in FINITE or case.truth is None:
-        return False
-    return _is_within(case, {name: _NEARLY * np.abs(x) for name, x in case.truth.gradient.items()})
-
-
-def _is_within(case: CheckResult, room: Mapping[str, Array]) -> bool:
-    """Whether every entry whose error is not allowed has at most that of `room`. No where there is no true
-    derivative: at a kink, what is allowed is about the slopes on both sides.
-    """
+def _is_within(case: CheckResult, truth: Truth, room: Mapping[str, Array | float]) -> bool:
+    """Whether every entry whose error is not allowed has at most that of `room`."""
     if case.answer.status != "ok" or not case.allowed:
         return False
-    assert case.truth is not None, "what is allowed comes with a truth"
-    if case.truth.status != "ok":
-        return False
     got = products(case.question, case.answer.gradient)
-    errors = {name: np.abs(got[name] - case.truth.gradient[name]) for name in case.allowed}
+    errors = {name: np.abs(got[name] - truth.gradient[name]) for name in case.allowed}
     return all(np.all((error <= case.allowed[n]) | (error <= room[n])) for n, error in errors.items())
-
-
-def _is_erratic(case: CheckResult, target: Oracle, evaluator: Evaluator) -> bool:
-    """Whether the error changes where the inputs change a little more than the answer is off, and the truth
-    hardly does.
-
-    The last bits are too little for that: the sum of two large numbers that cancel has the same error until
-    the truth has moved by one of their last bits. A bug at a special value is not erratic: next to the point
-    nothing is wrong.
-    """
-    if case.expected is None or case.got is None or case.worst is None:
-        return False
-    off = abs(case.got - case.expected) / abs(case.expected) if case.expected else 0.0
-    most = min(max(FORMATS[case.question.precision].half_of_the_digits, 4.0 * off), _FARTHEST)
-    nearby = _nearby(case, target, evaluator, most) or []
-    name, index = case.worst
-    if any(abs(expected - case.expected) > _NEARLY * abs(case.expected) for expected, _ in nearby):
-        return False
-    errors = [got - expected for expected, got in nearby]
-    return sum(abs(error) > case.allowed[name][index] for error in errors) > 1 and _unsteady(errors)
 
 
 def _unsteady(errors: Sequence[float]) -> bool:
@@ -219,15 +180,14 @@ def _unsteady(errors: Sequence[float]) -> bool:
 
 def _nearby(
     case: CheckResult, target: Oracle, evaluator: Evaluator, most: float
-) -> list[tuple[float, float]] | None:
-    """Expected and got for the case's worst entry at points that differ by at most a share of their entries,
-    where there is a truth; None if they cannot be asked.
+) -> list[tuple[float, float]]:
+    """Expected and got for the case's worst entry at points that differ by at most a share of their inputs,
+    where there is a truth.
     """
-    if case.worst is None or case.truth is None or case.worst[0] not in case.truth.gradient:
-        return None
-    question = replace(case.question, points=_next_to(case.point, case.question, most))
+    assert case.worst is not None, "a number is wrong"
+    question = replace(case.question, points=tuple(points_beside(case.point, most, _MOVED)))
     if target.supports(question) is not None:
-        return None
+        return []
     name, index = case.worst
     found = []
     references = evaluator.reference_values(question)
@@ -239,25 +199,16 @@ def _nearby(
     return found
 
 
-def _next_to(point: Point, question: Question, most: float) -> tuple[Point, ...]:
-    """Points whose entries by which is differentiated differ by eighths of `most`, relative to the entry."""
-    rng = np.random.default_rng(_SEED)
-    points = []
-    for _ in range(_MOVED):
+def points_beside(point: Point, most: float, count: int) -> Iterator[Point]:
+    """Points whose floats differ by eighths of `most`, relative to each; the same in every run."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
         moved = {name: np.asarray(x) for name, x in point.inputs.items()}
-        for name in question.wrt:
-            x = moved[name]
+        for name, x in moved.items():
             if is_float(x.dtype):
                 steps = rng.integers(-8, 9, x.shape) * most / 8
                 moved[name] = (x.astype(np.float64) * (1.0 + steps)).astype(x.dtype)
-        points.append(Point(moved))
-    return tuple(points)
-
-
-def unsettled_digits(case: CheckResult) -> CheckResult:
-    """The case, undecided because the error is another one next to the point."""
-    message = "the error changes with the last bits of the inputs: rounding may explain it"
-    return case.unsettled(Reason.NOISE, message)
+        yield Point(moved)
 
 
 def doubted(case: CheckResult) -> CheckResult:

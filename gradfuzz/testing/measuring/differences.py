@@ -1,10 +1,10 @@
 """The slope of a function of one number that is evaluated in machine floats, with an honest error bound.
 
-The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), started
-at steps of several scales. The bound has three parts: the difference of two successive extrapolations, the
-effect of the values' noise at the last step, and the disagreement of the best scale with the others beyond
-their bounds. Where the one-sided slopes do not converge to each other as the step shrinks, there is a kink,
-and each side is extrapolated alone.
+The slope at 0 is Richardson's extrapolation of central differences, started at steps of several scales. The
+bound has three parts: the difference of two successive extrapolations, the effect of the values' noise at the
+last step, and the disagreement of the best scale with the others beyond their bounds. Where the one-sided
+slopes do not converge to each other as the step shrinks, there is a kink, and each side is extrapolated
+alone.
 
 The values may jump, where code computes in float32 or bfloat16 inside, or a solver stops by a value. Between
 two jumps the slope is another one, and no small step tells. So jumps are looked for, and count as noise.
@@ -15,82 +15,60 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-_STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+
+_STEPS = (2.0**-3, 2.0**-7, 2.0**-14)
 """The first steps of differences, in units of the input's size. The first loses least to rounding, the last
 depends least on values far away.
 """
 
-_SAFETY = 8.0
-"""The bound is this many times the difference of two extrapolations."""
-
-_NOISY, _NOISY_SIDE = 8.0, 350.0
-"""The bound on what noise does to a difference: so many times the noise by the last step. The weights of
-the values in scipy.differentiate's differences of order 6 add up to 6.6, one-sided ones to 342.
+_NOISY, _NOISY_SIDE = 2.0, 8.0
+"""The bound on what noise does to an extrapolation: so many times the noise by the last step. The weights of
+the values add up to 1.7 by that step, those of one side to 7.3.
 """
 
-_ITERATIONS = 8
-
-_PROBES = (-(2.0**-3), 2.0**-4, 2.0**-9, -(2.0**-10))
-"""Steps that show whether a function is flat, in units of the input's size."""
-
-_ROUNDED = 2.0**-51
-"""What two roundings of a float64 can do to a value that does not move, as a share of it."""
+_ROWS = 10
+"""How many differences are extrapolated, each of half the step of the one before."""
 
 _CLOSE = 2.0**-24
 """The distance of the values that the noise is estimated from, in units of the input's size."""
-
-_CLOSER = ((2.0**-8, 2.0**-12, 2.0**-16), (2.0**-5, 2.0**-8, 2.0**-11))
-"""The steps of the one-sided slopes, in units of the input's size; others where noise hides what the last of
-them shows.
-"""
 
 _WIDE, _NARROW = 2.0**-5, 2.0**-8
 """Jumps are looked for among values of these distances, in units of the input's size. A large one that the
 second distance does not reach is the function's own, and far from the point.
 """
 
-_LARGE = 2.0**-10
-"""A jump of this share of the values is large: stopping rules are tighter."""
-
 _ZOOM, _ZOOMS = 4.0, 11
 """So many times the distance shrinks by this factor, around the value that is least smooth."""
 
-_STAYS, _LAST = 4.0, 5
-"""What is left is a jump where the last levels are within this factor of one another, so many of them. What a
+_LAST = 4
+"""What is left is a jump where so many of the last levels are within one such factor of one another. What a
 kink leaves shrinks with the distance.
 """
 
-_OFF = 1.5
-"""The noise of jumps in units of that of independent errors: a lone jump is seen by fewer values."""
-
-_FAR = (2.0**2, 1.0, 2.0**-2, 2.0**-5, 2.0**-9, 2.0**-13)
-"""First steps that do not depend on the input's size, for a small input whose digits are lost inside."""
+_FAR = 4.0
+"""Steps grow up to this for an input whose digits are lost inside, whatever its size ..."""
 
 _SMALL = 2.0**-4
-"""An input below this is small. A loop that stops by a value need not end far away from any other."""
+"""... but not where values jump beside one that is larger: a loop that stops by a value may not end far away.
+"""
 
-_FINE, _CLEAR = 1e-3, 0.1
-"""Larger steps are tried for a slope that is not known to this share of it ..., and one that small steps do
-not show at all must be known to that.
+TRUSTED, COARSE = 1e-3, 0.1
+"""A slope that is not known to this share of it judges nothing; to the second one, where values jump. A jump
+of the first share of the values is large: stopping rules are tighter.
 """
 
 _BETWEEN = 2.0**-29
 """The step of the slope between two jumps, in units of the input's size. The point may lie on a jump."""
 
-_FEW = 2.0**-5
-"""The first of three steps that settle what is clear, in units of the input's size."""
-
-_LOST = 64.0
-"""The roundings of a value that they grant to it."""
-
-_APART = 4.0
-"""Two numbers are told apart by a bound that is so many times smaller than their difference."""
+LOST = 64.0
+"""So many roundings of a value are no jump, and so many of the largest entry of a gradient no lost digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +79,8 @@ class Slope:
     constant here, or rounding inside it hides its changes. The bound is that of a constant: 0 is to be
     believed where something else says 0 as well.
 
-    `jump` is how far the values jump, as a share of them, and `between` the slope between two jumps.
+    `jump` is how far the values jump, as a share of them, and `between` the slope between two jumps. `step`
+    and `noise` are those of the values behind the slope.
     """
 
     value: float
@@ -111,23 +90,12 @@ class Slope:
     flat: bool = False
     jump: float = 0.0
     between: float | None = None
+    step: float = 0.0
+    noise: float = 0.0
 
     @property
     def kink(self) -> bool:
         return self.left != self.right
-
-
-@dataclass(frozen=True, slots=True)
-class _Estimate:
-    """A slope, its bound, and the step and the noise of the values behind it."""
-
-    value: float
-    bound: float
-    step: float
-    noise: float
-
-
-_bound_of = operator.attrgetter("bound")
 
 
 def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | None:
@@ -136,56 +104,33 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     `size` is the scale of the input, `roundoff` that of the values of `f`.
     """
     known = functools.lru_cache(maxsize=None)(f)
-    here = known(0.0)
-    is_flat = all(known(t * size) == here for t in _PROBES)
-    constant = Slope(0.0, _ROUNDED * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=is_flat)
+    here, size = known(0.0), max(size, sys.float_info.min)
+    is_flat = all(known(sign * step * size) == here for step in _STEPS for sign in (1.0, -1.0))
     if not math.isfinite(here):
-        return constant if is_flat else None
-    found: list[_Estimate | None] = []
-    if is_flat:
-        noise = roundoff * abs(here)
-        jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0]
-    else:
-        jump = _jump(known, size, roundoff)
-        noise = max(_noise(known, size), roundoff * abs(here), jump)
-        sides = _kink(known, here, size, noise)
-        if sides is not None:
-            return sides
-        found = [_extrapolated(known, step * size, noise, 0) for step in _STEPS]
-    best = _best(found)
-    if (is_flat or jump) and (best is None or best.bound > _FINE * abs(best.value)):
+        return None
+    jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0] if is_flat else _jump(known, size, roundoff)
+    noise = max(_noise(known, size), roundoff * abs(here), 0.0 if is_flat else jump)
+    sides = _kink(known, size, noise)
+    if sides is not None:
+        return sides
+    found = [_extrapolated(known, step * size, noise, 0) for step in _STEPS]
+    near = best = _best(found)
+    if is_flat or (jump and (best is None or best.bound > TRUSTED * abs(best.value))):
         is_near = jump > 0.0 and size >= _SMALL
-        for step in [0.5 * size] if is_near else [size, *(s for s in _FAR if s > size)]:
+        grown = (size * 16.0**k for k in range(9))
+        for step in [0.5 * size] if is_near else [*(s for s in grown if s < _FAR), max(_FAR, size)]:
             far = _followed(known, _WIDE * step, roundoff)[0]
             jump = max(jump, far)
             found.append(_extrapolated(known, step, max(noise, far), 0))
-        best = min((one for one in (best, _best(found)) if one is not None), key=_bound_of, default=None)
-    if is_flat and (best is None or not jump or not best.bound < _CLEAR * abs(best.value)):
-        return replace(constant, flat=jump > 0.0)
-    if best is None:
-        return None
-    if not jump:
-        return Slope(best.value, best.bound, best.value, best.value)
-    bound = math.inf if _turns(known, best) else best.bound
+        best = _best(found)
+        if is_flat and (best is None or not jump or not best.bound < COARSE * abs(best.value)):
+            return None if near is None else replace(near, flat=jump > 0.0)
+    if best is None or not jump:
+        return best
+    bound = math.inf if _stays(known, best.step, 2.0, best.noise) else best.bound
     between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
     share = best.noise / max(abs(here), best.noise)
-    return Slope(best.value, bound, best.value, best.value, jump=share, between=between)
-
-
-def speaks_for(f: Callable[[float], float], size: float, roundoff: float, value: float, other: float) -> bool:
-    """Whether six values of `f` are enough to say that its slope at 0 is `value` and not `other`.
-
-    Central differences at three steps are extrapolated twice. What these differ by, and the rounding of the
-    values, must be far less than the difference of the two numbers.
-    """
-    steps = [_FEW * size / 2.0**k for k in range(3)]
-    sides = [(f(-step), f(step)) for step in steps]
-    one, two, three = ((after - before) / (2.0 * h) for h, (before, after) in zip(steps, sides, strict=True))
-    first, second = two + (two - one) / 3.0, three + (three - two) / 3.0
-    found = second + (second - first) / 15.0
-    largest = max(abs(height) for pair in sides for height in pair)
-    bound = _SAFETY * abs(found - second) + _LOST * roundoff * largest / steps[-1]
-    return abs(found - value) <= bound < abs(value - other) / _APART
+    return replace(best, bound=bound, jump=share, between=between)
 
 
 def _noise(f: Callable[[float], float], size: float) -> float:
@@ -208,11 +153,8 @@ def _levels(heights: np.ndarray, low: int, high: int) -> list[float]:
 
 def _jump(f: Callable[[float], float], size: float, roundoff: float) -> float:
     """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells."""
-    for window in _WIDE, _WIDE / 2.0:
-        jump, largest = _followed(f, window * size, roundoff)
-        if 0.0 < jump < _LARGE * largest:
-            return jump
-    return _followed(f, _NARROW * size, roundoff, 8)[0]
+    jump, largest = _followed(f, _WIDE * size, roundoff)
+    return jump if jump < TRUSTED * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
 
 
 def _followed(
@@ -230,25 +172,19 @@ def _followed(
             largest = largest or scale
             levels.append(min(_levels(heights, 6, 8)))
             last = levels[-_LAST:]
-            if levels[-1] <= _LOST * roundoff * scale:
+            if levels[-1] <= LOST * roundoff * scale:
                 break
-            if len(last) == _LAST and max(last) <= _STAYS * min(last):
-                return _OFF * max(last), largest
+            if len(last) == _LAST and max(last) <= _ZOOM * min(last):
+                return max(last), largest
             centre += distance * (int(np.argmax(np.abs(np.diff(heights / scale, 8)))) + 4 - reach)
             reach = 8
         distance /= _ZOOM
     return 0.0, largest
 
 
-def _turns(f: Callable[[float], float], at: _Estimate) -> bool:
-    """Whether the one-sided slopes at the last step are apart by more than noise explains, and stay apart."""
-    narrow, wide = (abs(f(h) - 2.0 * f(0.0) + f(-h)) / h for h in (at.step, 2.0 * at.step))
-    return narrow > max(4.0 * _SAFETY * at.noise / at.step, 0.75 * wide)
-
-
-def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
+def _kink(f: Callable[[float], float], size: float, noise: float) -> Slope | None:
     """The one-sided slopes if they differ; None if they converge to each other or a side is unknown."""
-    told = (_stays(f, here, [c * size for c in steps], noise) for steps in _CLOSER)
+    told = (_stays(f, last * size, 16.0, noise) for last in (_STEPS[-1], 16.0 * _STEPS[-1]))
     if not next((stays for stays in told if stays is not None), False):
         return None
     left, right = (_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1))
@@ -257,49 +193,46 @@ def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -
     return Slope(math.nan, max(left.bound, right.bound), left.value, right.value)
 
 
-def _stays(f: Callable[[float], float], here: float, steps: Sequence[float], noise: float) -> bool | None:
-    """Whether the one-sided slopes stay apart as the step shrinks; None where noise may explain it."""
-    first, second, third = (abs((f(step) - here) - (here - f(-step))) / step for step in steps)
-    if not _SAFETY * 4.0 * noise / steps[-1] < third < math.inf:
+def _stays(f: Callable[[float], float], last: float, ratio: float, noise: float) -> bool | None:
+    """Whether the one-sided slopes stay apart as the step shrinks by this ratio, twice; None where noise may
+    explain that they are apart at the last one.
+    """
+    steps = (last * ratio**2, last * ratio, last)
+    first, second, third = (abs(f(step) - 2.0 * f(0.0) + f(-step)) / step for step in steps)
+    if not 4.0 * SAFETY * noise / last < third < math.inf:
         return None
-    return first / 4.0 <= second and second / 4.0 <= third
+    return first <= math.sqrt(ratio) * second and second <= math.sqrt(ratio) * third
 
 
-def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> _Estimate | None:
-    """A slope and its bound from differences starting at `step`; None where the function is not finite."""
-    from scipy.differentiate import derivative  # as dear as all that a right gradient needs of gradfuzz
+def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> Slope | None:
+    """A slope and its bound from differences of `step` and its halves; None where the function is not finite.
 
-    seen: list[float] = []
-    weight = _NOISY_SIDE if side else _NOISY
-
-    def heights(ts: np.ndarray) -> np.ndarray:
-        found = np.array([f(float(t)) for t in np.ravel(ts)]).reshape(np.shape(ts))
-        seen.extend(np.abs(found).ravel().tolist())
-        return found
-
-    found: list[_Estimate] = []
-
-    def note(result: Any) -> None:
-        """Keeps each extrapolation with its bound: if the values are steps, the last ones see only one."""
-        last = step / 2.0 ** (max(int(result.nit), 1) - 1)
-        value, bound = float(result.df), _SAFETY * float(result.error) + weight * noise / last
-        if math.isfinite(value) and math.isfinite(bound):
-            found.append(_Estimate(value, bound, last, noise))
-
-    with np.errstate(all="ignore"):
-        steps = {"initial_step": step, "maxiter": _ITERATIONS, "step_direction": side}
-        precise = {"atol": 0.0, "rtol": np.finfo(float).eps}
-        derivative(heights, 0.0, order=6, tolerances=precise, callback=note, **steps)
-    if not found or not all(map(math.isfinite, seen)):
-        return None
-    return min(found, key=_bound_of)
+    Each column of Neville's scheme takes another power of the step out of the error: even ones alone where
+    the differences are central. The best row counts: where the values are steps, the last ones see only one.
+    """
+    columns, gain, weight = (6, 2.0, _NOISY_SIDE) if side else (3, 4.0, _NOISY)
+    above: list[float] = []
+    best = None
+    for k in range(_ROWS):
+        h = step / 2.0**k
+        row = [(f(side * h) - f(0.0)) / (side * h) if side else (f(h) - f(-h)) / (2.0 * h)]
+        for j, before in enumerate(above[: columns - 1], 1):
+            row.append(row[-1] + (row[-1] - before) / (gain**j - 1.0))
+        if not math.isfinite(row[-1]):
+            return None
+        if len(above) == columns:
+            bound = SAFETY * abs(row[-1] - above[-1]) + weight * noise / h
+            if best is None or bound < best.bound:
+                best = Slope(row[-1], bound, row[-1], row[-1], step=h, noise=noise)
+        above = row
+    return best
 
 
-def _best(found: Sequence[_Estimate | None]) -> _Estimate | None:
+def _best(found: Sequence[Slope | None]) -> Slope | None:
     """The estimate with the smallest bound, widened to hold those that contradict it."""
     known = [one for one in found if one is not None]
     if not known:
         return None
-    best = min(known, key=_bound_of)
+    best = min(known, key=operator.attrgetter("bound"))
     apart = [(abs(one.value - best.value), one.bound) for one in known]
     return replace(best, bound=max([best.bound, *(a + b for a, b in apart if a > b + best.bound)]))

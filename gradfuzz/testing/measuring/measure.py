@@ -1,21 +1,9 @@
-"""How a function's derivative is measured: by its traced program, or by a measured or given truth.
-
-traced        ball arithmetic on the program, and both references before anything but agreement is said; the
-              program counts if it computes what the function computes, at the point and around it
-reference     the exact gradient attached to the function; an exact function is traced or measured instead of
-              the function
-otherwise     `numeric`
-
-`numeric` gives a second opinion where the function is defined at the point and the program is not, where the
-references are inconclusive, and before an answer is called wrong. If the function's own differences
-contradict the traced program, only they count.
-"""
+"""How a derivative of a function is judged: by its program, by a reference, or by measured differences."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -40,10 +28,8 @@ from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import (
     doubted,
-    loses_by_rounding,
     may_be_rounding,
     needs_float64,
-    unsettled_digits,
 )
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
@@ -56,18 +42,15 @@ from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.numeric import (
-    TRUSTED,
     NumericTruth,
-    differences_speak_for,
     judged_by_numbers,
     numeric_truth,
     own_noise,
     probed_by_size,
-    slope_by_entry,
     stand_in,
 )
 from gradfuzz.testing.measuring.oracle import FunctionOracle
-from gradfuzz.testing.measuring.subject import Subject
+from gradfuzz.testing.measuring.subject import Subject, agree_to
 from gradfuzz.testing.measuring.units import in_units
 from gradfuzz.tracing.common.graph import entered
 
@@ -77,21 +60,15 @@ loop that stops by value may not stop at other factors.
 """
 
 _MEASURED = 64
-"""More entries than these are not measured one by one: each takes about a hundred evaluations."""
+"""More entries than these are neither measured one by one, where each takes about a hundred evaluations, nor
+evaluated in balls.
+"""
 
 _SECOND_OPINION = (
     *(Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT),
     Reason.RANGE,
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
-
-
-class _UnsupportedModeError(Exception):
-    """The function has no derivative in the modes asked for: it is not measured."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.message)
-        self.answer = answer
 
 
 _SAME = 16.0
@@ -105,13 +82,7 @@ def _computes(program: Program, precision: Precision, point: Point, answer: Answ
         values = interpret(program, inputs, NumpyNamespace(precision))
     except GradfuzzError:
         return False
-    unit = FORMATS[precision].roundoff
-    with np.errstate(all="ignore"):
-        for mine, theirs in zip(values, answer.values, strict=False):
-            a, b = np.asarray(mine, np.float64), np.asarray(theirs, np.float64)
-            if not np.all(np.abs(a - b) <= _SAME * unit * np.max(np.abs(b), initial=0.0)):
-                return False
-    return answer.status == "ok"
+    return answer.status == "ok" and agree_to(_SAME * FORMATS[precision].roundoff, values, answer.values)
 
 
 def _has_half_of_its_digits(case: CheckResult, right: Mapping[str, Array]) -> bool:
@@ -167,6 +138,15 @@ def _is_of_numbers(case: CheckResult) -> bool:
     return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
 
 
+def _worst_entry(case: CheckResult) -> Entry | None:
+    """The worst entry of a gradient whose truth is known; None where something else is wrong."""
+    if case.worst is None or case.worst[0] not in case.question.wrt:
+        return None
+    if case.truth is None or case.truth.status != "ok":
+        return None
+    return case.question.wrt.index(case.worst[0]), case.worst[1]
+
+
 class Inquiry:
     """A subject at its arguments, and its truth.
 
@@ -192,7 +172,7 @@ class Inquiry:
         outputs = subject.values([i.value for i in subject.inputs])
         rest = subject.differentiable() if len(outputs) > 1 else subject
         if rest is not subject:
-            subject, exact = rest, exact and exact.like(rest)
+            subject, exact = rest, exact and exact.without(rest.unasked)
             outputs = subject.values([i.value for i in subject.inputs])
         self._entries, self._allowed = entries, allowed
         self.subject = subject
@@ -227,11 +207,9 @@ class Inquiry:
             self.untraced, self._detached = error.reason, error.detached
             self.stopped = error.reason if error.stopped else ""
             return None
-        except ImportError as error:
-            self.untraced = first_line(error)
-            return None
         except Exception as error:  # noqa: BLE001 - a function may do anything with values that record
-            self.untraced = f"{type(error).__name__}: {first_line(error)}"
+            name = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+            self.untraced = name + first_line(error)
             return None
         return program
 
@@ -287,32 +265,33 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor, entry)
         question = self._question(self._program, modes, factor)
-        numbers = self._by_numbers(modes, factor) if entry is None and self._is_undefined(question) else None
-        if numbers is not None and numbers.case.verdict is not Verdict.INCONCLUSIVE:
-            return numbers
+        values = self._evaluator.reference_values(replace(question, modes=())) if entry is None else []
+        if any(value.truth.doubt is Doubt.DOMAIN for value in values):  # it selects between a number and NaN
+            numbers = self._by_numbers(modes, factor)
+            if numbers.case.verdict is not Verdict.INCONCLUSIVE:
+                return numbers
         answers = LazyAnswers(self.oracle, question)
         if entry is None:
             case = check_answers(answers, self._evaluator, entries=self._entries)
         else:
             case = check_entry(answers, self._evaluator, entry)
         ruled = self._by_rule(case, question) if entry is None and _is_doubtful(case) else None
-        if ruled is not None and (ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION):
-            return Asked(ruled, "traced")
         if ruled is not None:
-            return self._upheld_by_differences(ruled) if factor == 1.0 else Asked(ruled, "traced")
+            settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
+            return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
-            return _of_two(case, numbers or self._by_numbers(modes, factor, entry))
+            return _of_two(case, self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
-            return self._upheld(case)
-        if case.reason is Reason.NOISE or case.unjudged or question.precision in HALF:
-            case = self._with_float64(case)
-        return Asked(case, "traced")
+            return self._upheld(case, ruled=False)
+        unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
+        return Asked(self._by_float64(case) if unsure else case, "traced")
 
     def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
         """The verdict where the library's own rule decides; None where it does not, or is not known."""
-        from gradfuzz.testing.measuring.own_rule import MOST, by_rule, own_rule  # balls take time to load
+        from gradfuzz.testing.measuring.own_rule import by_rule, own_rule  # balls take time to load
 
-        if entries_of(question) > MOST or self._exact is not self.subject or self.subject.grad is not None:
+        is_own = self._exact is self.subject and self.subject.grad is None
+        if not is_own or entries_of(question) > _MEASURED:
             return None
         (value,) = self._evaluator.reference_values(question)
         known = all(name in case.answer.gradient for name in question.wrt)
@@ -325,69 +304,34 @@ class Inquiry:
         whole = replace(case, question=question, answer=answer, truth=value.truth)
         return by_rule(whole, value.truth, rule)
 
-    def _with_float64(self, case: CheckResult) -> CheckResult:
-        """What float64 says of a derivative of lower precision: wrong there, it is wrong; right there and
-        within rounding here, it is right.
+    def _upheld(self, case: CheckResult, *, ruled: bool) -> Asked:
+        """A disagreement that is no rounding of the answer's own, which is not asked where the library's rule
+        decided, and that the function's differences by the worst entry do not contradict.
         """
-        wide = self._in_float64(case.question)
-        if wide is None or wide.verdict is Verdict.DISAGREE:
-            return wide or case
-        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
-        right = {} if case.truth is None else case.truth.gradient
-        if self._program is not None and not right:
-            right = self._evaluator.tolerances(case.question)[0].gradient
-        right_there = wide.verdict is Verdict.AGREE and not wide.unjudged
-        if within and right_there and _has_half_of_its_digits(case, right):
-            return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
-        return case
-
-    def _is_undefined(self, question: Question) -> bool:
-        """Whether the program has no value at the point, as where it selects between a number and NaN."""
-        (value,) = self._evaluator.reference_values(replace(question, modes=()))
-        return value.truth.doubt is Doubt.DOMAIN
-
-    def _upheld(self, case: CheckResult) -> Asked:
-        """A disagreement that is no rounding of the rule's own, and that the function's differences by the
-        worst entry do not contradict.
-        """
-        unsure = needs_float64(case, case.question, 0, self._evaluator)
-        if unsure and self._right_in_float64(case.question):
-            return Asked(doubted(case), "traced")
-        if loses_by_rounding(case, self.oracle, self._evaluator):
-            return Asked(unsettled_digits(case), "traced")
-        truth, worst = case.truth, case.worst
-        if worst is None or worst[0] not in case.question.wrt or truth is None or truth.status != "ok":
+        if not ruled and needs_float64(case, case.question, 0, self._evaluator):
+            case = self._by_float64(case)
+        entry, truth = _worst_entry(case), case.truth
+        if case.verdict is not Verdict.DISAGREE or entry is None or truth is None:
             return Asked(case, "traced")
-        name, index = worst
-        error = None if case.got is None or case.expected is None else abs(case.got - case.expected)
-        stray = self._stray(case, (case.question.wrt.index(name), index), truth)
-        if error is not None and error <= CLEAR * SAFETY * stray:
+        if case.got is None or case.expected is None:
+            return Asked(case, "traced")
+        true = {ALONG: np.array([case.expected])}
+        noise = {} if ruled else own_noise(self.oracle, at_entry(case.question, entry), true)
+        if noise and abs(case.got - case.expected) <= CLEAR * SAFETY * noise[ALONG][0]:
             message = (
-                f"at inputs that differ in their last bits the answers err by {stray:.2g} to either side, so"
-                " the error may be rounding"
+                f"at inputs that differ in their last bits the answers err by {noise[ALONG][0]:.2g} to either"
+                " side, so the error may be rounding"
             )
             return Asked(case.unsettled(Reason.NOISE, message), "traced")
-        return self._upheld_by_differences(case)
-
-    def _upheld_by_differences(self, case: CheckResult) -> Asked:
-        """A disagreement that the function's differences by the worst entry do not contradict."""
-        truth, worst = case.truth, case.worst
-        if case.question.order > 1 or worst is None or worst[0] not in case.question.wrt:
+        if case.question.order > 1:
             return Asked(case, "traced")
-        if truth is None or truth.status != "ok":
+        found = self._numeric(at_entry(self._question(self._blank, case.question.modes, 1.0), entry))
+        if found.truth.status != "ok" or found.flat:
             return Asked(case, "traced")
-        name, index = worst
-        question = self._question(self._blank, case.question.modes, 1.0)
-        position = [p.name for p in case.question.program.params].index(name)
-        about = self._exact, question, question.points[0], position, index
-        true, got = float(truth.gradient[name][index]), case.got
-        if got is not None and math.isfinite(got) and differences_speak_for(*about, true, got):
-            return Asked(case, "traced")
-        slope = slope_by_entry(*about)
-        if slope is None or slope.kink or slope.bound > TRUSTED * abs(slope.value):
-            return Asked(case, "traced")
-        granted = 2.0 * slope.bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
-        if abs(true - slope.value) <= granted:
+        slope, bound = (float(numbers[ALONG][0]) for numbers in (found.truth.gradient, found.truth.bounds))
+        (name, index) = case.question.wrt[entry[0]], entry[1]
+        granted = 2.0 * bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
+        if not abs(case.expected - slope) > granted:
             return Asked(case, "traced")
         asked = self._by_numbers(case.question.modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:
@@ -395,22 +339,13 @@ class Inquiry:
         why = "the program that was traced and the function's own differences contradict each other"
         return Asked(case.unsettled(Reason.REFERENCES, f"references: {why}"), "traced")
 
-    def _stray(self, case: CheckResult, entry: Entry, truth: Truth) -> float:
-        """By how much an entry errs to either side where the inputs differ in their last bits."""
-        (number, index), question = entry, case.question
-        name, true = question.wrt[number], truth.gradient
-        if entries_of(question) > MANY:
-            question = at_entry(question, entry)
-            name, true, index = ALONG, {ALONG: np.asarray([true[name][index]])}, (0,)
-        return float(own_noise(self.oracle, question, true)[name][index])
-
     def _numeric(self, question: Question) -> NumericTruth:
         """The measured or given truth, cached. Raises nothing but gradfuzz's own errors."""
         key = question_key(question)
         if key not in self._known:
             try:
                 given = self._gradient is not None
-                self._known[key] = self._given(question) if given else self._by_differences(question)
+                self._known[key] = self._given(question) if given else numeric_truth(self._exact, question)
             except GradfuzzError:
                 raise
             except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
@@ -418,53 +353,42 @@ class Inquiry:
                 self._known[key] = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
         return self._known[key]
 
-    def _by_differences(self, question: Question) -> NumericTruth:
-        return numeric_truth(self._exact, question, question.points[0])
-
     def _given(self, question: Question) -> NumericTruth:
         """The gradient attached to the function; its bound is the effect of rounding its arguments."""
         if question.order != 1:
             why = "a gradient was given, and no derivative of it"
             return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "reference")
         stated = replace(self.subject, grad=self._gradient)
-        values = [np.asarray(question.points[0].inputs[p.name]) for p in question.program.params]
+        given = (np.asarray(question.points[0].inputs[p.name]) for p in question.program.params)
+        values = [v.astype(np.float64) if is_float(v.dtype) else v for v in given]
 
         def gradient(values: Sequence[Array]) -> list[Array]:
             found = stated.derivative(values, question.weights, [], ("rev",), "float64")[1]
             return [np.asarray(g, np.float64) for g in found]
 
-        there = gradient(values)
-        bounds = [4.0 * np.finfo(np.float64).eps * np.abs(g) for g in there]
-        for sign in (-1.0, 1.0):
-            factor = 1.0 + sign * 2.0**-52
-            near = [np.asarray(v, np.float64) * factor if is_float(v.dtype) else v for v in values]
-            apart = [np.abs(g - other) for g, other in zip(there, gradient(near), strict=True)]
-            bounds = [b + a for b, a in zip(bounds, apart, strict=True)]
+        eps = FORMATS["float64"].eps
+        near = [[v * (1.0 + k * eps) if is_float(v.dtype) else v for v in values] for k in (0, -1, 1)]
+        there, *beside = map(gradient, near)
+        bounds = [4.0 * eps * np.abs(g) + sum(np.abs(g - b[k]) for b in beside) for k, g in enumerate(there)]
         by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (there, bounds)]
         return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "reference")
 
     def _by_numbers(self, modes: Sequence[Mode], factor: float, entry: Entry | None = None) -> Asked:
         question = self._question(self._blank, modes, factor)
-        try:
-            case, found = self._judged_by_numbers(LazyAnswers(self.oracle, question), entry)
-        except _UnsupportedModeError as error:
-            about = (self.oracle.name, question, question.points[0], None, error.answer)
-            case = CheckResult(*about, Verdict.UNSUPPORTED, message=error.answer.message)
-            return Asked(case, "Richardson")
-        if self.stopped and found.method != "reference":
+        asked = self._judged_by_numbers(LazyAnswers(self.oracle, question), entry)
+        case = asked.case
+        if self.stopped and asked.method != "reference":
             case = self._stopped(case)
-        elif (
-            self._detached and found.method != "reference" and (wrong := self._by_parts(case, factor, entry))
-        ):
-            return wrong
-        elif _is_of_numbers(case) and self._detached and found.method != "reference":
-            why = "its gradient may be meant to differ from the derivative of what it computes"
-            case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
-        if may_be_rounding(case) and self._right_in_float64(question):
-            case = doubted(case)
-        elif entry is None and (case.reason is Reason.NOISE or case.unjudged):
-            case = self._with_float64(case)
-        return Asked(case, found.method)
+        elif self._detached and asked.method != "reference":
+            wrong = self._by_parts(case, factor, entry)
+            if wrong is not None:
+                return wrong
+            if _is_of_numbers(case):
+                why = "its gradient may be meant to differ from the derivative of what it computes"
+                case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
+        if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
+            case = self._by_float64(case)
+        return Asked(case, asked.method)
 
     def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:
         """The disagreement of the function of the Hermitian parts of its Hermitian matrices; None where it is
@@ -496,57 +420,66 @@ class Inquiry:
         message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
         return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
 
-    def _right_in_float64(self, question: Question) -> bool:
-        """Whether a derivative of lower precision is right at the same inputs in float64. It is not known
-        otherwise what rounding does inside a function that is no program, or whether a library's rules for a
-        long one stay in the range of a precision.
-        """
-        wide = self._in_float64(question)
-        return wide is not None and wide.verdict is Verdict.AGREE
+    def _by_float64(self, case: CheckResult) -> CheckResult:
+        """The case after a look at the same inputs in float64: wrong there, it is wrong. Right there, a wrong
+        number here may be rounding, and what is within rounding here is right. The function is traced again:
+        its constants have more digits there.
 
-    def _in_float64(self, question: Question) -> CheckResult | None:
-        """The verdict on a derivative of lower precision at the same inputs in float64, where no roundoff of
-        two bytes hides a mistake; None where there is none. The function is traced again: its constants have
-        more digits there.
+        It is not known otherwise what rounding does inside a function that is no program, or whether a
+        library's rules for a long one stay in the range of a precision.
         """
+        question = case.question
         if self._gradient is not None or question.precision == "float64":
-            return None
+            return case
         given = [question.points[0].inputs[p.name] for p in question.program.params]
         try:
             exact = None if self._exact is self.subject else _widened(self._exact, given)
-            case = (
-                Inquiry(_widened(self.subject, given), exact, entries=self._entries).ask(question.modes).case
-            )
+            there = Inquiry(_widened(self.subject, given), exact, entries=self._entries)
+            wide = there.ask(question.modes).case
         except Exception:  # noqa: BLE001 - a function may take no float64
-            return None
-        return None if case.kind in (Class.PRECISION, Class.WRONG_PRIMAL) else case
+            return case
+        if wide.verdict is Verdict.DISAGREE and wide.kind not in (Class.PRECISION, Class.WRONG_PRIMAL):
+            return case if case.verdict is Verdict.DISAGREE else wide
+        if wide.verdict is not Verdict.AGREE:
+            return case
+        if case.verdict is Verdict.DISAGREE:
+            return doubted(case)
+        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
+        right = {} if case.truth is None else case.truth.gradient
+        if self._program is not None and not right:
+            right = self._evaluator.tolerances(question)[0].gradient
+        if within and not wide.unjudged and _has_half_of_its_digits(case, right):
+            return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
+        return case
 
-    def _judged_by_numbers(
-        self, answers: LazyAnswers, entry: Entry | None
-    ) -> tuple[CheckResult, NumericTruth]:
-        """The verdict and the truth behind it; along directions first where the entries are many."""
+    def _judged_by_numbers(self, answers: LazyAnswers, entry: Entry | None) -> Asked:
+        """The verdict by a truth that is no program's; along directions first where the entries are many."""
         question = answers.question
+        methods: list[Method] = ["Richardson"]
 
         def judge(asked: Question) -> CheckResult:
             answer = answers.to(asked)
             if answer.status == "unsupported":
-                raise _UnsupportedModeError(answer)
+                about = self.oracle.name, asked, asked.points[0], None, answer
+                return CheckResult(*about, Verdict.UNSUPPORTED, message=answer.message)
             truth = self._numeric(asked)
+            methods.append(truth.method)
             if self.stopped:  # that nothing changes with an entry is what such words are for
                 truth = replace(truth, flat=frozenset())
             return judged_by_numbers(self.oracle, asked, answer, truth)
 
         size, most = entries_of(question), _MEASURED if self._entries else FEW
         if self._gradient is None and entry is not None:
-            return of_entry(question, entry, judge), self._numeric(at_entry(question, entry))
-        if self._gradient is None and size > most:
-            asked = probed_by_size(question, self._whole(answers, in_full=size <= MANY))
-            case = judge(asked)
-            if size > _MEASURED and case.verdict is Verdict.DISAGREE:
-                return located(case, judge, judge), self._numeric(asked)
-            if size > _MEASURED or case.verdict is Verdict.AGREE:
-                return told(case), self._numeric(asked)
-        return judge(question), self._numeric(question)
+            case = of_entry(question, entry, judge)
+        elif self._gradient is not None or size <= most:
+            case = judge(question)
+        else:
+            case = judge(probed_by_size(question, self._whole(answers, in_full=size <= MANY)))
+            if size <= _MEASURED and case.verdict is not Verdict.AGREE:
+                case = judge(question)
+            else:
+                case = located(case, judge, judge) if case.verdict is Verdict.DISAGREE else told(case)
+        return Asked(case, methods[-1])
 
     def _whole(self, answers: LazyAnswers, *, in_full: bool) -> Answer | None:
         """An answer with every entry: that of reverse mode where it was asked before, since it takes less."""

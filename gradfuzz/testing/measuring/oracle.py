@@ -46,17 +46,17 @@ class FunctionOracle(Oracle):
                 probes = [[np.asarray(probe[name]) for name in question.wrt] for probe in question.probes]
                 ask = inputs, question.weights, directions, question.modes, probes
                 values, slopes = self._subject.products(*ask)
-                return Answer("ok", self._values(self._value_of(values, inputs)), {ALONG: slopes})
-            values, gradient = self._subject.derivative(inputs, question.weights, directions, question.modes)
+                gradient = {ALONG: slopes}
+            else:
+                about = inputs, question.weights, directions, question.modes
+                values, found = self._subject.derivative(*about)
+                gradient = dict(zip(question.wrt, found, strict=True))
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a function or its derivative raises is its answer
             return self._refused(error, question.modes)
-        values = self._value_of(values, inputs)
-        return Answer("ok", self._values(values), dict(zip(question.wrt, gradient, strict=True)))
-
-    def _value_of(self, values: list[Array], inputs: Sequence[Array]) -> list[Array]:
-        return values if self._exact is None else self._exact.values(inputs)
+        values = values if self._exact is None else self._exact.values(inputs)
+        return Answer("ok", self._values(values), gradient)
 
     def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
         refusal = self._subject.framework.refusal(error, modes) if modes else None

@@ -29,21 +29,16 @@ from gradfuzz.oracles.base import Array, Question, Truth, known
 from gradfuzz.oracles.references.balls import SAME, enclosures, roundings
 from gradfuzz.oracles.rule import constants
 from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.testing.measuring.differences import LOST
 from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import Subject
 
 _OF_NUMBERS = (None, *FINITE, Class.NON_FINITE, Class.PRECISION)
 
-_NORMWISE = 64.0
-"""So many roundings of the largest entry are no lost digits of another one."""
-
 _NARROW = 1e-4
 """A rule is right where it is known to this share of an entry, or of what rounding does to it: its constants
 are known to the digits of the dtype.
 """
-
-MOST = 64
-"""A gradient of more entries is not evaluated in balls."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +79,11 @@ def own_rule(subject: Subject, question: Question) -> OwnRule | None:
 
 
 def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | None:
-    """The verdict on a case where the rule decides; None where it does not."""
-    question, answer = case.question, case.answer
-    if truth.status != "ok" or answer.status != "ok" or case.kind not in _OF_NUMBERS:
+    """The verdict on a case that has an answer, where the rule decides; None where it does not."""
+    question, form = case.question, FORMATS[case.question.precision]
+    if case.kind not in _OF_NUMBERS:
         return None
-    form = FORMATS[question.precision]
-    got = {name: np.asarray(answer.gradient[name], np.float64) for name in question.wrt}
+    got = {name: np.asarray(case.answer.gradient[name], np.float64) for name in question.wrt}
     expected = {name: truth.gradient[name] for name in question.wrt}
     sizes = [np.abs(known(e, truth.bounds[name])) for name, e in expected.items()]
     largest = max(float(np.max(size, initial=0.0)) for size in sizes)
@@ -111,7 +105,7 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
         if not np.all(error <= granted[name] + SAFETY * rule.noise[name]):
             return None
         left = form.half_of_the_digits * (np.abs(e) if question.precision == "float64" else largest)
-        left = np.maximum(left, _NORMWISE * form.roundoff * largest)
+        left = np.maximum(left, LOST * form.roundoff * largest)
         by_steps = by_steps and bool(np.all((error <= left) | (e == 0.0)))
     if case.verdict is Verdict.AGREE and question.precision == "float64":
         return None

@@ -18,7 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.programs.language.precision import FORMATS, Precision, format_of, is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.testing.frameworks.detect import framework_of, signature_of
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
 
@@ -64,7 +64,7 @@ class Subject:
     _trees: tuple[Tree, ...]
     _leaves: tuple[tuple[_Leaf, ...], ...]
     _evaluate: Call | None = None
-    _unasked: frozenset[int] = frozenset()
+    unasked: frozenset[int] = frozenset()
     """The numbers of the leaves of a result that are not asked about."""
     _mirrored: Mapping[int, float] = field(default_factory=dict)
     """The numbers of the inputs of which the Hermitian part is taken, with the sign of the transpose."""
@@ -113,7 +113,7 @@ class Subject:
 
     def _asked(self, result: Any) -> list[Any]:
         """The leaves of a result that are asked about."""
-        return [leaf for k, leaf in enumerate(self._found(result)) if k not in self._unasked]
+        return [leaf for k, leaf in enumerate(self._found(result)) if k not in self.unasked]
 
     def differentiable(self) -> Subject:
         """The subject without those results that its framework itself never differentiates. With a
@@ -132,14 +132,11 @@ class Subject:
 
     def without(self, leaves: frozenset[int]) -> Subject:
         """The subject without these leaves of its result."""
-        if leaves == self._unasked:
-            return self
-        rest = replace(self, _unasked=leaves)
-        return replace(rest, _evaluate=self.framework.prepared(rest.call))
+        return self if leaves == self.unasked else replace(self, unasked=leaves).ready()
 
-    def like(self, other: Subject) -> Subject:
-        """The subject without the leaves of its result that `other` is not asked about."""
-        return self.without(other._unasked)
+    def ready(self) -> Subject:
+        """The subject with itself prepared for the framework."""
+        return replace(self, _evaluate=self.framework.prepared(self.call))
 
     def of_hermitian_parts(self) -> Subject | None:
         """The function of (x + x^H) / 2 for each x of its inputs that is a Hermitian matrix; None where there
@@ -152,8 +149,7 @@ class Subject:
                 mirrored.update(pairs)
         if self.grad is not None or self._mirrored or not mirrored:
             return None
-        parts = replace(self, _mirrored=mirrored)
-        return replace(parts, _evaluate=self.framework.prepared(parts.call))
+        return replace(self, _mirrored=mirrored).ready()
 
     def arrays(
         self, values: Sequence[Array], precision: Precision | None = None, *, traced: bool = False
@@ -161,14 +157,10 @@ class Subject:
         """NumPy arrays, one per input, as the framework's arrays, floats in `precision`. `traced`: they are
         constants of a function that is traced.
         """
-        return self._entered(values, precision, self.framework.array if traced else self.framework.given)
+        return self._made(self.framework.array if traced else self.framework.given, values, precision)
 
-    def _operands(self, values: Sequence[Array], precision: Precision | None) -> list[Any]:
-        """The same for the framework's prepared functions."""
-        return self._entered(values, precision, self.framework.operand)
-
-    def _entered(
-        self, values: Sequence[Array], precision: Precision | None, make: Callable[[Array, Any], Any]
+    def _made(
+        self, make: Callable[[Array, Any], Any], values: Sequence[Array], precision: Precision | None
     ) -> list[Any]:
         floats = FORMATS[precision or self.precision].dtype
         likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
@@ -180,7 +172,8 @@ class Subject:
     def values(self, values: Sequence[Array], precision: Precision | None = None) -> list[Array]:
         """The function's outputs at NumPy arrays, as NumPy arrays. Raises the function's exceptions."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
-            return [self.framework.numpy(y) for y in self._prepared(*self._operands(values, precision))]
+            operands = self._made(self.framework.operand, values, precision)
+            return [self.framework.numpy(y) for y in self._prepared(*operands)]
 
     def repeated(self) -> Subject:
         """The subject for hundreds of values."""
@@ -191,14 +184,15 @@ class Subject:
         return self._evaluate or self.framework.prepared(self.call)
 
     def is_steady(self) -> bool:
-        """Whether a few calls with the same arguments return the same values, but for their last digits.
+        """Whether a few calls with the same arguments return the same values, but for half of their digits:
+        steps in another order may change those.
 
         A draw of few outcomes, as a dropout of one number, returns the same value twice every other time.
         """
-        values = [i.value for i in self.inputs]
+        values, share = [i.value for i in self.inputs], FORMATS[self.precision].half_of_the_digits
         again = replace(self, _evaluate=self.framework.prepared(lambda *xs: self.call(*xs)))
         first = self.values(values)
-        return all(_are_almost_equal(first, again.values(values)) for _ in range(_LOOKS))
+        return all(agree_to(share, again.values(values), first) for _ in range(_LOOKS))
 
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
         """The outputs at complex NumPy arrays.
@@ -246,18 +240,11 @@ class Subject:
             return lambda values: self.derivative(values, weights, [], ("rev",), precision)[1]
 
         def slopes(*arrays: Any) -> tuple[Any, ...]:
-            xs = [arrays[k] for k in self.wrt]
-            return tuple(
-                self.framework.derivative(self._by_differentiated(arrays), xs, weights, [], ("rev",))[1]
-            )
+            about = self._by_differentiated(arrays), [arrays[k] for k in self.wrt], weights
+            return tuple(self.framework.derivative(*about, [], ("rev",))[1])
 
-        repeated = self.framework.repeated(slopes)
-
-        def gradient(values: Sequence[Array]) -> list[Array]:
-            with self.framework.context(precision), np.errstate(all="ignore"):
-                return [self.framework.numpy(g) for g in repeated(*self._operands(values, precision))]
-
-        return gradient
+        repeated = replace(self, _evaluate=self.framework.repeated(slopes))
+        return lambda values: repeated.values(values, precision)
 
     def products(
         self,
@@ -313,7 +300,7 @@ class Subject:
         arguments = self.arguments(arrays)
         result = self.f(*arguments)
         outputs = self._real(result)
-        if len(outputs) == 1 and np.shape(outputs[0]) == () and not self._unasked:
+        if len(outputs) == 1 and np.shape(outputs[0]) == () and not self.unasked:
             scale = float(np.asarray(weights[0]))
             answer = self.grad(*arguments)
         else:
@@ -327,7 +314,7 @@ class Subject:
         rest = iter(weights)
         new = []
         for k, (_, y) in enumerate(leaves):
-            w = None if k in self._unasked else next(rest)
+            w = None if k in self.unasked else next(rest)
             dtype = self.framework.numpy(y).dtype
             if w is not None and self.framework.is_complex(y):
                 w = np.asarray(w) + 1j * np.asarray(next(rest))
@@ -404,8 +391,7 @@ def subject_of(
             f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be"
             " checked as grad=, or say framework= where it is a function of JAX, Torch or autograd"
         )
-    subject = Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
-    return replace(subject, _evaluate=kit.prepared(subject.call))
+    return Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves)).ready()
 
 
 def _is_mirrored(x: Array, sign: float) -> bool:
@@ -414,19 +400,14 @@ def _is_mirrored(x: Array, sign: float) -> bool:
     return is_square and np.array_equal(x, sign * np.swapaxes(x, -1, -2))
 
 
-def _are_almost_equal(some: Sequence[Array], others: Sequence[Array]) -> bool:
-    return len(some) == len(others) and all(map(_almost_equal, some, others))
-
-
-def _almost_equal(one: Array, other: Array) -> bool:
-    """Whether two results have half of their digits in common: steps in another order may change the rest."""
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if not is_float(one.dtype):
-        return bool(np.array_equal(one, other))
-    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    size = float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0))
-    return bool(np.allclose(a, b, rtol=0.0, atol=size * format_of(one.dtype).roundoff ** 0.5, equal_nan=True))
+def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether arrays differ from others by at most a share of the largest number of each."""
+    for one, other in zip(some, others, strict=True):
+        a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+        room = share * float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0))
+        if a.shape != b.shape or not np.allclose(a, b, rtol=0.0, atol=room, equal_nan=True):
+            return False
+    return True
 
 
 def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:

@@ -8,13 +8,10 @@ import numpy as np
 
 from gradfuzz.oracles.base import Array, Question
 
-_COTANGENT = -2.0
-"""The cotangent of a single scalar. A power of two divides out exactly; -2 exposes a rule that drops, squares
-or takes the absolute value of it.
+_UNIT = 2.0
+"""The direction of a single scalar input, and its negative the cotangent of a single scalar. A power of two
+divides out exactly; -2 exposes a rule that drops, squares or takes the absolute value of it.
 """
-
-_DIRECTION = 2.0
-"""The direction of a single scalar input, for the same reasons."""
 
 
 def in_units(question: Question) -> Question:
@@ -23,10 +20,10 @@ def in_units(question: Question) -> Question:
     """
     if _is_scalar(*(w for w in question.weights if w is not None)):
         question = replace(
-            question, weights=tuple(None if w is None else np.asarray(_COTANGENT) for w in question.weights)
+            question, weights=tuple(None if w is None else np.asarray(-_UNIT) for w in question.weights)
         )
     if _is_scalar(*(question.directions[name] for name in question.wrt if name in question.directions)):
-        question = replace(question, directions={name: np.asarray(_DIRECTION) for name in question.wrt})
+        question = replace(question, directions={name: np.asarray(_UNIT) for name in question.wrt})
     return question
 
 
