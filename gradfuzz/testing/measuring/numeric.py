@@ -15,6 +15,7 @@ bits.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,9 @@ _NATURAL = 1e-8
 """... unless it is this small beside the size of the values over that of the inputs: then the derivative is
 known to be next to 0.
 """
+
+_NEARER = 2.0**-8
+"""A second derivative that is not known is measured again, so much closer to the point."""
 
 _IMAGINARY = (1e-30, 1e-60)
 """The complex steps, in units of the input's size: far below rounding, and their products still numbers."""
@@ -367,38 +371,49 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             known[t] = products(question, dict(zip(question.wrt, gradients(shifted(t)), strict=True)))
         return known[t]
 
+    @functools.cache
+    def doubt(t: float) -> str:
+        """Why the first derivative is not known to be right at t along the direction."""
+        inputs = dict(zip([p.name for p in question.program.params], shifted(t), strict=True))
+        there = replace(first, precision=measured.precision, points=(Point(inputs),))
+        here = numeric_truth(subject, there, there.points[0]).truth
+        if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
+            return "the first derivative is not known around the point"
+        if any(np.any(np.abs(g - here.gradient[n]) > 4.0 * here.bounds[n]) for n, g in gradient(t).items()):
+            return (
+                "the first derivative could not be shown to be right around the point, and the second is"
+                " measured on it"
+            )
+        return ""
+
     xs = [measured.inputs[k] for k in wrt]
     sizes = [_size(x, index) for x in xs for index in np.ndindex(np.shape(x))]
     largest = max((float(np.max(np.abs(v), initial=0.0)) for v in directions), default=1.0)
     size = min(sizes, default=1.0) / largest
-    for t in (0.0, size / 4.0, -size / 4.0):
-        inputs = dict(zip([p.name for p in question.program.params], shifted(t), strict=True))
-        there = replace(first, precision=measured.precision, points=(Point(inputs),))
-        here = numeric_truth(subject, there, there.points[0]).truth
-        for name, g in gradient(t).items():
-            if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
-                return _unknown("the first derivative is not known around the point")
-            if np.any(np.abs(g - here.gradient[name]) > 4.0 * here.bounds[name]):
-                return _unknown(
-                    "the first derivative could not be shown to be right around the point, and the second is"
-                    " measured on it"
-                )
-    values, bounds = _blank(question), _blank(question)
     is_coarse = subject.framework.roundoff > measured.roundoff
-    flat: set[tuple[str, tuple[int, ...]]] = set()
-    for name, numbers in values.items():
-        for index in np.ndindex(np.shape(numbers)):
 
-            def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
-                return float(gradient(t)[name][index])
+    def within(size: float) -> NumericTruth:
+        why = doubt(0.0) or doubt(size / 4.0) or doubt(-size / 4.0)
+        if why:
+            return _unknown(why)
+        values, bounds = _blank(question), _blank(question)
+        flat: set[tuple[str, tuple[int, ...]]] = set()
+        for name, numbers in values.items():
+            for index in np.ndindex(np.shape(numbers)):
 
-            found = measured.slope_of(entry, size)
-            if found is None or found.kink:
-                return _unknown("the first derivative has a kink here")
-            values[name][index], bounds[name][index] = found.value, found.bound
-            if found.value == 0.0 and is_coarse:  # its steps hide what moves
-                flat.add((name, index))
-    return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson", frozenset(flat))
+                def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
+                    return float(gradient(t)[name][index])
+
+                found = measured.slope_of(entry, size)
+                if found is None or found.kink:
+                    return _unknown("the first derivative has a kink here")
+                values[name][index], bounds[name][index] = found.value, found.bound
+                if found.value == 0.0 and is_coarse:  # its steps hide what moves
+                    flat.add((name, index))
+        return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson", frozenset(flat))
+
+    found = within(size)
+    return found if found.truth.status == "ok" or doubt(0.0) else within(_NEARER * size)
 
 
 def judged_by_numbers(
