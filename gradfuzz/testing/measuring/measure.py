@@ -454,9 +454,9 @@ class Inquiry:
         if self.stopped and found.method != "reference":
             case = self._stopped(case)
         elif (
-            self._detached and found.method != "reference" and (wrong := self._by_parts(case, factor, entry))
+            self._detached and found.method != "reference" and (parts := self._by_parts(case, factor, entry))
         ):
-            return wrong
+            return parts
         elif _is_of_numbers(case) and self._detached and found.method != "reference":
             why = "its gradient may be meant to differ from the derivative of what it computes"
             case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
@@ -467,12 +467,16 @@ class Inquiry:
         return Asked(case, found.method)
 
     def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:
-        """The disagreement of the function of the Hermitian parts of its Hermitian matrices; None where it is
-        right, or not known. Its derivative is the same whichever triangle the function reads.
+        """What the function of the Hermitian parts of its Hermitian matrices says; None where it says
+        nothing. Its derivative is the same whichever triangle is read, and in whichever a gradient stands.
         """
         if self._parts is None or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return None
         asked = self._parts.ask(case.question.modes, factor, entry)
+        if asked.case.verdict is Verdict.AGREE and asked.method == "traced" and not asked.case.unjudged:
+            message = f"{self.untraced}: the derivative by (x + x^H) / 2 is right"
+            case = replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
+            return Asked(case, asked.method)
         if not _is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
             return None  # numbers alone do not see that eigenvectors have any phase
         message = "whichever triangle the function reads, the derivative by (x + x^H) / 2 is another one"
