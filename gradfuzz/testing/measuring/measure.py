@@ -32,6 +32,7 @@ from gradfuzz.fuzzer.verdict.along import (
     at_entry,
     entries_of,
     located,
+    noise_of,
     of_entry,
     told,
 )
@@ -155,11 +156,11 @@ def _of_two(case: CheckResult, numbers: Asked) -> Asked:
     return numbers
 
 
-def _widened(subject: Subject, given: Sequence[Array]) -> Subject:
-    """A subject at the same inputs in float64."""
-    pairs = zip(subject.inputs, given, strict=True)
-    inputs = [replace(i, value=x.astype(np.float64)) if i.kind == "float" else i for i, x in pairs]
-    return replace(subject, inputs=tuple(inputs), precision="float64")
+def _entering(subject: Subject, given: Sequence[Array], precision: Precision) -> Subject:
+    """A subject at the same inputs in another precision."""
+    dtype, pairs = FORMATS[precision].dtype, zip(subject.inputs, given, strict=True)
+    inputs = [replace(i, value=x.astype(dtype)) if i.kind == "float" else i for i, x in pairs]
+    return replace(subject, inputs=tuple(inputs), precision=precision)
 
 
 def _is_of_numbers(case: CheckResult) -> bool:
@@ -170,7 +171,7 @@ def _is_of_numbers(case: CheckResult) -> bool:
 class Inquiry:
     """A subject at its arguments, and its truth.
 
-    `untraced` is the reason why there is no program, "" if there is one. `unsteady` says that the function
+    `untraced` is the reason why there is no `program`, "" if there is one. `unsteady` says that the function
     returns other values each time, so that there is nothing to ask. `stopped` are the function's words that
     hide a value from differentiation, "" where it has none. Raises the exceptions of the function at
     its arguments, and `UsageError`.
@@ -206,8 +207,8 @@ class Inquiry:
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)
-        self._program = self._traced(outputs)
-        self.unsteady = self._program is None and self._gradient is None and not self._exact.is_steady()
+        self.program = self._traced(outputs)
+        self.unsteady = self.program is None and self._gradient is None and not self._exact.is_steady()
         self._known: dict[tuple[object, ...], NumericTruth] = {}
         self._wholes: dict[tuple[object, ...], Answer] = {}
 
@@ -284,9 +285,9 @@ class Inquiry:
         """The verdict in these modes at the arguments times `factor`; on one entry, given by the place of its
         input in `wrt` and its index, or on all.
         """
-        if self._program is None:
+        if self.program is None:
             return self._by_numbers(modes, factor, entry)
-        question = self._question(self._program, modes, factor)
+        question = self._question(self.program, modes, factor)
         numbers = self._by_numbers(modes, factor) if entry is None and self._is_undefined(question) else None
         if numbers is not None and numbers.case.verdict is not Verdict.INCONCLUSIVE:
             return numbers
@@ -334,7 +335,7 @@ class Inquiry:
             return wide or case
         within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
         right = {} if case.truth is None else case.truth.gradient
-        if self._program is not None and not right:
+        if self.program is not None and not right:
             right = self._evaluator.tolerances(case.question)[0].gradient
         right_there = wide.verdict is Verdict.AGREE and not wide.unjudged
         if within and right_there and _has_half_of_its_digits(case, right):
@@ -419,7 +420,46 @@ class Inquiry:
         return self._known[key]
 
     def _by_differences(self, question: Question) -> NumericTruth:
-        return numeric_truth(self._exact, question, question.points[0])
+        return self._of_rounded(question) or numeric_truth(self._exact, question, question.points[0])
+
+    def _of_rounded(self, question: Question) -> NumericTruth | None:
+        """The truth of a function that rounds its inputs to fewer digits: the derivative of its program for
+        such inputs. Its bound is what rounding may do to that.
+        """
+        narrow = self._rounding
+        if narrow is None or [p.name for p in narrow[0].params] != [p.name for p in question.program.params]:
+            return None
+        program, precision = narrow
+        question = replace(question, program=program)
+        (point,) = question.points
+        floats = {p.name for p in program.params if p.type.is_float}
+        dtype = FORMATS[precision].dtype
+        few = Point({n: np.asarray(x, dtype if n in floats else None) for n, x in point.inputs.items()})
+        truth = self._evaluator.reference_values(question)[0].truth
+        (tolerance,) = self._evaluator.tolerances(replace(question, precision=precision, points=(few,)))
+        if truth.status != "ok" or tolerance.reason is not None:
+            return None
+        noise = noise_of(question, tolerance)
+        bounds = {n: tolerance.allowed(g, noise[n], truth.bounds[n]) for n, g in truth.gradient.items()}
+        return NumericTruth(Truth("ok", gradient=truth.gradient, bounds=bounds), "traced")
+
+    @functools.cached_property
+    def _rounding(self) -> tuple[Program, Precision] | None:
+        """The program of the function for inputs of fewer digits, and their precision: that of its outputs.
+        None where they have all digits of the inputs, or it computes something else from those.
+        """
+        given = [i.value for i in self._exact.inputs]
+        dtypes = {y.dtype for y in self._exact.values(given) if is_float(y.dtype)}
+        (precision,) = [name for name, form in FORMATS.items() if {form.dtype} == dtypes] or [None]
+        if precision is None or FORMATS[precision].roundoff <= FORMATS[self.subject.precision].roundoff:
+            return None
+        try:
+            program = Inquiry(_entering(self._exact, given, precision)).program
+        except Exception:  # noqa: BLE001 - a function may take no such inputs
+            return None
+        point = self._point(self._blank)
+        (answer,) = self.oracle.answer(self._question(self._blank, (), 1.0))
+        return (program, precision) if program and _computes(program, precision, point, answer) else None
 
     def _given(self, question: Question) -> NumericTruth:
         """The gradient attached to the function; its bound is the effect of rounding its arguments."""
@@ -517,10 +557,9 @@ class Inquiry:
             return None
         given = [question.points[0].inputs[p.name] for p in question.program.params]
         try:
-            exact = None if self._exact is self.subject else _widened(self._exact, given)
-            case = (
-                Inquiry(_widened(self.subject, given), exact, entries=self._entries).ask(question.modes).case
-            )
+            exact = None if self._exact is self.subject else _entering(self._exact, given, "float64")
+            wide = _entering(self.subject, given, "float64")
+            case = Inquiry(wide, exact, entries=self._entries).ask(question.modes).case
         except Exception:  # noqa: BLE001 - a function may take no float64
             return None
         return None if case.kind in (Class.PRECISION, Class.WRONG_PRIMAL) else case

@@ -243,6 +243,39 @@ def test_a_cast_inside_a_function_of_torch(name: str) -> None:
         assert measure_gradient(lambda x: Exp.apply(x, 1.001), x).wrong
 
 
+@pytest.mark.parametrize(("name", "off"), [("float", 1.0001), ("half", 1.5)])
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_a_function_of_torch_that_rounds_its_inputs(name: str, off: float, wrong: int) -> None:
+    """The square of a number of fewer digits, with a factor on its slope or on the slope of that."""
+    torch = pytest.importorskip("torch")
+    first, second = (off if wrong == order else 1.0 for order in (1, 2))
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return first * 2.0 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return second * 2.0 * g
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return getattr(x, name)() ** 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.to(ctx.saved_tensors[0].dtype) * Twice.apply(ctx.saved_tensors[0])
+
+    x = torch.tensor([0.625, -1.5], dtype=torch.float64)
+    for order in (1, 2):
+        found = measure_gradient(lambda x: Square.apply(x), x, order=order, modes="rev")
+        expected = Verdict.DISAGREE if 0 < wrong <= order else Verdict.AGREE
+        assert (found.verdict, found.method) == (expected, "traced"), found.reason
+
+
 @pytest.mark.parametrize("factor", [1.0, 3.0])
 def test_a_series_that_does_not_end_farther_away_is_measured(factor: float) -> None:
     """1 + x + x^2 + ... stops by a value; from x = 1 on it never does."""
