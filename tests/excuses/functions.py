@@ -482,6 +482,17 @@ def a_triangle_of_another_matrix() -> Planted:
 
 
 planted_elsewhere(
+    "Where the first derivative raises beyond the domain, the second is measured closer to the point. A wrong"
+    " factor is found there.",
+    (
+        "tests/unit/testing/test_numeric.py"
+        "::test_a_second_derivative_is_measured_close_to_the_end_of_a_domain",
+    ),
+    f"{NUMERIC} _second.gradient: except Exception",
+)
+
+
+planted_elsewhere(
     "A mode that the framework lacks by its list is not asked. An exception that is not on the list fails,"
     " and"
     " so does a wrong derivative in the mode that there is.",

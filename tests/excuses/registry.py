@@ -83,6 +83,7 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("testing/measuring/measure.py: _MEASURED", "how many entries are measured one by one"),
     ("testing/measuring/numeric.py: _BAND*", "how directions are drawn"),
     ("testing/measuring/numeric.py: _IMAGINARY", "the size of a step"),
+    ("testing/measuring/subject.py: _LOOKS", "how often a function is called to see whether it draws"),
     ("testing/measuring/numeric.py: _NEARER", "the size of a range"),
     ("testing/measuring/measure.py Inquiry._rounding: except Exception", "it is measured as any other then"),
     ("testing/measuring/oracle.py FunctionOracle._at: except Exception", "an exception is an answer"),

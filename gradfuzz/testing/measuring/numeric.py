@@ -359,6 +359,7 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
     directions = [np.asarray(question.directions[name], np.float64) for name in question.wrt]
     gradients = subject.gradients(question.weights, measured.precision)
     known: dict[float, dict[str, Array]] = {}
+    xs = [measured.inputs[k] for k in wrt]
 
     def shifted(t: float) -> list[Array]:
         inputs = list(measured.inputs)
@@ -368,12 +369,18 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
 
     def gradient(t: float) -> dict[str, Array]:
         if t not in known:
-            known[t] = products(question, dict(zip(question.wrt, gradients(shifted(t)), strict=True)))
+            try:
+                found = gradients(shifted(t))
+            except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
+                found = [np.full(np.shape(x), np.nan) for x in xs]
+            known[t] = products(question, dict(zip(question.wrt, found, strict=True)))
         return known[t]
 
     @functools.cache
     def doubt(t: float) -> str:
         """Why the first derivative is not known to be right at t along the direction."""
+        if not all(np.all(np.isfinite(g)) for g in gradient(t).values()):
+            return "the first derivative is not known around the point"
         inputs = dict(zip([p.name for p in question.program.params], shifted(t), strict=True))
         there = replace(first, precision=measured.precision, points=(Point(inputs),))
         here = numeric_truth(subject, there, there.points[0]).truth
@@ -386,7 +393,6 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             )
         return ""
 
-    xs = [measured.inputs[k] for k in wrt]
     sizes = [_size(x, index) for x in xs for index in np.ndindex(np.shape(x))]
     largest = max((float(np.max(np.abs(v), initial=0.0)) for v in directions), default=1.0)
     size = min(sizes, default=1.0) / largest

@@ -336,14 +336,21 @@ def test_a_second_derivative_is_measured_on_a_first_one_that_is_right() -> None:
     assert measured.verdict is Verdict.AGREE, measured.reason
 
 
+@pytest.mark.parametrize("raises", [False, True])
 @pytest.mark.parametrize("factor", [1.0, 1.001])
-def test_a_second_derivative_is_measured_close_to_the_end_of_a_domain(factor: float) -> None:
+def test_a_second_derivative_is_measured_close_to_the_end_of_a_domain(factor: float, raises: bool) -> None:
     """There is no number above 0.505; the rule of the slope of x^3 is right, but for the factor."""
     anp = pytest.importorskip("autograd.numpy")
     extend = pytest.importorskip("autograd.extend")
     square = extend.primitive(lambda x: 3.0 * x**2)
     extend.defvjp(square, lambda ans, x: lambda g: factor * 6.0 * g * x)
-    cube = extend.primitive(lambda x: x**3 if x[0] < 0.505 else math.nan * x)
+
+    @extend.primitive
+    def cube(x: Any) -> Any:
+        if raises and x[0] > 0.505:
+            raise ValueError
+        return x**3 if x[0] < 0.505 else math.nan * x
+
     extend.defvjp(cube, lambda ans, x: lambda g: g * square(x))
     measured = measure_gradient(lambda x: anp.sum(cube(x)), np.array([0.5]), order=2, modes="rev")
     assert measured.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE), measured.reason
