@@ -587,8 +587,10 @@ class Inquiry:
             case = judge(asked)
             if size > _MEASURED and case.verdict is Verdict.DISAGREE:
                 return located(case, judge, judge), self._numeric(asked)
-            if size > _MEASURED or case.verdict is Verdict.AGREE:
-                return told(case), self._numeric(asked)
+            along = self._numeric(asked)
+            known = all(np.all(np.isfinite(bound)) for bound in along.truth.bounds.values())
+            if size > _MEASURED or (case.verdict is Verdict.AGREE and known):
+                return told(case), along
         return judge(question), self._numeric(question)
 
     def _whole(self, answers: LazyAnswers, *, in_full: bool) -> Answer | None:
