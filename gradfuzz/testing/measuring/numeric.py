@@ -445,7 +445,7 @@ def judged_by_numbers(
         own = Tolerance(
             question.precision,
             value_noise=_zeros(answer.values),
-            gradient={name: np.asarray(g, np.float64) for name, g in answer.gradient.items()},
+            gradient={n: np.where(np.isfinite(g), g, 0.0).astype(float) for n, g in answer.gradient.items()},
             noise=_normwise(question, answer),
         )
         noise = {name: np.maximum(n, strays.get(name, 0.0)) for name, n in noise_of(question, own).items()}

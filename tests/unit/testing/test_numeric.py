@@ -309,6 +309,18 @@ def test_a_torch_function_that_looks_at_its_dtype(wrong: bool) -> None:
     assert measured.method == "Richardson"
 
 
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, 0.0])
+def test_one_entry_of_many_that_is_no_number(wrong: float) -> None:
+    """A hundred entries are judged along directions, of which NaN spoils each."""
+    x = np.linspace(0.25, 1.5, 100)
+    sines = lambda x: np.sum(np.sin(x)) if x[0] > 0.0 else 0.0  # noqa: E731 - it cannot be traced
+    assert measure_gradient(sines, x, grad=np.cos).verdict is Verdict.AGREE
+    off = np.where(np.arange(100) == 41, wrong, np.cos(x))
+    found = measure_gradient(sines, x, grad=lambda x: off)
+    assert found.method != "traced"
+    assert found.kind is (Class.MISSING if wrong == 0.0 else Class.NON_FINITE)
+
+
 def test_a_convention_between_measured_slopes_is_not_wrong() -> None:
     def hinge(x: float) -> float:
         return float(x) if x > 0 else 0.0
