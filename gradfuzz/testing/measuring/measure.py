@@ -514,21 +514,50 @@ class Inquiry:
             return None
         asked = self._parts.ask(case.question.modes, factor, entry)
         if asked.case.verdict is Verdict.AGREE and asked.method == "traced" and not asked.case.unjudged:
+            if not self._answers_as(self._mirrored, case):
+                return None
             message = f"{self.untraced}: the derivative by (x + x^H) / 2 is right"
             case = replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
             return Asked(case, asked.method)
         if not _is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
             return None  # numbers alone do not see that eigenvectors have any phase
+        if self._mirrored is not self.subject:
+            return None
         message = "whichever triangle the function reads, the derivative by (x + x^H) / 2 is another one"
         return Asked(replace(asked.case, message=message), asked.method)
+
+    def _answers_as(self, mirrored: Subject, case: CheckResult) -> bool:
+        """Whether the function has the same derivative at other inputs, up to the last bits."""
+        if mirrored is self.subject:
+            return True
+        names = [p.name for p in case.question.program.params]
+        there = Point(dict(zip(names, (i.value for i in mirrored.inputs), strict=True)))
+        (answer,) = self.oracle.answer(replace(case.question, points=(there,)))
+        own, room = case.answer.gradient, _SAME * FORMATS[case.question.precision].roundoff
+        return answer.status == "ok" and all(
+            np.all(np.abs(own[n] - g) <= room * np.max(np.abs(g), initial=0.0))
+            for n, g in answer.gradient.items()
+        )
+
+    @functools.cached_property
+    def _mirrored(self) -> Subject:
+        """The subject at Hermitian matrices: its own, or such as it has the same values at."""
+        values = self.subject.values([i.value for i in self.subject.inputs])
+        for triangle in (np.tril, np.triu) if self.subject.of_hermitian_parts() is None else ():
+            mirrored = self.subject.of_triangle(triangle)
+            same = mirrored.values([i.value for i in mirrored.inputs])
+            if all(map(np.array_equal, values, same)):
+                return mirrored
+        return self.subject
 
     @functools.cached_property
     def _parts(self) -> Inquiry | None:
         """The inquiry about the function of the Hermitian parts of its Hermitian matrices, if it has any."""
-        subject = self.subject.of_hermitian_parts()
+        subject = self._mirrored.of_hermitian_parts()
         if subject is None:
             return None
-        exact = None if self._exact is self.subject else self._exact.of_hermitian_parts()
+        exact = None if self._exact is self.subject else replace(self._exact, inputs=self._mirrored.inputs)
+        exact = exact and exact.of_hermitian_parts()
         return Inquiry(subject, exact, entries=self._entries, allowed=self._allowed)
 
     def _stopped(self, case: CheckResult) -> CheckResult:
