@@ -13,15 +13,17 @@ contradict the traced program, only they count.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
+from gradfuzz.errors import GradfuzzError, TripLimitError, UntraceableError, UsageError
 from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
@@ -51,7 +53,7 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Ques
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.syntax import Program, While, walk
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.frameworks.framework import first_line
@@ -77,6 +79,9 @@ FACTORS = (0.75, 1.25)
 loop that stops by value may not stop at other factors.
 """
 
+_REACH = (0.25, 2.0)
+"""Differences of a function reach to these factors of an input."""
+
 _MEASURED = 64
 """More entries than these are not measured one by one: each takes about a hundred evaluations."""
 
@@ -99,11 +104,16 @@ _SAME = 16.0
 """Two ways to round one computation differ by less than this many roundings of the largest entry."""
 
 
+def _values(program: Program, precision: Precision, point: Point) -> tuple[Any, ...]:
+    """What NumPy computes from a program. Raises what evaluating raises."""
+    inputs = {p.name: entered(np.asarray(point.inputs[p.name])) for p in program.params}
+    return interpret(program, inputs, NumpyNamespace(precision))
+
+
 def _computes(program: Program, precision: Precision, point: Point, answer: Answer) -> bool:
     """Whether NumPy computes from the program what the function gave, up to the last bits."""
     try:
-        inputs = {p.name: entered(np.asarray(point.inputs[p.name])) for p in program.params}
-        values = interpret(program, inputs, NumpyNamespace(precision))
+        values = _values(program, precision, point)
     except GradfuzzError:
         return False
     unit = FORMATS[precision].roundoff
@@ -244,7 +254,8 @@ class Inquiry:
         typed = typecheck(program)
         if [(t.is_float, t.sizes) for t in typed.outputs] != [(is_float(y.dtype), y.shape) for y in outputs]:
             raise UntraceableError("the traced program has other outputs")
-        points = [self._point(program, factor) for factor in (1.0, *FACTORS)]
+        factors = (1.0, *(factor for factor in FACTORS if self.ends(factor, program)))
+        points = [self._point(program, factor) for factor in factors]
         question = weighted_question(program, points, self.subject.precision, ())
         oracle = FunctionOracle(self._exact)
         answers = oracle.answer(question)
@@ -256,6 +267,20 @@ class Inquiry:
             if not wrong:
                 return
         raise UntraceableError(f"the traced program computes something else: {wrong[0]}")
+
+    def ends(self, factor: float, program: Program | None = None) -> bool:
+        """Whether the loops of the program end at the arguments times `factor`; where not, nobody asks the
+        function.
+        """
+        program = program or self.program
+        if program is None or not any(isinstance(node, While) for node in walk(program)):
+            return True
+        with contextlib.suppress(GradfuzzError):
+            try:
+                _values(program, self.subject.precision, self._point(program, factor))
+            except TripLimitError:
+                return False
+        return True
 
     # Questions
 
@@ -384,6 +409,8 @@ class Inquiry:
         true, got = float(truth.gradient[name][index]), case.got
         if got is not None and math.isfinite(got) and differences_speak_for(*about, true, got):
             return Asked(case, "traced")
+        if not all(map(self.ends, _REACH)):
+            return Asked(case, "traced")  # differences may not end, either
         slope = slope_by_entry(*about)
         if slope is None or slope.kink or slope.bound > TRUSTED * abs(slope.value):
             return Asked(case, "traced")
@@ -450,7 +477,7 @@ class Inquiry:
         """
         given = [i.value for i in self._exact.inputs]
         dtypes = {y.dtype for y in self._exact.values(given) if is_float(y.dtype)}
-        (precision,) = [name for name, form in FORMATS.items() if {form.dtype} == dtypes] or [None]
+        precision = next((name for name, form in FORMATS.items() if {form.dtype} == dtypes), None)
         if precision is None or FORMATS[precision].roundoff <= FORMATS[self.subject.precision].roundoff:
             return None
         try:

@@ -17,6 +17,7 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing import measure_gradient
 from gradfuzz.testing.measuring.differences import Slope, slope
 from gradfuzz.testing.measuring.measured import InconclusiveWarning
+from gradfuzz.testing.measuring.oracle import FunctionOracle
 
 ROUNDOFF = 2.0**-53
 BFLOAT16 = FORMATS["bfloat16"].dtype
@@ -288,3 +289,35 @@ def test_a_series_that_does_not_end_farther_away_is_measured(factor: float) -> N
 
     found = measure_gradient(series, 0.25, grad=lambda x: factor / (1.0 - x) ** 2)
     assert found.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.001])
+def test_a_traced_series_is_not_asked_where_it_does_not_end(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1 + x + x^2 + ... at 0.9, with its slope 1 / (1 - x)^2 times a factor."""
+    jax = pytest.importorskip("jax")
+    largest: list[float] = []
+
+    def steps(x):
+        following = lambda carry: abs(carry[1]) > 1e-17  # noqa: E731
+        return jax.lax.while_loop(
+            following, lambda carry: (carry[0] + carry[1], carry[1] * x), (0 * x, 1 + 0 * x)
+        )
+
+    @jax.custom_vjp
+    def series(x):
+        return steps(x)[0]
+
+    def answer(oracle, question):
+        largest.extend(float(x) for point in question.points for x in point.inputs.values())
+        return ask(oracle, question)
+
+    series.defvjp(lambda x: (series(x), x), lambda x, g: (factor * g / (1.0 - x) ** 2,))
+    ask = FunctionOracle.answer
+    monkeypatch.setattr(FunctionOracle, "answer", answer)
+    with jax.enable_x64(True):
+        found = measure_gradient(series, jax.numpy.asarray(0.9))
+    assert (found.method, found.wrong) == ("traced", factor != 1.0)
+    assert 0.9 in largest
+    assert max(largest) < 1.0
