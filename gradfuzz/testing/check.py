@@ -402,7 +402,7 @@ def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]
     place = case.question.wrt.index(case.worst[0])
     index, unit = case.worst[1], unit_of(case.question)
     result = []
-    for factor in FACTORS:
+    for factor in filter(inquiry.ends, FACTORS):
         other = inquiry.ask(case.question.modes, factor, (place, index)).case
         name = other.question.wrt[place]
         got = other.answer.gradient.get(name)

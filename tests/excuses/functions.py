@@ -414,35 +414,63 @@ planted_elsewhere(
 )
 
 
-@excuse(
-    "Where the gradient of a triangle that is not read stands is a convention of the library. NaN is none,"
-    " and a wrong factor is found where the matrix is symmetric, here or whatever the argument.",
-    f"{MEASURE} Inquiry._by_numbers: Reason.REFERENCES",
-)
-def a_triangle_that_is_not_read() -> Planted:
+def _eigenvalues(factor: float) -> Any:
+    """Those of the lower triangle, with their gradient times a factor."""
     import torch
 
-    def eigenvalues(factor: float) -> Any:
-        class Values(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                ctx.save_for_backward(x)
-                return torch.linalg.eigvalsh(x)
+    class Values(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return torch.linalg.eigvalsh(x)
 
-            @staticmethod
-            def backward(ctx: Any, g: Any) -> Any:
-                (x,) = ctx.saved_tensors
-                return factor * torch.func.vjp(torch.linalg.eigvalsh, x)[1](g)[0]
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return factor * torch.func.vjp(torch.linalg.eigvalsh, x)[1](g)[0]
 
-        return Values.apply
+    return Values.apply
 
-    x = torch.tensor([[2.0, 0.5], [0.5, -1.0]], dtype=torch.float64)
+
+def _at_matrix(f: Function, corner: float) -> Any:
+    import torch
+
+    return measure_gradient(f, torch.tensor([[2.0, corner], [0.5, -1.0]], dtype=torch.float64))
+
+
+@excuse(
+    "In which triangle the gradient by a symmetric matrix stands is a convention of the library. NaN is none,"
+    " and a wrong factor is found, also where the function makes the matrix symmetric itself.",
+    f"{MEASURE} Inquiry._by_parts: Verdict.CONVENTION",
+)
+def a_triangle_that_is_not_read() -> Planted:
     found = (
-        measure_gradient(eigenvalues(math.nan), x),
-        measure_gradient(eigenvalues(2.0), x),
-        measure_gradient(lambda x: eigenvalues(2.0)((x + x.T) / 2.0), x),
+        _at_matrix(_eigenvalues(math.nan), 0.5),
+        _at_matrix(_eigenvalues(1.0 + 1e-9), 0.5),
+        _at_matrix(lambda x: _eigenvalues(2.0)((x + x.T) / 2.0), 0.5),
     )
-    return Planted(measure_gradient(eigenvalues(1.0), x), "may be meant", found)
+    return Planted(_at_matrix(_eigenvalues(1.0), 0.5), "(x + x^H) / 2 is right", found)
+
+
+@excuse(
+    "Of a matrix that is not symmetric nobody knows where its gradient stands. NaN is wrong there, and the"
+    " same mistake is found at a symmetric matrix.",
+    f"{MEASURE} Inquiry._by_numbers: Reason.REFERENCES",
+)
+def a_triangle_of_another_matrix() -> Planted:
+    found = _at_matrix(_eigenvalues(math.nan), 0.75), _at_matrix(_eigenvalues(2.0), 0.5)
+    return Planted(_at_matrix(_eigenvalues(2.0), 0.75), "may be meant", found)
+
+
+planted_elsewhere(
+    "Where the first derivative raises beyond the domain, the second is measured closer to the point. A wrong"
+    " factor is found there.",
+    (
+        "tests/unit/testing/test_numeric.py"
+        "::test_a_second_derivative_is_measured_close_to_the_end_of_a_domain",
+    ),
+    f"{NUMERIC} _second.gradient: except Exception",
+)
 
 
 planted_elsewhere(

@@ -21,7 +21,7 @@ from gradfuzz.programs.language.precision import is_float
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measure import Asked, Inquiry, combinations
 from gradfuzz.testing.measuring.measured import Method
-from gradfuzz.testing.measuring.subject import subject_of
+from gradfuzz.testing.measuring.subject import Subject, subject_of
 
 Modes = tuple[Mode, ...]
 
@@ -91,7 +91,7 @@ def _judged(
         return Judgement(call, refused=str(error))
     except Exception as error:  # noqa: BLE001 - whatever a function raises is its refusal
         return Judgement(call, refused=f"{type(error).__name__}: {first_line(error)}")
-    if inquiry.unsteady:
+    if inquiry.unsteady or (inquiry.untraced and not call.seeded and _draws(inquiry.subject)):
         return None
     verdicts: list[Judged] = []
     lacks: dict[Modes, str] = {}
@@ -107,11 +107,18 @@ def _judged(
                     failed.update(steps if len(steps) == 1 else ())
                     continue
                 verdicts.append(Judged(steps, excused(call, one.case), one.method))
-                if len(steps) == 1 and not _has_second(verdicts[-1].case):
+                if len(steps) == 1 and not _has_second(verdicts[-1]):
                     failed.update(steps)
     finally:
         subject.framework.tidy()
     return Judgement(call, tuple(verdicts), lacks)
+
+
+def _draws(subject: Subject) -> bool:
+    """Whether two calls differ in a bit: what is drawn may hardly show."""
+    values = [i.value for i in subject.inputs]
+    one, other = subject.values(values), subject.values(values)
+    return not all(np.array_equal(x, y, equal_nan=is_float(x.dtype)) for x, y in zip(one, other, strict=True))
 
 
 def _followed(call: Call, library: Library, arrays: Sequence[Any]) -> tuple[int, ...] | None:
@@ -190,10 +197,13 @@ def _derivative(call: Call) -> Callable[[Modes], object]:
     return lambda modes: subject.derivative(values, weights, directions, modes)
 
 
-def _has_second(case: CheckResult) -> bool:
+def _has_second(one: Judged) -> bool:
     """Whether more can be asked where a first derivative was judged so: nothing stands on a wrong one, on one
-    at a kink, or on one that is not known.
+    at a kink, or on one that is not known, or not of each entry.
     """
+    case, bounds = one.case, {} if one.case.truth is None else one.case.truth.bounds
+    if one.method != "traced" and any(np.any(np.isinf(bound)) for bound in bounds.values()):
+        return False
     return not (case.verdict.is_wrong or case.verdict is Verdict.CONVENTION or case.reason in _NO_DERIVATIVE)
 
 

@@ -75,7 +75,8 @@ class Evaluator:
 
         `confirm` asks both references, which must agree about what is called wrong. An answer that is right
         to the last bits is not measured further unless `thorough`; one that seems wrong is measured again
-        with the widest tolerance, unless `widen` is False. With `lines` the widest is that of `wide_along`,
+        with the widest tolerance, unless `widen` is False; one that is right to the last bits is right where
+        nobody knows how far rounding goes. With `lines` the widest is that of `wide_along`,
         as where the entries are many.
         """
         reference_values = self.reference_values(question, confirm=confirm)
@@ -91,6 +92,8 @@ class Evaluator:
                     tolerance = self._wide_tolerance(question, k, lines=lines)
                     case = judge(oracle, question, k, answer, truth, tolerance)
                 case = joined(case, truth, tolerance)
+            if thorough and case.verdict is Verdict.INCONCLUSIVE:
+                case = plainly_right(oracle, question, k, answer, truth) or case
             case = replace(case, references=reference_values[k].references)
             found.append(_supported(case) if confirm else case)
         return found

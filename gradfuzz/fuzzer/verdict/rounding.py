@@ -143,7 +143,7 @@ def _by_neighbours(case: CheckResult, target: Oracle, evaluator: Evaluator) -> C
         return case
     if (case.error_over_allowed or 0.0) < _BY_FAR:
         nearby = _nearby(case, target, evaluator, 8 * form.eps)
-        if _unsteady([got - expected for expected, got in nearby]):
+        if nearby and _unsteady([got - expected for expected, got in nearby]):
             message = f"the error changes with the last bits of the inputs: {_MAY_BE}"
             return case.unsettled(Reason.NOISE, message)
     sizes = {name: np.abs(known(x, truth.bounds[name])) for name, x in truth.gradient.items()}

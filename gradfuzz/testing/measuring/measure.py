@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
+from gradfuzz.errors import GradfuzzError, TripLimitError, UntraceableError, UsageError
 from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
@@ -20,6 +22,7 @@ from gradfuzz.fuzzer.verdict.along import (
     at_entry,
     entries_of,
     located,
+    noise_of,
     of_entry,
     told,
 )
@@ -36,7 +39,7 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Ques
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.syntax import Program, While, walk
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.frameworks.framework import first_line
@@ -59,6 +62,9 @@ FACTORS = (0.75, 1.25)
 loop that stops by value may not stop at other factors.
 """
 
+_REACH = (0.25, 2.0)
+"""Differences of a function reach to these factors of an input."""
+
 _MEASURED = 64
 """More entries than these are neither measured one by one, where each takes about a hundred evaluations, nor
 evaluated in balls.
@@ -75,11 +81,16 @@ _SAME = 16.0
 """Two ways to round one computation differ by less than this many roundings of the largest entry."""
 
 
+def _values(program: Program, precision: Precision, point: Point) -> tuple[Any, ...]:
+    """What NumPy computes from a program. Raises what evaluating raises."""
+    inputs = {p.name: entered(np.asarray(point.inputs[p.name])) for p in program.params}
+    return interpret(program, inputs, NumpyNamespace(precision))
+
+
 def _computes(program: Program, precision: Precision, point: Point, answer: Answer) -> bool:
     """Whether NumPy computes from the program what the function gave, up to the last bits."""
     try:
-        inputs = {p.name: entered(np.asarray(point.inputs[p.name])) for p in program.params}
-        values = interpret(program, inputs, NumpyNamespace(precision))
+        values = _values(program, precision, point)
     except GradfuzzError:
         return False
     return answer.status == "ok" and agree_to(_SAME * FORMATS[precision].roundoff, values, answer.values)
@@ -126,11 +137,11 @@ def _of_two(case: CheckResult, numbers: Asked) -> Asked:
     return numbers
 
 
-def _widened(subject: Subject, given: Sequence[Array]) -> Subject:
-    """A subject at the same inputs in float64."""
-    pairs = zip(subject.inputs, given, strict=True)
-    inputs = [replace(i, value=x.astype(np.float64)) if i.kind == "float" else i for i, x in pairs]
-    return replace(subject, inputs=tuple(inputs), precision="float64")
+def _entering(subject: Subject, given: Sequence[Array], precision: Precision) -> Subject:
+    """A subject at the same inputs in another precision."""
+    dtype, pairs = FORMATS[precision].dtype, zip(subject.inputs, given, strict=True)
+    inputs = [replace(i, value=x.astype(dtype)) if i.kind == "float" else i for i, x in pairs]
+    return replace(subject, inputs=tuple(inputs), precision=precision)
 
 
 def _is_of_numbers(case: CheckResult) -> bool:
@@ -150,7 +161,7 @@ def _worst_entry(case: CheckResult) -> Entry | None:
 class Inquiry:
     """A subject at its arguments, and its truth.
 
-    `untraced` is the reason why there is no program, "" if there is one. `unsteady` says that the function
+    `untraced` is the reason why there is no `program`, "" if there is one. `unsteady` says that the function
     returns other values each time, so that there is nothing to ask. `stopped` are the function's words that
     hide a value from differentiation, "" where it has none. Raises the exceptions of the function at
     its arguments, and `UsageError`.
@@ -186,8 +197,8 @@ class Inquiry:
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)
-        self._program = self._traced(outputs)
-        self.unsteady = self._program is None and self._gradient is None and not self._exact.is_steady()
+        self.program = self._traced(outputs)
+        self.unsteady = self.program is None and self._gradient is None and not self._exact.is_steady()
         self._known: dict[tuple[object, ...], NumericTruth] = {}
         self._wholes: dict[tuple[object, ...], Answer] = {}
 
@@ -221,7 +232,8 @@ class Inquiry:
         typed = typecheck(program)
         if [(t.is_float, t.sizes) for t in typed.outputs] != [(is_float(y.dtype), y.shape) for y in outputs]:
             raise UntraceableError("the traced program has other outputs")
-        points = [self._point(program, factor) for factor in (1.0, *FACTORS)]
+        factors = (1.0, *(factor for factor in FACTORS if self.ends(factor, program)))
+        points = [self._point(program, factor) for factor in factors]
         question = weighted_question(program, points, self.subject.precision, ())
         oracle = FunctionOracle(self._exact)
         answers = oracle.answer(question)
@@ -233,6 +245,20 @@ class Inquiry:
             if not wrong:
                 return
         raise UntraceableError(f"the traced program computes something else: {wrong[0]}")
+
+    def ends(self, factor: float, program: Program | None = None) -> bool:
+        """Whether the loops of the program end at the arguments times `factor`; where not, nobody asks the
+        function.
+        """
+        program = program or self.program
+        if program is None or not any(isinstance(node, While) for node in walk(program)):
+            return True
+        with contextlib.suppress(GradfuzzError):
+            try:
+                _values(program, self.subject.precision, self._point(program, factor))
+            except TripLimitError:
+                return False
+        return True
 
     # Questions
 
@@ -262,9 +288,9 @@ class Inquiry:
         """The verdict in these modes at the arguments times `factor`; on one entry, given by the place of its
         input in `wrt` and its index, or on all.
         """
-        if self._program is None:
+        if self.program is None:
             return self._by_numbers(modes, factor, entry)
-        question = self._question(self._program, modes, factor)
+        question = self._question(self.program, modes, factor)
         values = self._evaluator.reference_values(replace(question, modes=())) if entry is None else []
         if any(value.truth.doubt is Doubt.DOMAIN for value in values):  # it selects between a number and NaN
             numbers = self._by_numbers(modes, factor)
@@ -323,8 +349,8 @@ class Inquiry:
                 " side, so the error may be rounding"
             )
             return Asked(case.unsettled(Reason.NOISE, message), "traced")
-        if case.question.order > 1:
-            return Asked(case, "traced")
+        if case.question.order > 1 or not all(map(self.ends, _REACH)):
+            return Asked(case, "traced")  # differences may not end, either
         found = self._numeric(at_entry(self._question(self._blank, case.question.modes, 1.0), entry))
         if found.truth.status != "ok" or found.flat:
             return Asked(case, "traced")
@@ -345,13 +371,55 @@ class Inquiry:
         if key not in self._known:
             try:
                 given = self._gradient is not None
-                self._known[key] = self._given(question) if given else numeric_truth(self._exact, question)
+                self._known[key] = self._given(question) if given else self._measured(question)
             except GradfuzzError:
                 raise
             except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
                 words = f"{type(error).__name__}: {first_line(error)}"
                 self._known[key] = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
         return self._known[key]
+
+    def _measured(self, question: Question) -> NumericTruth:
+        return self._of_rounded(question) or numeric_truth(self._exact, question)
+
+    def _of_rounded(self, question: Question) -> NumericTruth | None:
+        """The truth of a function that rounds its inputs to fewer digits: the derivative of its program for
+        such inputs. Its bound is what rounding may do to that.
+        """
+        narrow = self._rounding
+        if narrow is None or [p.name for p in narrow[0].params] != [p.name for p in question.program.params]:
+            return None
+        program, precision = narrow
+        question = replace(question, program=program)
+        (point,) = question.points
+        floats = {p.name for p in program.params if p.type.is_float}
+        dtype = FORMATS[precision].dtype
+        few = Point({n: np.asarray(x, dtype if n in floats else None) for n, x in point.inputs.items()})
+        truth = self._evaluator.reference_values(question)[0].truth
+        (tolerance,) = self._evaluator.tolerances(replace(question, precision=precision, points=(few,)))
+        if truth.status != "ok" or tolerance.reason is not None:
+            return None
+        noise = noise_of(question, tolerance)
+        bounds = {n: tolerance.allowed(g, noise[n], truth.bounds[n]) for n, g in truth.gradient.items()}
+        return NumericTruth(Truth("ok", gradient=truth.gradient, bounds=bounds), "traced")
+
+    @functools.cached_property
+    def _rounding(self) -> tuple[Program, Precision] | None:
+        """The program of the function for inputs of fewer digits, and their precision: that of its outputs.
+        None where they have all digits of the inputs, or it computes something else from those.
+        """
+        given = [i.value for i in self._exact.inputs]
+        dtypes = {y.dtype for y in self._exact.values(given) if is_float(y.dtype)}
+        precision = next((name for name, form in FORMATS.items() if {form.dtype} == dtypes), None)
+        if precision is None or FORMATS[precision].roundoff <= FORMATS[self.subject.precision].roundoff:
+            return None
+        try:
+            program = Inquiry(_entering(self._exact, given, precision)).program
+        except Exception:  # noqa: BLE001 - a function may take no such inputs
+            return None
+        point = self._point(self._blank)
+        (answer,) = self.oracle.answer(self._question(self._blank, (), 1.0))
+        return (program, precision) if program and _computes(program, precision, point, answer) else None
 
     def _given(self, question: Question) -> NumericTruth:
         """The gradient attached to the function; its bound is the effect of rounding its arguments."""
@@ -380,9 +448,9 @@ class Inquiry:
         if self.stopped and asked.method != "reference":
             case = self._stopped(case)
         elif self._detached and asked.method != "reference":
-            wrong = self._by_parts(case, factor, entry)
-            if wrong is not None:
-                return wrong
+            parts = self._by_parts(case, factor, entry)
+            if parts is not None:
+                return parts
             if _is_of_numbers(case):
                 why = "its gradient may be meant to differ from the derivative of what it computes"
                 case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
@@ -391,24 +459,57 @@ class Inquiry:
         return Asked(case, asked.method)
 
     def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:
-        """The disagreement of the function of the Hermitian parts of its Hermitian matrices; None where it is
-        right, or not known. Its derivative is the same whichever triangle the function reads.
+        """What the function of the Hermitian parts of its Hermitian matrices says; None where it says
+        nothing. Its derivative is the same whichever triangle is read, and in whichever a gradient stands.
         """
         if self._parts is None or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return None
         asked = self._parts.ask(case.question.modes, factor, entry)
+        if asked.case.verdict is Verdict.AGREE and asked.method == "traced" and not asked.case.unjudged:
+            if not self._answers_as(self._mirrored, case):
+                return None
+            message = f"{self.untraced}: the derivative by (x + x^H) / 2 is right"
+            case = replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
+            return Asked(case, asked.method)
         if not _is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
             return None  # numbers alone do not see that eigenvectors have any phase
+        if self._mirrored is not self.subject:
+            return None
         message = "whichever triangle the function reads, the derivative by (x + x^H) / 2 is another one"
         return Asked(replace(asked.case, message=message), asked.method)
+
+    def _answers_as(self, mirrored: Subject, case: CheckResult) -> bool:
+        """Whether the function has the same derivative at other inputs, up to the last bits."""
+        if mirrored is self.subject:
+            return True
+        names = [p.name for p in case.question.program.params]
+        there = Point(dict(zip(names, (i.value for i in mirrored.inputs), strict=True)))
+        (answer,) = self.oracle.answer(replace(case.question, points=(there,)))
+        own, room = case.answer.gradient, _SAME * FORMATS[case.question.precision].roundoff
+        return answer.status == "ok" and all(
+            np.all(np.abs(own[n] - g) <= room * np.max(np.abs(g), initial=0.0))
+            for n, g in answer.gradient.items()
+        )
+
+    @functools.cached_property
+    def _mirrored(self) -> Subject:
+        """The subject at Hermitian matrices: its own, or such as it has the same values at."""
+        values = self.subject.values([i.value for i in self.subject.inputs])
+        for triangle in (np.tril, np.triu) if self.subject.of_hermitian_parts() is None else ():
+            mirrored = self.subject.of_triangle(triangle)
+            same = mirrored.values([i.value for i in mirrored.inputs])
+            if all(map(np.array_equal, values, same)):
+                return mirrored
+        return self.subject
 
     @functools.cached_property
     def _parts(self) -> Inquiry | None:
         """The inquiry about the function of the Hermitian parts of its Hermitian matrices, if it has any."""
-        subject = self.subject.of_hermitian_parts()
+        subject = self._mirrored.of_hermitian_parts()
         if subject is None:
             return None
-        exact = None if self._exact is self.subject else self._exact.of_hermitian_parts()
+        exact = None if self._exact is self.subject else replace(self._exact, inputs=self._mirrored.inputs)
+        exact = exact and exact.of_hermitian_parts()
         return Inquiry(subject, exact, entries=self._entries, allowed=self._allowed)
 
     def _stopped(self, case: CheckResult) -> CheckResult:
@@ -433,8 +534,8 @@ class Inquiry:
             return case
         given = [question.points[0].inputs[p.name] for p in question.program.params]
         try:
-            exact = None if self._exact is self.subject else _widened(self._exact, given)
-            there = Inquiry(_widened(self.subject, given), exact, entries=self._entries)
+            exact = None if self._exact is self.subject else _entering(self._exact, given, "float64")
+            there = Inquiry(_entering(self.subject, given, "float64"), exact, entries=self._entries)
             wide = there.ask(question.modes).case
         except Exception:  # noqa: BLE001 - a function may take no float64
             return case
@@ -446,7 +547,7 @@ class Inquiry:
             return doubted(case)
         within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
         right = {} if case.truth is None else case.truth.gradient
-        if self._program is not None and not right:
+        if self.program is not None and not right:
             right = self._evaluator.tolerances(question)[0].gradient
         if within and not wide.unjudged and _has_half_of_its_digits(case, right):
             return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
@@ -474,8 +575,10 @@ class Inquiry:
         elif self._gradient is not None or size <= most:
             case = judge(question)
         else:
-            case = judge(probed_by_size(question, self._whole(answers, in_full=size <= MANY)))
-            if size <= _MEASURED and case.verdict is not Verdict.AGREE:
+            probed = probed_by_size(question, self._whole(answers, in_full=size <= MANY))
+            case, bounds = judge(probed), self._numeric(probed).truth.bounds.values()
+            known = all(np.all(np.isfinite(bound)) for bound in bounds)
+            if size <= _MEASURED and not (case.verdict is Verdict.AGREE and known):
                 case = judge(question)
             else:
                 case = located(case, judge, judge) if case.verdict is Verdict.DISAGREE else told(case)

@@ -52,6 +52,9 @@ up to `COARSE`: of the largest entry.
 _IMAGINARY = 1e-30
 """The complex step, in units of the input's size: far below rounding, and its products still numbers."""
 
+_NEARER = 2.0**-8
+"""A second derivative that is not known is measured again, so much closer to the point."""
+
 
 def stand_in(subject: Subject, outputs: Sequence[Array]) -> Program:
     """A program with the inputs and outputs of a function that has none: what it returns says nothing."""
@@ -291,35 +294,51 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> Numeric
 
     @functools.cache
     def gradient(t: float) -> dict[str, Array]:
-        slopes = gradients(measured.moved(direction, t))
+        try:
+            slopes = gradients(measured.moved(direction, t))
+        except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
+            slopes = [np.full(np.shape(d), np.nan) for d in direction.values()]
         return products(question, dict(zip(question.wrt, slopes, strict=True)))
 
-    size = measured.size(direction)
-    for t in (0.0, size / 4.0, -size / 4.0):
+    @functools.cache
+    def doubt(t: float) -> str:
+        """Why the first derivative is not known to be right at t along the direction."""
+        if not all(np.all(np.isfinite(g)) for g in gradient(t).values()):
+            return "is not known around the point"
         pairs = zip(question.program.params, measured.moved(direction, t), strict=True)
         point = Point({p.name: x for p, x in pairs})
         here = numeric_truth(subject, replace(first, precision=measured.precision, points=(point,))).truth
         if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
-            return _unknown("the first derivative is not known around the point")
+            return "is not known around the point"
         if any(np.any(np.abs(g - here.gradient[n]) > 4.0 * here.bounds[n]) for n, g in gradient(t).items()):
-            why = "could not be shown to be right around the point, and the second is measured on it"
-            return _unknown(f"the first derivative {why}")
-    values, bounds = _blank(question), _blank(question)
+            return "could not be shown to be right around the point, and the second is measured on it"
+        return ""
+
     is_coarse = subject.framework.roundoff > measured.roundoff
-    flat: set[tuple[str, tuple[int, ...]]] = set()
-    for name, numbers in values.items():
-        for index in np.ndindex(np.shape(numbers)):
 
-            def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
-                return float(gradient(t)[name][index])
+    def within(size: float) -> NumericTruth:
+        why = doubt(0.0) or doubt(size / 4.0) or doubt(-size / 4.0)
+        if why:
+            return _unknown(f"the first derivative {why}")
+        values, bounds = _blank(question), _blank(question)
+        flat: set[tuple[str, tuple[int, ...]]] = set()
+        for name, numbers in values.items():
+            for index in np.ndindex(np.shape(numbers)):
 
-            found = measured.slope(entry, size)
-            if found is None or found.kink:
-                return _unknown("the first derivative has a kink here")
-            values[name][index], bounds[name][index] = found.value, found.bound
-            if found.value == 0.0 and is_coarse:  # its steps hide what moves
-                flat.add((name, index))
-    return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson", frozenset(flat))
+                def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
+                    return float(gradient(t)[name][index])
+
+                found = measured.slope(entry, size)
+                if found is None or found.kink:
+                    return _unknown("the first derivative has a kink here")
+                values[name][index], bounds[name][index] = found.value, found.bound
+                if found.value == 0.0 and is_coarse:  # its steps hide what moves
+                    flat.add((name, index))
+        return NumericTruth(Truth("ok", gradient=values, bounds=bounds), "Richardson", frozenset(flat))
+
+    size = measured.size(direction)
+    found = within(size)
+    return found if found.truth.status == "ok" or doubt(0.0) else within(_NEARER * size)
 
 
 def judged_by_numbers(
@@ -340,7 +359,8 @@ def judged_by_numbers(
     if answer.status != "ok" or not _has_shapes(answer, question):
         return judge(oracle.name, question, 0, answer, truth, own)
     got = {name: np.asarray(g, np.float64) for name, g in answer.gradient.items()}
-    own = replace(own, gradient=got, noise=_normwise(question.precision, got))
+    finite = {name: np.where(np.isfinite(g), g, 0.0) for name, g in got.items()}
+    own = replace(own, gradient=finite, noise=_normwise(question.precision, got))
 
     def within(strays: Mapping[str, Array]) -> CheckResult:
         noise = {name: np.maximum(n, strays.get(name, 0.0)) for name, n in noise_of(question, own).items()}

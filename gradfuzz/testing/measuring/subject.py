@@ -138,15 +138,32 @@ class Subject:
         """The subject with itself prepared for the framework."""
         return replace(self, _evaluate=self.framework.prepared(self.call))
 
+    def of_triangle(self, triangle: Callable[[Array, int], Array]) -> Subject:
+        """The function at the Hermitian matrices that have this triangle of its square matrices."""
+        inputs = list(self.inputs)
+        for k, sign in self._signs().items():
+            x = inputs[k].value
+            beside = triangle(x, -1 if triangle is np.tril else 1)
+            diagonal = np.where(np.eye(x.shape[-1]), x, 0.0) if sign > 0.0 else 0.0
+            mirrored = beside + diagonal + sign * np.swapaxes(beside, -1, -2)
+            inputs[k] = replace(inputs[k], value=np.asarray(mirrored, x.dtype))
+        return replace(self, inputs=tuple(inputs))
+
+    def _signs(self) -> dict[int, float]:
+        """The numbers of the inputs that are square matrices, with the sign of the transpose."""
+        pairs = (zip(leaf.inputs, (1.0, -1.0), strict=False) for leaves in self._leaves for leaf in leaves)
+        return {k: sign for pair in pairs for k, sign in pair if _is_square(self.inputs[k].value)}
+
     def of_hermitian_parts(self) -> Subject | None:
         """The function of (x + x^H) / 2 for each x of its inputs that is a Hermitian matrix; None where there
         is none, or the gradient is written by hand.
         """
         mirrored: dict[int, float] = {}
-        for leaf in (leaf for leaves in self._leaves for leaf in leaves):
-            pairs = list(zip(leaf.inputs, (1.0, -1.0), strict=False))
-            if all(_is_mirrored(self.inputs[k].value, sign) for k, sign in pairs):
-                mirrored.update(pairs)
+        signs = self._signs()
+        for leaf in (leaf for leaves in self._leaves for leaf in leaves if {*leaf.inputs} <= {*signs}):
+            own = {k: signs[k] for k in leaf.inputs}
+            if all(_is_mirrored(self.inputs[k].value, sign) for k, sign in own.items()):
+                mirrored.update(own)
         if self.grad is not None or self._mirrored or not mirrored:
             return None
         return replace(self, _mirrored=mirrored).ready()
@@ -394,10 +411,14 @@ def subject_of(
     return Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves)).ready()
 
 
+def _is_square(x: Array) -> bool:
+    """Whether it is a square matrix of floats, or a stack of them."""
+    return x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1 and is_float(x.dtype)
+
+
 def _is_mirrored(x: Array, sign: float) -> bool:
-    """Whether it is a square matrix of floats, or a stack of them, and its own transpose times a sign."""
-    is_square = x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1 and is_float(x.dtype)
-    return is_square and np.array_equal(x, sign * np.swapaxes(x, -1, -2))
+    """Whether a square matrix is its own transpose times a sign."""
+    return np.array_equal(x, sign * np.swapaxes(x, -1, -2))
 
 
 def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:

@@ -23,6 +23,8 @@ from gradfuzz.programs import parse
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing import measure_gradient
+from tests.excuses.planted import asked as planted_question
+from tests.excuses.planted import judged, saying, times
 
 QUOTIENTS = parse(
     """def f(x):
@@ -384,3 +386,24 @@ def test_functions_are_judged_in_the_same_way() -> None:
     with jax.enable_x64(True):
         measured = measure_gradient(quotients, jax.numpy.asarray(10.0, "float32"), order=3, modes="rev")
     assert measured.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), measured.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "factor", "slope"),
+    [
+        ("(x - x / 1.0) * (x - x / 1.0)", {"x": 0.9}, 0.5, 0.0),  # chaotic by what rounding may do
+        ("floor(x / y) * x", {"x": 0.3, "y": 0.1}, 1.1, 2.0),  # 0.3 is below three times 0.1
+        ("where(x / y < 3.0, x * x, x * y)", {"x": 0.3, "y": 0.1}, 0.5, 0.6),
+    ],
+)
+def test_what_is_right_to_the_last_bits_is_right_whatever_rounding_may_do(
+    text: str, inputs: dict[str, float], factor: float, slope: float
+) -> None:
+    """Another slope is not, by however little; where rounding decides nothing it is wrong."""
+    question = planted_question(text, **inputs)
+    assert judged(question).verdict is Verdict.AGREE
+    assert judged(question, saying(x=slope)).verdict is Verdict.AGREE
+    assert judged(question, saying(x=slope + 1e-9)).verdict is Verdict.INCONCLUSIVE
+    if len(inputs) > 1:
+        beside = planted_question(text, x=factor * inputs["x"], y=inputs["y"])
+        assert judged(beside, times(1.0 + 1e-9)).verdict is Verdict.DISAGREE

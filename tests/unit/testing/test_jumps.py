@@ -17,6 +17,7 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing import measure_gradient
 from gradfuzz.testing.measuring.differences import Slope, slope
 from gradfuzz.testing.measuring.measured import InconclusiveWarning
+from gradfuzz.testing.measuring.oracle import FunctionOracle
 
 ROUNDOFF = 2.0**-53
 BFLOAT16 = FORMATS["bfloat16"].dtype
@@ -243,6 +244,39 @@ def test_a_cast_inside_a_function_of_torch(name: str) -> None:
         assert measure_gradient(lambda x: Exp.apply(x, 1.001), x).wrong
 
 
+@pytest.mark.parametrize(("name", "off"), [("float", 1.0001), ("half", 1.5)])
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_a_function_of_torch_that_rounds_its_inputs(name: str, off: float, wrong: int) -> None:
+    """The square of a number of fewer digits, with a factor on its slope or on the slope of that."""
+    torch = pytest.importorskip("torch")
+    first, second = (off if wrong == order else 1.0 for order in (1, 2))
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return first * 2.0 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return second * 2.0 * g
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return getattr(x, name)() ** 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.to(ctx.saved_tensors[0].dtype) * Twice.apply(ctx.saved_tensors[0])
+
+    x = torch.tensor([0.625, -1.5], dtype=torch.float64)
+    for order in (1, 2):
+        found = measure_gradient(lambda x: Square.apply(x), x, order=order, modes="rev")
+        expected = Verdict.DISAGREE if 0 < wrong <= order else Verdict.AGREE
+        assert (found.verdict, found.method) == (expected, "traced"), found.reason
+
+
 @pytest.mark.parametrize("factor", [1.0, 3.0])
 def test_a_series_that_does_not_end_farther_away_is_measured(factor: float) -> None:
     """1 + x + x^2 + ... stops by a value; from x = 1 on it never does."""
@@ -255,3 +289,35 @@ def test_a_series_that_does_not_end_farther_away_is_measured(factor: float) -> N
 
     found = measure_gradient(series, 0.25, grad=lambda x: factor / (1.0 - x) ** 2)
     assert found.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.001])
+def test_a_traced_series_is_not_asked_where_it_does_not_end(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1 + x + x^2 + ... at 0.9, with its slope 1 / (1 - x)^2 times a factor."""
+    jax = pytest.importorskip("jax")
+    largest: list[float] = []
+
+    def steps(x):
+        following = lambda carry: abs(carry[1]) > 1e-17  # noqa: E731
+        return jax.lax.while_loop(
+            following, lambda carry: (carry[0] + carry[1], carry[1] * x), (0 * x, 1 + 0 * x)
+        )
+
+    @jax.custom_vjp
+    def series(x):
+        return steps(x)[0]
+
+    def answer(oracle, question):
+        largest.extend(float(x) for point in question.points for x in point.inputs.values())
+        return ask(oracle, question)
+
+    series.defvjp(lambda x: (series(x), x), lambda x, g: (factor * g / (1.0 - x) ** 2,))
+    ask = FunctionOracle.answer
+    monkeypatch.setattr(FunctionOracle, "answer", answer)
+    with jax.enable_x64(True):
+        found = measure_gradient(series, jax.numpy.asarray(0.9))
+    assert (found.method, found.wrong) == ("traced", factor != 1.0)
+    assert 0.9 in largest
+    assert max(largest) < 1.0

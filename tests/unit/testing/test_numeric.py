@@ -291,6 +291,18 @@ def test_a_torch_function_that_looks_at_its_dtype(wrong: bool) -> None:
     assert measured.method == "Richardson"
 
 
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, 0.0])
+def test_one_entry_of_many_that_is_no_number(wrong: float) -> None:
+    """A hundred entries are judged along directions, of which NaN spoils each."""
+    x = np.linspace(0.25, 1.5, 100)
+    sines = lambda x: np.sum(np.sin(x)) if x[0] > 0.0 else 0.0  # noqa: E731 - it cannot be traced
+    assert measure_gradient(sines, x, grad=np.cos).verdict is Verdict.AGREE
+    off = np.where(np.arange(100) == 41, wrong, np.cos(x))
+    found = measure_gradient(sines, x, grad=lambda x: off)
+    assert found.method != "traced"
+    assert found.kind is (Class.MISSING if wrong == 0.0 else Class.NON_FINITE)
+
+
 def test_a_convention_between_measured_slopes_is_not_wrong() -> None:
     def hinge(x: float) -> float:
         return float(x) if x > 0 else 0.0
@@ -316,6 +328,27 @@ def test_a_second_derivative_is_measured_on_a_first_one_that_is_right() -> None:
 
     measured = measure_gradient(f, np.array([0.5, 1.25]), order=2, modes="rev")
     assert measured.verdict is Verdict.AGREE, measured.reason
+
+
+@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize("factor", [1.0, 1.001])
+def test_a_second_derivative_is_measured_close_to_the_end_of_a_domain(factor: float, raises: bool) -> None:
+    """There is no number above 0.505; the rule of the slope of x^3 is right, but for the factor."""
+    anp = pytest.importorskip("autograd.numpy")
+    extend = pytest.importorskip("autograd.extend")
+    square = extend.primitive(lambda x: 3.0 * x**2)
+    extend.defvjp(square, lambda ans, x: lambda g: factor * 6.0 * g * x)
+
+    @extend.primitive
+    def cube(x: Any) -> Any:
+        if raises and x[0] > 0.505:
+            raise ValueError
+        return x**3 if x[0] < 0.505 else math.nan * x
+
+    extend.defvjp(cube, lambda ans, x: lambda g: g * square(x))
+    measured = measure_gradient(lambda x: anp.sum(cube(x)), np.array([0.5]), order=2, modes="rev")
+    assert measured.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE), measured.reason
+    np.testing.assert_allclose(measured.got["x"], factor * measured.expected["x"], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,11 @@ def test_a_wrong_factor_is_none_that_a_triangle_explains(name: str, factor: Any)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("place", [1.0, LOWER, UPPER])
 def test_where_a_gradient_stands_is_a_convention(name: str, place: Any) -> None:
-    """In both halves, or in either triangle."""
+    """In both halves, or in either triangle: one of them is the triangle that is read."""
     x = torch.tensor(REAL, dtype=torch.float64)
-    assert not measure_gradient(times(FUNCTIONS[name], place), x).wrong
+    found = measure_gradient(times(FUNCTIONS[name], place), x)
+    assert found.verdict in (Verdict.AGREE, Verdict.CONVENTION)
+    assert found.verdict is not Verdict.CONVENTION or "(x + x^H) / 2 is right" in found.reason
 
 
 @pytest.mark.parametrize("name", ["eigvalsh", "cholesky"])
@@ -81,9 +83,41 @@ def test_the_gradient_of_an_eigenvalue() -> None:
     np.testing.assert_allclose(found.got["x"], 2.0 * right, rtol=1e-12)
 
 
-def test_nothing_is_known_of_a_matrix_that_is_not_symmetric() -> None:
-    """The rule may be that of either triangle there; the same mistake is found at a symmetric matrix."""
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_matrix_that_is_not_symmetric_is_asked_about_as_the_one_of_the_triangle_that_is_read(
+    name: str,
+) -> None:
+    """A wrong gradient is none that is known to be right; it is found at a symmetric matrix."""
     x = torch.tensor(APART, dtype=torch.float64)
+    for place in (1.0, LOWER, UPPER):
+        assert measure_gradient(times(FUNCTIONS[name], place), x).verdict in (
+            Verdict.CONVENTION,
+            Verdict.AGREE,
+        )
+    for factor in (2.0, 1.0 + 1e-9, [[1.0, 2.0], [2.0, 1.0]]):
+        assert measure_gradient(times(FUNCTIONS[name], factor), x).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_gradient_that_depends_on_the_triangle_that_is_not_read_is_no_convention() -> None:
+    class Values(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.linalg.eigvalsh(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            off = 1.0 + (x[0, 1] - x[1, 0]) / 8.0
+            return off * torch.func.vjp(torch.linalg.eigvalsh, x)[1](g)[0]
+
+    found = [measure_gradient(Values.apply, torch.tensor(x, dtype=torch.float64)) for x in (REAL, APART)]
+    assert [one.verdict for one in found] == [Verdict.CONVENTION, Verdict.INCONCLUSIVE]
+
+
+def test_a_complex_matrix_that_is_not_hermitian() -> None:
+    x = torch.tensor([[3.0, 0.5], [0.5 - 0.25j, 2.0 + 0.5j]], dtype=torch.complex128)
+    assert measure_gradient(torch.linalg.eigvalsh, x).verdict is Verdict.CONVENTION
     assert measure_gradient(times(torch.linalg.eigvalsh, 2.0), x).verdict is Verdict.INCONCLUSIVE
 
 

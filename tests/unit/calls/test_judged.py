@@ -1,0 +1,44 @@
+"""Which derivatives of a call are judged, and of which call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradfuzz.calls.judging.judge import Judgement, judged
+from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.results.finding import Verdict
+
+MATRIX = [[0.43359375, 0.58984375], [0.74609375, 0.90234375]]
+
+
+def of(function: str, *arrays: object) -> Judgement:
+    arguments = tuple(Argument(array=np.array(entries)) for entries in arrays)
+    return judged(Call("torch", f"torch.{function}", arguments))
+
+
+def test_a_call_that_draws_what_hardly_shows_is_seeded() -> None:
+    """The first two singular vectors of a 2x2 matrix are the same whatever a search for them begins with."""
+    found = of("svd_lowrank", MATRIX)
+    assert found.call.seeded
+    assert [one.case.verdict for one in found.verdicts] == 6 * [Verdict.AGREE]
+    assert not of("linalg.svdvals", MATRIX).call.seeded
+
+
+@pytest.mark.parametrize(
+    ("function", "ties", "beside"),
+    [
+        ("round", [[0.5, 0.25]], [[0.375, 0.25]]),
+        (
+            "remainder",
+            [[1.0, *7 * [0.25]], [1.0, *7 * [0.75]]],
+            [[1.25, *7 * [0.25]], [1.0, *7 * [0.75]]],
+        ),
+    ],
+)
+def test_no_second_derivative_is_asked_for_where_an_entry_of_the_first_is_not_known(
+    function: str, ties: list[list[float]], beside: list[list[float]]
+) -> None:
+    """The function jumps at the first entry. Beside it the second derivative is 0, and is judged."""
+    assert [one.modes for one in of(function, *ties).verdicts] == [("rev",), ("fwd",)]
+    assert [one.case.verdict for one in of(function, *beside).verdicts] == 6 * [Verdict.AGREE]
