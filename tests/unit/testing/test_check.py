@@ -618,12 +618,28 @@ def test_what_is_allowed_is_a_number_and_no_failure() -> None:
 
 
 def test_a_convention_of_the_library_is_not_called_wrong() -> None:
-    """LAPACK reads one triangle of the matrix, and Torch puts the gradient in both."""
+    """LAPACK reads one triangle of the matrix, and Torch puts the gradient in both. Twice that is wrong."""
     torch = pytest.importorskip("torch")
     matrix = torch.tensor([[2.0, 0.5], [0.5, -1.0]], dtype=torch.float64)
     measured = measure_gradient(torch.linalg.eigvalsh, matrix)
-    assert measured.verdict is Verdict.INCONCLUSIVE
-    assert "meant" in measured.reason
+    assert measured.verdict is Verdict.CONVENTION
+    assert "the derivative by (x + x^H) / 2 is right" in measured.reason
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return torch.linalg.eigvalsh(x)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            _, vectors = torch.linalg.eigh(ctx.saved_tensors[0])
+            return 2.0 * vectors @ torch.diag(g) @ vectors.T
+
+    assert measure_gradient(Doubled.apply, matrix, modes=("rev",)).verdict is Verdict.DISAGREE
 
 
 def test_a_torch_function_may_differentiate_by_its_arguments_itself() -> None:
