@@ -91,7 +91,7 @@ def _judged(
         return Judgement(call, refused=str(error))
     except Exception as error:  # noqa: BLE001 - whatever a function raises is its refusal
         return Judgement(call, refused=f"{type(error).__name__}: {first_line(error)}")
-    if inquiry.unsteady or (inquiry.untraced and not call.seeded and _draws(inquiry.subject)):
+    if inquiry.unsteady or (inquiry.untraced and not call.seeded and _draws(inquiry.subject, library)):
         return None
     verdicts: list[Judged] = []
     lacks: dict[Modes, str] = {}
@@ -114,11 +114,12 @@ def _judged(
     return Judgement(call, tuple(verdicts), lacks)
 
 
-def _draws(subject: Subject) -> bool:
-    """Whether two calls differ in a bit: what is drawn may hardly show."""
-    values = [i.value for i in subject.inputs]
-    one, other = subject.values(values), subject.values(values)
-    return not all(np.array_equal(x, y, equal_nan=is_float(x.dtype)) for x, y in zip(one, other, strict=True))
+def _draws(subject: Subject, library: Library) -> bool:
+    """Whether a call changes the state of the random numbers, or another one differs from it in a bit."""
+    values, before = [i.value for i in subject.inputs], library.random_state()
+    one, after, other = subject.values(values), library.random_state(), subject.values(values)
+    same = (np.array_equal(x, y, equal_nan=is_float(x.dtype)) for x, y in zip(one, other, strict=True))
+    return before != after or not all(same)
 
 
 def _followed(call: Call, library: Library, arrays: Sequence[Any]) -> tuple[int, ...] | None:

@@ -127,6 +127,10 @@ class Library(abc.ABC):
     def seed(self) -> None:  # noqa: B027 - most libraries have no random numbers of their own
         """The library's random numbers begin anew."""
 
+    def random_state(self) -> object:
+        """The state of the library's random numbers, which can be compared; None where it does not say."""
+        return None
+
     refusals: tuple[str, ...] = ()
     """What a message contains by which the library says that there is no such derivative, or that it does not
     do this: no crash, but its own word.

@@ -97,6 +97,9 @@ class TorchLibrary(Library):
     def seed(self) -> None:
         torch.manual_seed(0)
 
+    def random_state(self) -> object:
+        return torch.get_rng_state().numpy().tobytes()
+
     def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
         """The names of the nodes of autograd's graph, without those that only look at an array otherwise."""
         leaves = [x.detach().requires_grad_() for x in arrays]

@@ -12,16 +12,24 @@ from gradfuzz.fuzzer.results.finding import Verdict
 MATRIX = [[0.43359375, 0.58984375], [0.74609375, 0.90234375]]
 
 
+def literals(*texts: str) -> list[Argument]:
+    return [Argument(literal=text) for text in texts]
+
+
 def of(function: str, *arrays: object) -> Judgement:
     arguments = tuple(Argument(array=np.array(entries)) for entries in arrays)
     return judged(Call("torch", f"torch.{function}", arguments))
 
 
 def test_a_call_that_draws_what_hardly_shows_is_seeded() -> None:
-    """The first two singular vectors of a 2x2 matrix are the same whatever a search for them begins with."""
+    """The first two singular vectors of a 2x2 matrix are the same whatever a search for them begins with. One
+    number in a thousand is dropped.
+    """
     found = of("svd_lowrank", MATRIX)
     assert found.call.seeded
     assert [one.case.verdict for one in found.verdicts] == 6 * [Verdict.AGREE]
+    drawn = Call("torch", "torch.dropout", (found.call.arguments[0], *literals("1e-3", "True")))
+    assert judged(drawn).call.seeded
     assert not of("linalg.svdvals", MATRIX).call.seeded
 
 
