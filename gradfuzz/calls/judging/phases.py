@@ -87,7 +87,8 @@ def _gradient(argument: Argument, tangents: Tangents, read: Read, weights: Seque
 
 def _choices(call: Call, x: Array, values: Sequence[Array]) -> list[tuple[Tangents, Read]]:
     if len(values) == 3 or "svd" in call.function.lower():
-        return _of_svd(x, values)
+        of_torch = call.function.startswith("torch.") and ".linalg." not in call.function
+        return _of_svd(x, values, returns_v=of_torch or call.function.startswith("tensorflow."))
     (v, *_) = values
     if "eigh" in call.function or "SelfAdjoint" in call.function:
         reads: list[Read] = [_symmetric, _lower, lambda a: _lower(_adjoint(a))]
@@ -123,13 +124,18 @@ def _eigenvectors(inverse: Array, *, x: Array, v: Array, keep: complex, count: i
     return tangents
 
 
-def _of_svd(x: Array, values: Sequence[Array]) -> list[tuple[Tangents, Read]]:
+def _of_svd(x: Array, values: Sequence[Array], *, returns_v: bool) -> list[tuple[Tangents, Read]]:
+    """`returns_v` says that v is returned and not v^H, where the values fit both: those of 1x1 matrices may."""
     if len(values) != 3 or values[0].shape[-1] != values[2].shape[-1]:
         return []
     u, other, s = values
-    is_adjoint = np.allclose((u * s[..., None, :]) @ other, x) if other.shape[-2] == s.shape[-1] else False
+
+    def fits(v: Array) -> bool:
+        return v.shape[-1] == s.shape[-1] and np.allclose((u * s[..., None, :]) @ _adjoint(v), x)
+
+    is_adjoint = fits(_adjoint(other)) and not (returns_v and fits(other))
     v = _adjoint(other) if is_adjoint else other
-    if v.shape[-1] != s.shape[-1] or not np.allclose((u * s[..., None, :]) @ _adjoint(v), x):
+    if not fits(v):
         return []
 
     def of_share(share: float) -> Tangents:

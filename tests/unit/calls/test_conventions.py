@@ -819,6 +819,7 @@ def test_an_entry_is_granted_its_own_allowance(gradient: tuple[float, float], ex
         (of("jax.numpy.linalg.svd", COMPLEX), "rev"),
         (of("jax.numpy.linalg.eigh", COMPLEX), "fwd"),
         (call("linalg.eig", TURNED), "fwd"),
+        (call("svd", array([2 + 1j], dtype="complex128")), "fwd"),
     ],
 )
 def test_a_wrong_rule_of_complex_vectors_is_found(asked: Call, mode: Mode) -> None:
