@@ -125,7 +125,7 @@ def _eigenvectors(inverse: Array, *, x: Array, v: Array, keep: complex, count: i
 
 
 def _of_svd(x: Array, values: Sequence[Array], *, returns_v: bool) -> list[tuple[Tangents, Read]]:
-    """`returns_v` says that v is returned and not v^H, where the values fit both: those of 1x1 matrices may."""
+    """`returns_v`: v is returned and not v^H, where the values fit both, as those of 1x1 matrices may."""
     if len(values) != 3 or values[0].shape[-1] != values[2].shape[-1]:
         return []
     u, other, s = values

@@ -149,6 +149,11 @@ def _is_of_numbers(case: CheckResult) -> bool:
     return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
 
 
+def _room(case: CheckResult) -> float:
+    """What two ways to round differ by, as a share of the largest entry."""
+    return _SAME * FORMATS[case.question.precision].roundoff
+
+
 def _worst_entry(case: CheckResult) -> Entry | None:
     """The worst entry of a gradient whose truth is known; None where something else is wrong."""
     if case.worst is None or case.worst[0] not in case.question.wrt:
@@ -466,7 +471,10 @@ class Inquiry:
             return None
         asked = self._parts.ask(case.question.modes, factor, entry)
         if asked.case.verdict is Verdict.AGREE and asked.method == "traced" and not asked.case.unjudged:
-            if not self._answers_as(self._mirrored, case):
+            if not (
+                self._parts.subject.stands_in_triangles(case.answer.gradient, case.question.wrt, _room(case))
+                and self._answers_as(self._mirrored, case)
+            ):
                 return None
             message = f"{self.untraced}: the derivative by (x + x^H) / 2 is right"
             case = replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
@@ -485,9 +493,9 @@ class Inquiry:
         names = [p.name for p in case.question.program.params]
         there = Point(dict(zip(names, (i.value for i in mirrored.inputs), strict=True)))
         (answer,) = self.oracle.answer(replace(case.question, points=(there,)))
-        own, room = case.answer.gradient, _SAME * FORMATS[case.question.precision].roundoff
+        own = case.answer.gradient
         return answer.status == "ok" and all(
-            np.all(np.abs(own[n] - g) <= room * np.max(np.abs(g), initial=0.0))
+            np.all(np.abs(own[n] - g) <= _room(case) * np.max(np.abs(g), initial=0.0))
             for n, g in answer.gradient.items()
         )
 

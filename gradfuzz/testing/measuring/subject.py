@@ -168,6 +168,20 @@ class Subject:
             return None
         return replace(self, _mirrored=mirrored).ready()
 
+    def stands_in_triangles(self, gradient: Mapping[str, Array], names: Sequence[str], room: float) -> bool:
+        """Whether the gradient by each Hermitian matrix is Hermitian, or 0 beyond one triangle, up to a share
+        of its largest entry. `names` are those of the differentiated inputs.
+        """
+        for k, name in zip(self.wrt, names, strict=True):
+            if k in self._mirrored:
+                g = np.asarray(gradient.get(name, np.nan), np.float64)
+                if g.shape != self.inputs[k].value.shape:
+                    return False
+                apart = (g - self._mirrored[k] * np.swapaxes(g, -1, -2), np.triu(g, 1), np.tril(g, -1))
+                if not any(np.all(np.abs(a) <= room * np.max(np.abs(g))) for a in apart):
+                    return False
+        return True
+
     def arrays(
         self, values: Sequence[Array], precision: Precision | None = None, *, traced: bool = False
     ) -> list[Any]:

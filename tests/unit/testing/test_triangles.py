@@ -66,6 +66,26 @@ def test_where_a_gradient_stands_is_a_convention(name: str, place: Any) -> None:
     assert found.verdict is not Verdict.CONVENTION or "(x + x^H) / 2 is right" in found.reason
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_antisymmetric_part_is_no_convention(name: str) -> None:
+    """It adds nothing along symmetric changes, and stands in no triangle."""
+
+    class Skewed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return FUNCTIONS[name](x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            skew = torch.tensor([[0.0, 0.125], [-0.125, 0.0]], dtype=x.dtype)
+            return torch.func.vjp(FUNCTIONS[name], x)[1](g)[0] + skew
+
+    found = measure_gradient(Skewed.apply, torch.tensor(REAL, dtype=torch.float64))
+    assert found.verdict in (Verdict.DISAGREE, Verdict.INCONCLUSIVE)
+
+
 @pytest.mark.parametrize("name", ["eigvalsh", "cholesky"])
 def test_of_a_complex_matrix_it_is_the_adjoint(name: str) -> None:
     x = torch.tensor(HERMITIAN, dtype=torch.complex128)
