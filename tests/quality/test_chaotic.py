@@ -18,6 +18,7 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
@@ -169,7 +170,7 @@ def cases(
     modes: Sequence[tuple[Mode, ...]],
     some: Sequence[float],
 ) -> Iterator[CheckResult]:
-    """Every check of one program, measured in full."""
+    """Every check of one program, measured in full; what seems wrong is asked about as in a sweep."""
     program = parse(PROGRAMS[name])
     for precision in precisions:
         for steps in modes:
@@ -177,7 +178,10 @@ def cases(
                 program, list(points(PROGRAMS[name], precision, some)), precision, steps
             )
             if oracle.supports(question) is None:
-                yield from evaluator.cases(oracle.name, question, oracle.answer(question), thorough=True)
+                found = evaluator.cases(oracle.name, question, oracle.answer(question), thorough=True)
+                for place, case in enumerate(found):
+                    wrong = case.verdict.is_wrong
+                    yield sustained(case, question, place, oracle, evaluator) if wrong else case
 
 
 def check(found: Sequence[CheckResult]) -> Counter[str]:
