@@ -81,10 +81,10 @@ def finding_point(case: CheckResult) -> FindingPoint:
     elif truth is not None and truth.status == "ok":
         expected, bound = dict(truth.gradient), dict(truth.bounds)
     elif truth is not None and truth.left is not None and truth.right is not None:
-        # At a kink: the slope that is nearer to the answer.
+        # At a kink: the slope that is nearer to the answer, if there is one.
         for name, left in truth.left.items():
-            right = truth.right[name]
-            expected[name] = np.where(np.abs(got[name] - left) <= np.abs(got[name] - right), left, right)
+            right, near = truth.right[name], got.get(name, left)
+            expected[name] = np.where(np.abs(near - left) <= np.abs(near - right), left, right)
             bound[name] = np.zeros_like(left)
     entry = case.worst or _first_entry(expected)
     return FindingPoint(
