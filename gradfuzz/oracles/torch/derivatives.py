@@ -96,7 +96,9 @@ def each_direction(derivative: Callable[[Tensors], Differentiated], xs: Tensors)
 
 
 def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]) -> Tensors:
-    """The gradient, by torch.func: vjp, grad, jvp and jacfwd."""
+    """The gradient, by torch.func: vjp, grad, jvp and jacfwd. jacfwd maps over the entries of an input; about
+    one that has none it is not asked, since products of numbers raise there.
+    """
     kept = [k for k, w in enumerate(weights) if w is not None]
     cotangents = tuple(weights[k] for k in kept)
     every = tuple(range(len(xs)))
@@ -125,7 +127,11 @@ def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, mod
     g = objective
     for mode in modes[:-1]:
         g = along(g, mode)
-    return torch.func.jacfwd(g, every)(*xs) if modes[-1] == "fwd" else torch.func.grad(g, every)(*xs)
+    if modes[-1] == "rev":
+        return torch.func.grad(g, every)(*xs)
+    filled = tuple(k for k, x in enumerate(xs) if x.numel())
+    slopes = iter(torch.func.jacfwd(g, filled)(*xs) if filled else ())
+    return tuple(next(slopes) if x.numel() else torch.zeros_like(x) for x in xs)
 
 
 def by_jacobians(

@@ -463,12 +463,16 @@ def test_a_part_of_zeros_without_memory() -> None:
                 }, answer.message
 
 
-def test_an_empty_array_has_an_empty_gradient_in_forward_mode() -> None:
-    """torch.func.jacfwd takes no sum that begins with a zero of its own where the array is empty."""
-    asked = question('def f(x: "float[0]"):\n    return x\n', {"x": np.zeros(0)}, modes=("fwd",))
-    (answer,) = WAYS["torch:func"].answer(asked)
+@pytest.mark.parametrize("modes", [("fwd",), ("rev", "fwd"), ("fwd", "rev")])
+@pytest.mark.parametrize("of_x", ["x", "sum(x)", "sin(x)"])
+def test_an_empty_array_has_an_empty_gradient_in_forward_mode(of_x: str, modes: tuple[Mode, ...]) -> None:
+    """torch.func.jacfwd has no products of numbers where the array is empty, and weights are such."""
+    text = f'def f(x: "float[0]", y):\n    return {of_x}, y * y * y\n'
+    asked = question(text, {"x": np.zeros(0), "y": 2.0}, wrt=("x", "y"), modes=modes)
+    (answer,), (right,) = WAYS["torch:func"].answer(asked), WAYS["torch:eager"].answer(asked)
     assert answer.status == "ok", answer.message
     assert answer.gradient["x"].shape == (0,)
+    assert answer.gradient["y"] == right.gradient["y"] != 0.0
 
 
 @pytest.mark.parametrize("modes", [("fwd",), ("rev", "fwd"), ("fwd", "rev")])
