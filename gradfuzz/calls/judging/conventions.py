@@ -275,7 +275,10 @@ CONVENTIONS = (
     Row(
         "choice out of range",
         "what is returned for a choice that is none of the cases is defined by the implementation",
-        {"jax.lax.select_n": f"{_JAX}lax.select_n.html"},
+        {
+            "jax.lax.select_n": f"{_JAX}lax.select_n.html",
+            "jax.lax.select": f"{_JAX}lax.select.html",  # by which the choice is a boolean
+        },
         predicted.of_no_case,
     ),
     Row(

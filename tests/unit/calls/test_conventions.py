@@ -634,6 +634,8 @@ CHOICE_OF_NO_CASE = Verdict.AGREE if is_from("jax", "0.12") else Verdict.CONVENT
         (of("jax.scipy.stats.pareto.sf", array(-1.0), array(2.0)), Verdict.DISAGREE),
         (of("jax.scipy.stats.dirichlet.pdf", array(1.0, 1.0), array(1.0, 2.0, 1.0)), Verdict.INCONCLUSIVE),
         (of("jax.lax.select_n", numbers(1), array(0.5)), CHOICE_OF_NO_CASE),
+        (of("jax.lax.select", numbers(2), array(0.5), array(1.5)), CHOICE_OF_NO_CASE),
+        (of("jax.lax.select", numbers(1), array(0.5), array(1.5)), Verdict.AGREE),
         (
             call(
                 "affine_grid_generator",
