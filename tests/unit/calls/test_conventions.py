@@ -835,6 +835,15 @@ def test_a_wrong_rule_of_complex_vectors_is_found(asked: Call, mode: Mode) -> No
         assert conventions.excused(asked, planted).verdict is Verdict.DISAGREE
 
 
+@pytest.mark.parametrize(("slope", "chosen"), [(0.0, 2), (2.0, 2), (4.0, 2), (-2.0, 2), (0.0, 1)])
+def test_a_choice_out_of_range_gets_nothing_or_the_cotangent(slope: float, chosen: int) -> None:
+    written = of("jax.lax.select", numbers(chosen), array(0.5), array(1.5))
+    truth, answer = ({"x0": np.array([g]), "x1": np.array([0.0])} for g in (2.0, slope))
+    plant = Plant(written, truth, weights=([2.0],), values=([0.5],))
+    fitting = chosen == 2 and slope in (0.0, 2.0)
+    assert verdict_on(written, answer, plant) is (Verdict.CONVENTION if fitting else Verdict.DISAGREE)
+
+
 @pytest.mark.parametrize(
     ("shapes", "ends", "expected"),
     [

@@ -407,3 +407,21 @@ def test_what_is_right_to_the_last_bits_is_right_whatever_rounding_may_do(
     if len(inputs) > 1:
         beside = planted_question(text, x=factor * inputs["x"], y=inputs["y"])
         assert judged(beside, times(1.0 + 1e-9)).verdict is Verdict.DISAGREE
+
+
+class AtOnePoint(EngineOracle):
+    """Answers at 0.5 alone, with a derivative that is off by 1e-13."""
+
+    def supports(self, question: Question) -> str | None:
+        others = any(float(point.inputs["x"]) != 0.5 for point in question.points)
+        return "only 0.5 is answered" if others else super().supports(question)
+
+    def answer(self, question: Question) -> list[Answer]:
+        found = super().answer(question)
+        return [replace(a, gradient={n: g * (1.0 + 1e-13) for n, g in a.gradient.items()}) for a in found]
+
+
+def test_where_no_point_beside_can_be_asked_none_excuses() -> None:
+    case = asked(parse("def f(x):\n    return x * x\n"), 0.5, "float64", ("rev",), AtOnePoint())
+    assert case.verdict is Verdict.DISAGREE
+    assert case.error_over_allowed < 100.0
