@@ -15,7 +15,7 @@ _PLAIN = {"float": (2.0, 1.5, 3.0, 0.25), "int": (2, 1, 3, 0), "bool": ()}
 
 
 def fewer_points(candidate: Candidate) -> Iterator[Candidate]:
-    """The candidate alone, with one companion, or without one of them."""
+    """The candidate alone, with one companion, or without one of them; without a row or column of a grid."""
     others, place = candidate.others, candidate.place
     if not others:
         return
@@ -25,8 +25,21 @@ def fewer_points(candidate: Candidate) -> Iterator[Candidate]:
             yield replace(candidate, others=(other,), place=int(k < place))
         for k in range(len(others)):
             yield replace(candidate, others=removed(others, k), place=place - (k < place))
+        yield from _without_a_line(candidate)
     if place:
         yield replace(candidate, place=0)
+
+
+def _without_a_line(candidate: Candidate) -> Iterator[Candidate]:
+    """The candidate without the companions that have one value of an input: a line of a grid stays or goes
+    as a whole.
+    """
+    for name in varying_inputs(candidate):
+        values = [other[name].tobytes() for other in candidate.others]
+        for value in dict.fromkeys(v for v in values if v != candidate.inputs[name].tobytes()):
+            kept = [k for k, v in enumerate(values) if v != value]
+            place = sum(k < candidate.place for k in kept)
+            yield replace(candidate, others=tuple(candidate.others[k] for k in kept), place=place)
 
 
 def shared_inputs(candidate: Candidate) -> Iterator[Candidate]:

@@ -18,6 +18,7 @@ from gradfuzz.fuzzer.shrinking.variations import variations
 from gradfuzz.programs import Call, For, Name, Program, Repeat, While, parse, to_text, typecheck, walk
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.layout import layout_of
 
 LONG = """
 def g(a, v: "float[3]", n: "int"):
@@ -387,6 +388,22 @@ def test_arrays_without_entries_get_smaller_too() -> None:
     ).candidate
     assert smallest.inputs["x"].size == 0
     assert sum(smallest.inputs["x"].shape) <= 2
+
+
+@pytest.mark.parametrize("own", range(6))
+def test_a_grid_of_points_gets_smaller_by_lines(own: int) -> None:
+    """The bug needs a grid: without one point of it, or alone, nothing is wrong."""
+    grid = [{"x": np.asarray(x), "y": np.asarray(y)} for x in (1.25, 0.75) for y in (0.5, 1.5, 2.5)]
+    others = tuple(point for k, point in enumerate(grid) if k != own)
+    first = replace(candidate("def f(x, y):\n    return x\n", **grid[own]), others=others, place=own)
+
+    def a_grid(candidates: Sequence[Candidate]) -> list[bool]:
+        layouts = [layout_of([point.inputs for point in c.question().points]) for c in candidates]
+        return [len(layout.sizes) == 2 for layout in layouts]
+
+    shrunk = shrink(first, a_grid).candidate
+    assert len(shrunk.others) == 3
+    assert a_grid([shrunk]) == [True]
 
 
 # Other numbers ----------------------------------------------------------------------------------------------
