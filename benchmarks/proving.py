@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.gradient_functions import Row, jax_rows, torch_rows
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.libraries.library import LibraryName
 from gradfuzz.oracles.base import Mode
-from gradfuzz.testing.frameworks.framework import FrameworkName
 from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import subject_of
 from gradfuzz.testing.proving.prove import proved
@@ -23,7 +23,7 @@ MOST = 100
 """Entries of the arguments: beyond them the arithmetic is that of many numbers, not of a rule."""
 
 
-def measured(rows: Sequence[Row], framework: FrameworkName) -> None:
+def measured(rows: Sequence[Row], framework: LibraryName) -> None:
     """Prints how long proofs take as ratios to their traces, and what came of them."""
     ratios, outcomes = [], Counter[str]()
     for row in rows:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.calls.libraries.library import Library, function_of, library_named
-from gradfuzz.calls.libraries.watching import found_at
-from gradfuzz.errors import NotDifferentiableError
+from gradfuzz.errors import NotDifferentiableError, UnsupportedError
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import Library
+from gradfuzz.libraries.watching import found_at, function_of
 from gradfuzz.oracles.base import Array
 
 Function = Callable[..., tuple[Any, ...]]
@@ -48,7 +49,8 @@ def returned(call: Call, library: Library, xs: Sequence[Any]) -> Any:
 
 def asked(call: Call, library: Library) -> Function:
     """The function that is differentiated: the call with what stands around it."""
-    return _AROUND[call.form](called(call, library), library)
+    alone = called(call, library)
+    return alone if call.form == "alone" else library.around(around(call.form, library), alone)
 
 
 def values_of(call: Call) -> list[Array]:
@@ -65,7 +67,7 @@ def is_inside(call: Call, *, estimated: bool = False) -> bool:
             known = library.estimate(function, values) if estimated else None
             if known is not None and not _are_finite(known):
                 return False
-            ys = function(*[library.array(value) for value in values])
+            ys = function(*[library.constant(value) for value in values])
             return _are_finite([library.numpy(y) for y in ys])
         except Exception:  # noqa: BLE001 - a function that draws random numbers may raise the second time
             return False
@@ -84,7 +86,7 @@ def _built(argument: Argument, library: Library, given: Any) -> Any:
             return _record(ast.parse(name, mode="eval").body)
         return library.dtype(name) if head == "dtype" else ast.literal_eval(argument.literal)
     assert argument.array is not None, "an argument has an array, items or a literal"
-    built = next(given) if argument.is_differentiated else library.array(argument.array)
+    built = next(given) if argument.is_differentiated else library.constant(argument.array)
     return library.view(built, argument.layout)
 
 
@@ -108,62 +110,50 @@ def quiet() -> Iterator[None]:
 
 # Around -----------------------------------------------------------------------------------------------------
 
-
-def _alone(f: Function, library: Library) -> Function:
-    return f
-
-
-def _between(f: Function, library: Library) -> Function:
-    def around(*xs: Any) -> tuple[Any, ...]:
-        ys = f(*[x * (1 + library.sin(x) / 16) for x in xs])
-        return tuple(y * (1 + library.sin(y) / 4) for y in ys)
-
-    return around
-
-
-def _loop(f: Function, library: Library) -> Function:
-    def around(*xs: Any) -> tuple[Any, ...]:
-        carry = 1 + library.sin(_sum(f(*xs), library)) / 16
-        for _ in range(2):
-            ys = f(*[x * carry for x in xs])
-            carry = carry * (1 + library.sin(_sum(ys, library)) / 16)
-        return (*ys, carry)
-
-    return around
-
-
-def _twice(f: Function, library: Library) -> Function:
-    def around(*xs: Any) -> tuple[Any, ...]:
-        factor = 1 + library.sin(_sum(f(*xs), library)) / 16
-        return f(*[x * factor for x in xs])
-
-    return around
-
-
-def _vectorized(f: Function, library: Library) -> Function:
-    def around(*xs: Any) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = library.vectorized(f)(*[library.doubled(x) for x in xs])
-        return found
-
-    return around
-
-
-def _compiled(f: Function, library: Library) -> Function:
-    return library.compiled(f)
-
-
-def _sum(ys: Sequence[Any], library: Library) -> Any:
-    first, *rest = [library.total(y) for y in ys]
-    for more in rest:
-        first = first + more
-    return first
-
-
-_AROUND: dict[Form, Callable[[Function, Library], Function]] = {
-    "alone": _alone,
-    "between": _between,
-    "loop": _loop,
-    "twice": _twice,
-    "vectorized": _vectorized,
-    "compiled": _compiled,
+_AROUND: dict[Form, tuple[str, ...]] = {
+    "alone": ("def f(*xs):", "    return leaves(call(*xs))"),
+    "between": (
+        "def f(*xs):",
+        "    ys = leaves(call(*[x * (1 + SIN(x) / 16) for x in xs]))",
+        "    return [y * (1 + SIN(y) / 4) for y in ys]",
+    ),
+    "loop": (
+        "def f(*xs):",
+        "    c = 1 + SIN(sum(total(y) for y in leaves(call(*xs)))) / 16",
+        "    for _ in range(2):",
+        "        ys = leaves(call(*[x * c for x in xs]))",
+        "        c = c * (1 + SIN(sum(total(y) for y in ys)) / 16)",
+        "    return [*ys, c]",
+    ),
+    "twice": (
+        "def f(*xs):",
+        "    c = 1 + SIN(sum(total(y) for y in leaves(call(*xs)))) / 16",
+        "    return leaves(call(*[x * c for x in xs]))",
+    ),
+    "vectorized": (
+        "rows = MAP",
+        "",
+        "",
+        "def f(*xs):",
+        "    return leaves(rows(*[doubled(x) for x in xs]))",
+    ),
+    "compiled": ("compiled = COMPILE", "", "", "def f(*xs):", "    return leaves(compiled(*xs))"),
 }
+"""The lines that define `f`, the function of the arrays that is differentiated, by what stands around."""
+
+
+def around(form: Form, library: Library) -> list[str]:
+    """The lines that define `f` around a function `call`, in the library's own language.
+
+    `UnsupportedError` where the library has no map, or compiles nothing.
+    """
+    forms = library.forms
+    if form == "vectorized" and not forms.mapped:
+        raise UnsupportedError(f"{library.name} does not map functions over an axis")
+    if form == "compiled" and not forms.compiled:
+        raise UnsupportedError(f"{library.name} does not compile functions")
+    words = {"SIN": forms.sin, "MAP": forms.mapped, "COMPILE": forms.compiled}
+    lines = list(_AROUND[form])
+    for word, text in words.items():
+        lines = [line.replace(word, text.replace("{f}", "call")) for line in lines]
+    return lines

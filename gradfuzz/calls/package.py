@@ -26,9 +26,9 @@ from gradfuzz.adapters.catalogue import (
     resolved,
     signature,
 )
-from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.errors import TargetProcessError
-from gradfuzz.testing.frameworks.detect import framework_of
+from gradfuzz.libraries.detect import library_of
+from gradfuzz.libraries.library import CALLED
 
 _SECONDS = 300.0
 """Until the import of a module is given up."""
@@ -69,8 +69,8 @@ def _made_of(value: object) -> str | None:
     for name, words in (("jax", ("jax", "jnp")), ("torch", ("torch", "Tensor"))):
         if any(word in annotations for word in words):
             return name
-    library = framework_of(value, ()).name
-    return library if library in LIBRARIES else None
+    library = library_of(value, ()).name
+    return library if library in CALLED else None
 
 
 def _read(annotation: object) -> str:

@@ -11,11 +11,11 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.questions.asking import closest
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.proof import Outcome, ProofRecord
+from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.catalogues import catalogue
 from gradfuzz.strategies.drawing.dice import Seeded
@@ -93,7 +93,7 @@ def subject_of_call(call: Call) -> Subject | None:
     """
     library = library_named(call.library)
     try:
-        arrays = [library.array(value) for value in values_of(call)]
+        arrays = [library.constant(value) for value in values_of(call)]
         followed = library.followed(called(replace(call, results=()), library), arrays)
         if followed == ():
             return None

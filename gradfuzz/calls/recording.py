@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.calls.libraries.library import Library
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
+from gradfuzz.libraries.library import Library
 
 MOST = 64
 """Entries of an array: forward mode asks for them one by one."""

@@ -30,17 +30,18 @@ def record(module: str | None, library: tuple[str, ...], output: Path, arguments
     its exit code is that of this command.
     """
     from gradfuzz.calls import recording
-    from gradfuzz.calls.libraries.library import LIBRARIES, library_named
+    from gradfuzz.libraries.detect import library_named
+    from gradfuzz.libraries.library import CALLED
     from gradfuzz.oracles import registry
     from gradfuzz.oracles.catalogues import catalogue
 
     if module is None and not arguments:
         raise UsageError("record needs a script, or -m and a module, as in: gradfuzz record -m pytest tests")
     check_writable(output, "--output")
-    names = list(library) or [n for n in LIBRARIES if registry.beside(n)]
+    names = list(library) or [n for n in CALLED if registry.beside(n)]
     for name in names:
-        if name not in LIBRARIES:
-            raise UsageError(f"--library {name!r} is none of {', '.join(LIBRARIES)}")
+        if name not in CALLED:
+            raise UsageError(f"--library {name!r} is none of {', '.join(CALLED)}")
     code: int | str | None = 0
     with ExitStack() as stack:
         found = []

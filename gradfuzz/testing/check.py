@@ -16,6 +16,7 @@ from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.libraries.library import LibraryName, first_line
 from gradfuzz.oracles.base import Array, Doubt, Mode
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -24,7 +25,6 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.asserting import assertion, level, theirs
 from gradfuzz.testing.attached import Exact, reference_of
-from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.leading import lead
 from gradfuzz.testing.measuring.measure import FACTORS, Asked, Inquiry, combinations
 from gradfuzz.testing.measuring.measured import (
@@ -54,7 +54,7 @@ def check_gradient(
     modes: Sequence[Mode] | Mode | None = None,
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
-    framework: FrameworkName | None = None,
+    framework: LibraryName | None = None,
     allow: Allowed | None = None,
     target: str | None = None,
     strict: bool = False,
@@ -149,7 +149,7 @@ def measure_gradient(
     modes: Sequence[Mode] | Mode | None = None,
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
-    framework: FrameworkName | None = None,
+    framework: LibraryName | None = None,
     allow: Allowed | None = None,
 ) -> Measured:
     """What `check_gradient` judges by, as a result. It raises `UsageError` where the question makes no sense,
@@ -257,7 +257,7 @@ def _measured(
     modes: Sequence[Mode] | Mode | None,
     grad: Callable[..., Any] | None,
     reference: Callable[..., Any] | Exact | None,
-    framework: FrameworkName | None,
+    framework: LibraryName | None,
     allow: Allowed | None,
     *,
     entries: bool,

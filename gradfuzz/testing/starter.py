@@ -18,10 +18,10 @@ import numpy as np
 
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.questions.asking import imported
+from gradfuzz.libraries.detect import library_of, signature_of
+from gradfuzz.libraries.library import LibraryName, first_line
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.testing.frameworks.detect import framework_of, signature_of
-from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.measuring.subject import subject_of
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
@@ -76,7 +76,7 @@ class _Subject:
     module: str
     name: str
     f: Callable[..., Any]
-    framework: FrameworkName
+    framework: LibraryName
     grad: tuple[str, str] | None
 
     @property
@@ -89,7 +89,7 @@ def starter(
     source: str,
     *,
     grad: str | None = None,
-    framework: FrameworkName | None = None,
+    framework: LibraryName | None = None,
     inputs: Mapping[str, Array] | None = None,
 ) -> str:
     """The text of a test for `source`, which is MODULE:FUNC.
@@ -104,7 +104,7 @@ def starter(
             f"{source!r} names no function; write MODULE:FUNC, as in gradfuzz write my_package.losses:huber"
         )
     f = imported(module, name)
-    whose = framework or framework_of(f, []).name
+    whose = framework or library_of(f, []).name
     subject = _Subject(source, module, name, f, whose, _gradient(module, name, grad))
     if subject.framework == "numpy" and subject.grad is None:
         usual = " nor ".join(form.format(name) for form in _GRADS[:3])
@@ -128,14 +128,14 @@ def starter(
 
 
 def example(
-    source: str, framework: FrameworkName | None = None, inputs: Mapping[str, Array] | None = None
-) -> tuple[Callable[..., Any], FrameworkName, list[Array]]:
+    source: str, framework: LibraryName | None = None, inputs: Mapping[str, Array] | None = None
+) -> tuple[Callable[..., Any], LibraryName, list[Array]]:
     """The function MODULE:FUNC, its framework, and arguments that it accepts: `inputs`, and others that are
     searched for. `UsageError` where there is no such function, or none were found.
     """
     module, _, name = source.partition(":")
     f = imported(module, name)
-    subject = _Subject(source, module, name, f, framework or framework_of(f, []).name, None)
+    subject = _Subject(source, module, name, f, framework or library_of(f, []).name, None)
     if subject.framework == "numpy":
         raise UsageError(f"the code of {source} names no framework; say which it is of with --framework")
     given = dict(inputs or {})

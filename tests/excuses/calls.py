@@ -13,16 +13,15 @@ import numpy as np
 from autograd.extend import defjvp, defvjp, primitive
 
 from gradfuzz.calls.judging.judge import Judgement, judged
-from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.findings import prove
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import Library, NoMode
 from gradfuzz.oracles.base import Answer, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.frameworks.detect import framework_named
-from gradfuzz.testing.frameworks.framework import NoMode
 from tests.excuses import planted
 from tests.excuses.planted import Planted
 from tests.excuses.registry import EXCUSES, Excuse, excuse, planted_elsewhere
@@ -134,7 +133,7 @@ def _of_mode(row: NoMode) -> Planted:
         defjvp(cos, lambda t, ans, x: -t * anp.sin(x))
         return _sine(rev=lambda ans, x: lambda g: outer * g * cos(x))
 
-    with patch.object(type(framework_named("autograd")), "no_mode", (row,)):
+    with patch.object(type(library_named("autograd")), "no_mode", (row,)):
         if row.fwd:
             excused, lacks = measured(_sine(fwd=speaks)), ("fwd",)
             wrong = [measured(_sine(rev=2.0, fwd=speaks)), measured(_sine(fwd=other))]
@@ -160,7 +159,7 @@ def _of_mode(row: NoMode) -> Planted:
 
 for _site in sites():
     _where, _, _what = _site.partition(": ")
-    if _where.startswith("calls/libraries") and _what.startswith("refusal"):
+    if _where.startswith("libraries/") and _what.startswith("refusal"):
         _words = _what.removeprefix("refusal ")[1:-1].strip()
         _told = "The library says that it has no such derivative. What it says of other modes is judged."
         EXCUSES.append(Excuse(_site, _told, (_site,), functools.partial(_of_refusal, _words)))

@@ -17,9 +17,9 @@ import pytest
 from autograd.core import primitive_jvps, primitive_vjps
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.calls.libraries.library import function_of
 from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.libraries.watching import function_of
 from gradfuzz.oracles.catalogues import catalogue
 
 pytestmark = pytest.mark.slow(reason="broken rules of sixty functions, a turn each: minutes")

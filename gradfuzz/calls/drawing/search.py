@@ -16,11 +16,11 @@ from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.asking import called, quiet, values_of
 from gradfuzz.calls.drawing.draw import Drawn, changed, drawn
 from gradfuzz.calls.drawing.learned import Choice, Learned
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import first_line
 from gradfuzz.strategies.drawing.dice import Dice, Odds
-from gradfuzz.testing.frameworks.framework import first_line
 
 _TRIES = 400
 """So many calls are tried in a row without a valid one, after the first."""
@@ -107,7 +107,7 @@ class Search:
                 return False
             self._note(call)
             with quiet(), np.errstate(all="ignore"):
-                arrays = [self._library.array(value) for value in values]
+                arrays = [self._library.constant(value) for value in values]
                 self._library.check(called(call, self._library), arrays)
         except Exception as error:  # noqa: BLE001 - whatever a library raises says that it does not take the call
             self._refused(candidate, f"{type(error).__name__}: {first_line(error)}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.call import Argument, Layout
+from gradfuzz.fuzzer.results.call import Argument
+from gradfuzz.libraries.layouts import Layout
 from gradfuzz.oracles.base import Array
 
 Shape = tuple[int, ...]

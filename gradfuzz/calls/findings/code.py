@@ -6,30 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradfuzz.calls.libraries.library import Library, library_named
-from gradfuzz.fuzzer.results.call import Argument, Call, Form
-
-_AROUND: dict[Form, tuple[str, ...]] = {
-    "alone": ("return leaves(call(*xs))",),
-    "between": (
-        "ys = leaves(call(*[x * (1 + SIN(x) / 16) for x in xs]))",
-        "return [y * (1 + SIN(y) / 4) for y in ys]",
-    ),
-    "loop": (
-        "c = 1 + SIN(sum(total(y) for y in leaves(call(*xs)))) / 16",
-        "for _ in range(2):",
-        "    ys = leaves(call(*[x * c for x in xs]))",
-        "    c = c * (1 + SIN(sum(total(y) for y in ys)) / 16)",
-        "return [*ys, c]",
-    ),
-    "twice": (
-        "c = 1 + SIN(sum(total(y) for y in leaves(call(*xs)))) / 16",
-        "return leaves(call(*[x * c for x in xs]))",
-    ),
-    "vectorized": ("return leaves(MAP(call)(*[doubled(x) for x in xs]))",),
-    "compiled": ("return leaves(COMPILE(call)(*xs))",),
-}
-"""The body of the function of the arrays `xs` that is differentiated, by what stands around the call."""
+from gradfuzz.calls.asking import around
+from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import Library
 
 
 def names(call: Call) -> list[str]:
@@ -43,10 +23,10 @@ def code(call: Call) -> str:
     """
     library = library_named(call.library)
     lines = [f"{name} = {text}" for name, text in zip(names(call), arrays(call), strict=True)]
-    lines += [library.seed_code] if call.seeded else []
+    lines += [library.forms.seed] if call.seeded else []
     if call.form == "alone":
         return "\n".join([*lines, f"y = {expression(call)}"])
-    return "\n".join([*lines, "", *function(call, "call"), "", *around(call)])
+    return "\n".join([*lines, "", *function(call, "call"), "", *around(call.form, library)])
 
 
 def arrays(call: Call) -> list[str]:
@@ -57,21 +37,11 @@ def arrays(call: Call) -> list[str]:
 
 def function(call: Call, name: str) -> list[str]:
     """The lines that define the call as a function of its differentiated arrays."""
-    seed = [f"    {library_named(call.library).seed_code}"] if call.seeded else []
+    seed = [f"    {library_named(call.library).forms.seed}"] if call.seeded else []
     result = expression(call)
     if call.results:  # the others are not differentiated
         result = f"[leaves({result})[k] for k in {list(call.results)}]"
     return [f"def {name}({', '.join(names(call))}):", *seed, f"    return {result}"]
-
-
-def around(call: Call) -> list[str]:
-    """The lines that define `f`, the function of the arrays that is differentiated."""
-    library = library_named(call.library)
-    words = {"SIN": library.sin_code, "MAP": library.map_code, "COMPILE": library.compile_code}
-    body = list(_AROUND[call.form])
-    for word, text in words.items():
-        body = [line.replace(word, text) for line in body]
-    return ["def f(*xs):", *(f"    {line}" for line in body)]
 
 
 def expression(call: Call) -> str:
@@ -96,4 +66,4 @@ def _expression(argument: Argument, given: Iterator[str], library: Library) -> s
         return library.dtype_code(name) if kind == "dtype" else argument.literal
     array = np.asarray(argument.array)
     text = next(given) if argument.is_differentiated else library.array_code(array)
-    return library.view_code(text, argument.layout, array.ndim)
+    return library.view_code(text, argument.layout, array.shape)

@@ -14,7 +14,6 @@ from gradfuzz.calls.findings.script import ending_script, script
 from gradfuzz.calls.findings.short import short
 from gradfuzz.calls.findings.shrink import Wrong, shrunk
 from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, subject_of_call
 from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
 from gradfuzz.fuzzer.results.call import Call, Form
@@ -23,6 +22,7 @@ from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.proof import ProofRecord
+from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import check_name
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Const, Param, Program, Return
@@ -172,7 +172,7 @@ def _rules(call: Call) -> tuple[str, ...]:
     library = library_named(call.library)
     try:
         with quiet():
-            return library.rules(called(call, library), [library.array(v) for v in values_of(call)])
+            return library.rules(called(call, library), [library.constant(v) for v in values_of(call)])
     except Exception:  # noqa: BLE001 - what the derivative raises is the finding, and said there
         return ()
 

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.calls.asking import values_of
-from gradfuzz.calls.findings.code import around, code, function, names
-from gradfuzz.calls.libraries.library import Library, library_named
+from gradfuzz.calls.asking import around, values_of
+from gradfuzz.calls.findings.code import code, function, names
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import Library
 from gradfuzz.oracles.base import Array, Mode, check_name
 
 _DIFFERENCES = '''
@@ -42,7 +43,7 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     units[place][index] = 1.0
     along = [np.asarray(question.directions[name], np.float64) for name in question.wrt]
     inner = "objective"
-    lines = [f'"""{title}"""', "", library.header, *_own(call), library.helpers_code.rstrip("\n"), ""]
+    lines = [f'"""{title}"""', "", library.forms.header, *_own(call), *_helpers(library), ""]
     lines += _listed("xs", values, library)
     lines += _listed("exact", exact, library)
     lines += _listed(
@@ -50,7 +51,7 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     )
     lines += _listed("unit", units, library)
     lines += _listed("along", along, library) if len(question.modes) > 1 else []
-    terms = f"total({library.product_code}) for w, y in zip(weights, {{}})"
+    terms = f"total({library.forms.product}) for w, y in zip(weights, {{}})"
     lines += _differentiated(call, library, question.modes, terms)
     for mode in question.modes[:-1]:
         lines += ["", "", f"def first(*xs, g={inner}):", f"    return slope_{mode}(g, xs, along)"]
@@ -73,13 +74,13 @@ def ending_script(call: Call, modes: Sequence[Mode]) -> str:
     library = library_named(call.library)
     what = f"the {check_name(tuple(modes))}" if modes else "the call itself"
     title = f'"""{call.function} of {call.library}: {what} ends the process, or never ends."""'
-    head = [title, "", library.header, *_own(call)]
+    head = [title, "", library.forms.header, *_own(call)]
     if not modes:
         last = "y" if call.form == "alone" else f"f({', '.join(names(call))})"
-        helpers = [] if call.form == "alone" else [library.helpers_code.rstrip("\n")]
+        helpers = [] if call.form == "alone" else _helpers(library)
         return "\n".join([*head, *helpers, "", code(call), f"print({last})"]) + "\n"
     values = [np.asarray(part) for v in values_of(call) for part in _parts(v)]
-    lines = [*head, library.helpers_code.rstrip("\n"), "", *_listed("xs", values, library)]
+    lines = [*head, *_helpers(library), "", *_listed("xs", values, library)]
     lines += _differentiated(call, library, modes, "total(y) for y in {}")
     lines += ["", "", f"print(slope_{modes[-1]}(objective, xs, xs))"]
     return "\n".join(lines) + "\n"
@@ -88,6 +89,12 @@ def ending_script(call: Call, modes: Sequence[Mode]) -> str:
 def _parts(value: Array) -> Sequence[Array]:
     """The real arrays that an array is given as."""
     return [value.real, value.imag] if value.dtype.kind == "c" else [value]
+
+
+def _helpers(library: Library) -> list[str]:
+    names = ["leaves", "total", "real_parts", "doubled"]
+    names += ["mapped"] if library.forms.mapped == "mapped({f})" else []
+    return ["", "", library.source(*names)]
 
 
 def _own(call: Call) -> list[str]:
@@ -104,19 +111,19 @@ def _differentiated(call: Call, library: Library, modes: Sequence[Mode], terms: 
     """The lines that define the call, the sum of its real outputs as a function of the real inputs, and the
     library's slopes of that. `terms` is what is summed, of the real outputs {}.
     """
-    given = []
+    given, pair = [], library.forms.pair.format(re="next(parts)", im="next(parts)")
     for one in call.differentiated():
         is_complex = one.array is not None and one.array.dtype.kind == "c"
-        given.append(library.complex_code("next(parts)", "next(parts)") if is_complex else "next(parts)")
+        given.append(pair if is_complex else "next(parts)")
     weighted = "weighted " if "weights" in terms else ""
     return [
-        *["", "", *function(call, "call"), "", "", *around(call), "", ""],
+        *["", "", *function(call, "call"), "", "", *around(call.form, library), "", ""],
         "def objective(*xs):",
         f'    """The {weighted}sum of the outputs, real and imaginary parts one by one."""',
         "    parts = iter(xs)",
         f"    ys = f({', '.join(given)})",
         f"    return sum({terms.format('real_parts(ys)')})",
-        *["", library.slope_code_in(modes).rstrip("\n")],
+        *["", "", library.slope_source(modes)],
     ]
 
 

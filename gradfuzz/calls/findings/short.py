@@ -11,10 +11,11 @@ import numpy as np
 
 from gradfuzz.calls.asking import quiet, returned, values_of
 from gradfuzz.calls.findings.code import arrays, expression, names
-from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.findings.short_run import shows
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import Library
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.adapter_short import FORMS
 from gradfuzz.oracles.emit.short import (
@@ -63,7 +64,7 @@ def short(call: Call, case: CheckResult) -> str:
         return ""
     what = f"{call.library} {library.version}"
     shown = ShortInput(question, case.point.inputs, entry, expected, raises=raises, target=what)
-    seed = [f"    {library.seed_code}"] if call.seeded else []
+    seed = [f"    {library.forms.seed}"] if call.seeded else []
     function = "\n".join([f"def f({', '.join(wrt)}):", *seed, f"    return {expression(call)}"])
     inputs = [f"{name} = {text}" for name, text in zip(wrt, arrays(call), strict=True)]
     inputs += _around(shown, library)
@@ -91,7 +92,7 @@ def _imports(call: Call, library: Library, body: str) -> list[str]:
 
 def _parts(library: Library) -> tuple[list[str], list[str]]:
     """The imports of the library, and what it is set to."""
-    imports, _, settings = library.header.partition("\n\n")
+    imports, _, settings = library.forms.header.partition("\n\n")
     return imports.splitlines(), settings.splitlines()
 
 
@@ -101,7 +102,7 @@ def _is_plain(call: Call, library: Library, outputs: int) -> bool:
         return False
     with quiet():
         try:
-            found = returned(call, library, [library.array(value) for value in values_of(call)])
+            found = returned(call, library, [library.constant(value) for value in values_of(call)])
         except Exception:  # noqa: BLE001 - what it raises is said elsewhere
             return False
     items: Any = found if isinstance(found, (tuple, list)) else [found]

@@ -19,10 +19,10 @@ import numpy as np
 
 from gradfuzz.calls.asking import called, values_of
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
+from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.testing.measuring.numeric import numeric_truth
 from gradfuzz.testing.measuring.subject import subject_of
@@ -150,7 +150,7 @@ def measured(
     of an output from that of the question and the output's value.
     """
     library = library_named(call.library)
-    arrays = [library.array(value) for value in values_of(call)]
+    arrays = [library.constant(value) for value in values_of(call)]
     subject = subject_of(called(call, library), arrays, None, None, library.name)
     (point,) = case.question.points
     values = subject.values([np.asarray(point.inputs[p.name]) for p in case.question.program.params])

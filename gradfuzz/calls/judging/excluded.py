@@ -9,14 +9,15 @@ import numpy as np
 from gradfuzz.calls.asking import returned, values_of
 from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.judging.accepted import integers, is_complex, is_square
-from gradfuzz.calls.libraries.library import function_of, library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.watching import function_of
 
 
 def failed(call: Call) -> bool:
     """Whether the library says that its factorization failed."""
     library = library_named(call.library)
-    arrays = [library.array(value) for value in values_of(call)]
+    arrays = [library.constant(value) for value in values_of(call)]
     info = getattr(returned(call, library, arrays), "info", None)
     return info is not None and bool(np.any(library.numpy(info) != 0))
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from gradfuzz.calls.asking import asked, called, quiet, values_of
 from gradfuzz.calls.judging.conventions import excused
-from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import Library, first_line
 from gradfuzz.oracles.base import Mode
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measure import Asked, Inquiry, combinations
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.subject import Subject, subject_of
@@ -77,7 +77,7 @@ def _judged(
 ) -> Judgement | None:
     """The same, or None where the call returns other values each time."""
     try:
-        arrays = [library.array(value) for value in values_of(call)]
+        arrays = [library.constant(value) for value in values_of(call)]
         followed = _followed(call, library, arrays)
         if followed == ():
             return Judgement(call, refused="the library differentiates nothing that it returns")
@@ -190,7 +190,7 @@ def raises(call: Call, modes: Modes) -> bool:
 def _derivative(call: Call) -> Callable[[Modes], object]:
     """The derivative of the sum of what a call returns, by modes. Raises what the call raises."""
     library = library_named(call.library)
-    arrays = [library.array(value) for value in values_of(call)]
+    arrays = [library.constant(value) for value in values_of(call)]
     subject = subject_of(asked(call, library), arrays, None, None, library.name)
     values = [i.value for i in subject.inputs]
     weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in subject.values(values)]

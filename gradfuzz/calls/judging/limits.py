@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.libraries.library import function_of
 from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.libraries.watching import function_of
 from gradfuzz.oracles.base import Mode
 
 Modes = Sequence[Mode]

@@ -35,9 +35,9 @@ from gradfuzz.calls.judging.accepted import (
     right,
 )
 from gradfuzz.calls.judging.excluded import has_crossed_bounds
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import Array
 from gradfuzz.testing.measuring.differences import Slope, slope
 
@@ -58,7 +58,9 @@ def lies_outside(call: Call, case: CheckResult) -> Accepted:
     if "out of bounds" not in case.message:
         return None
     library = library_named(call.library)
-    (result,) = library.leaves(returned(call, library, [library.array(value) for value in values_of(call)]))
+    (result,) = library.leaves(
+        returned(call, library, [library.constant(value) for value in values_of(call)])
+    )
     plane = np.shape(library.numpy(result))[-int(call.function[-2]) :]
     return UNDEFINED if any(np.any(x >= np.prod(plane)) for x in integers(call)) else None
 
@@ -270,7 +272,7 @@ def straight_through(call: Call, case: CheckResult) -> Accepted:
     library, found = library_named(call.library), []
     for w in (weights, None):
         if w is None:
-            array = library.array(np.asarray(weights[0], np.asarray(values_of(call)[0]).dtype))
+            array = library.constant(np.asarray(weights[0], np.asarray(values_of(call)[0]).dtype))
             (fewer,) = library.leaves(returned(call, library, [array]))
             w = [library.numpy(fewer), *weights[1:]]
         argument = next(call.differentiated())

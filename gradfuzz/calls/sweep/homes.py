@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.errors import MissingExtraError
+from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.foreign import launcher, lending, managed
 from gradfuzz.oracles.target_name import TargetName
@@ -22,7 +22,7 @@ def home_of(target: str) -> str:
     Raises `MissingExtraError` where it is neither there nor here.
     """
     name = TargetName.of(target)
-    if name.library not in LIBRARIES or (not name.specifier and registry.beside(name.library) is not None):
+    if name.library not in CALLED or (not name.specifier and registry.beside(name.library) is not None):
         return ""
     environment = managed.find(name.base)
     if environment is None:

@@ -22,7 +22,6 @@ from typing import Any
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.drawing.search import PATIENCE
 from gradfuzz.calls.findings.clusters import clusters
-from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.set_up import Had, SetUp
@@ -45,6 +44,7 @@ from gradfuzz.fuzzer.sweep.memo import Ledger, Memo
 from gradfuzz.fuzzer.sweep.run import cluster_of
 from gradfuzz.fuzzer.workers.local import Threads, usual_size
 from gradfuzz.fuzzer.workers.worker import Workers, kept
+from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles.target_name import TargetName
 
 CALLS, CALLS_EACH = 3, 6
@@ -217,7 +217,7 @@ class _Sweep:
         function = self._libraries[name][1][place]
         recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
         library = TargetName.of(name).library
-        library = library if library in LIBRARIES else function.why
+        library = library if library in CALLED else function.why
         turn = Turn(library, function, self._config.seed, number, calls, recorded, home=self._homes[name])
         return replace(turn, shrink=self._config.shrink, patience=patience)
 

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.package import listed
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.sweep.config import SweepConfig, check_workers
+from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.catalogues import catalogue
 from gradfuzz.oracles.target_name import TargetName
@@ -23,8 +23,8 @@ def check(config: SweepConfig) -> None:
     check_workers(config)
     for target in config.targets:
         name = TargetName.of(target)
-        if name.library not in LIBRARIES and (registry.is_known(name.library) or not _is_module(target)):
-            able = f"{', '.join(LIBRARIES)}, and of your own modules, as mypackage.module"
+        if name.library not in CALLED and (registry.is_known(name.library) or not _is_module(target)):
+            able = f"{', '.join(CALLED)}, and of your own modules, as mypackage.module"
             raise UsageError(f"the functions of {target!r} cannot be called; those of {able} can")
         if name.way:
             told = f"{target!r} is one way into a library; the family {FAMILY!r} is about all of it"
@@ -43,7 +43,7 @@ def check(config: SweepConfig) -> None:
     if config.max_examples < 1:
         raise UsageError(f"max_examples is {config.max_examples}; at least one call of a function is judged")
     if not config.targets:
-        raise UsageError(f"a sweep of {FAMILY!r} needs a library of {', '.join(LIBRARIES)}")
+        raise UsageError(f"a sweep of {FAMILY!r} needs a library of {', '.join(CALLED)}")
     if config.families != (FAMILY,):
         others = ", ".join(family for family in config.families if family != FAMILY)
         raise UsageError(f"the family {FAMILY!r} is a sweep of its own; sweep {others} by another command")
@@ -61,7 +61,7 @@ def _is_module(name: str) -> bool:
 
 def functions(name: str) -> tuple[str, list[Function]]:
     """The version of a library or of a user's module, and its functions."""
-    if TargetName.of(name).library not in LIBRARIES:
+    if TargetName.of(name).library not in CALLED:
         return _version(name), listed(name)
     found = catalogue(name)
     return found.version, found.functions

@@ -15,7 +15,6 @@ from gradfuzz.calls.drawing.search import PATIENCE, Search
 from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
 from gradfuzz.calls.judging.judge import Judgement, Modes, judged_by_some, made
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings import script_run
@@ -24,6 +23,7 @@ from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault
+from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import check_name
 from gradfuzz.strategies.drawing.dice import Odds, Seeded
 

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from gradfuzz.calls.findings.prove import deadly
 from gradfuzz.calls.judging.judge import Modes
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.foreign.memory import collect_less
 
 BOX = 1 << 20

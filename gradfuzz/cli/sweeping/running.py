@@ -96,10 +96,10 @@ def kind_of_sweep(
     from gradfuzz.oracles import registry
 
     if "functions" in families:
-        from gradfuzz.calls.libraries.library import LIBRARIES
         from gradfuzz.calls.sweep import run as of_functions
+        from gradfuzz.libraries.library import CALLED
 
-        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, LIBRARIES)
+        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, CALLED)
     from gradfuzz.fuzzer import sweep as of_programs
 
     return of_programs.sweep, of_programs.SweepConfig(()).max_examples, registry.installed

@@ -11,17 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gradfuzz.fuzzer.results.codec import OPTIONAL
+from gradfuzz.libraries.layouts import Layout
 from gradfuzz.oracles.base import Array
-
-Layout = Literal["contiguous", "transposed", "stepped", "expanded"]
-"""How an argument lies in memory: it is a view of its array.
-
-transposed   the last two axes of the array change places
-stepped      every second entry along the last axis of the array
-expanded     the first axis of the array, of length 1, is repeated to length 2
-"""
-
-LAYOUTS: tuple[Layout, ...] = ("contiguous", "transposed", "stepped", "expanded")
 
 Form = Literal["alone", "between", "loop", "twice", "vectorized", "compiled"]
 """What stands around a call.

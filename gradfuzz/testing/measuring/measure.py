@@ -35,6 +35,7 @@ from gradfuzz.fuzzer.verdict.rounding import (
     needs_float64,
 )
 from gradfuzz.fuzzer.verdict.truth import question_key
+from gradfuzz.libraries.library import first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
@@ -42,7 +43,6 @@ from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_fl
 from gradfuzz.programs.language.syntax import Program, While, walk
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.testing.attached import Exact
-from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.numeric import (
     NumericTruth,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.errors import UsageError
+from gradfuzz.libraries.library import first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.subject import Subject
 
 

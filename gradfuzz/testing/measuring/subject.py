@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UsageError
+from gradfuzz.libraries.detect import library_of, signature_of
+from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
-from gradfuzz.testing.frameworks.detect import framework_of, signature_of
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
 
 Kind = Literal["float", "int", "bool"]
 
@@ -56,14 +56,14 @@ class Subject:
 
     f: Callable[..., Any]
     label: str
-    framework: Framework
+    framework: Library
     precision: Precision
     inputs: tuple[Input, ...]
     wrt: tuple[int, ...]
     grad: Callable[..., Any] | None
     _trees: tuple[Tree, ...]
     _leaves: tuple[tuple[_Leaf, ...], ...]
-    _evaluate: Call | None = None
+    _evaluate: ArrayFunction | None = None
     unasked: frozenset[int] = frozenset()
     """The numbers of the leaves of a result that are not asked about."""
     _mirrored: Mapping[int, float] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class Subject:
         return replace(self, _evaluate=self.framework.repeated(self._prepared))
 
     @property
-    def _prepared(self) -> Call:
+    def _prepared(self) -> ArrayFunction:
         return self._evaluate or self.framework.prepared(self.call)
 
     def is_steady(self) -> bool:
@@ -313,7 +313,7 @@ class Subject:
             found = [self.framework.numpy(slope) for slope in slopes[: len(probes)]]
             return [self.framework.numpy(y) for y in outputs], np.array(found, dtype)
 
-    def _by_differentiated(self, arrays: Sequence[Any]) -> Call:
+    def _by_differentiated(self, arrays: Sequence[Any]) -> ArrayFunction:
         """The function of the inputs in `wrt`; the others are fixed at `arrays`."""
 
         def f(*xs: Any) -> tuple[Any, ...]:
@@ -391,7 +391,7 @@ def subject_of(
     args: Sequence[Any],
     wrt: Sequence[str | int] | str | int | None,
     grad: Callable[..., Any] | None,
-    framework: FrameworkName | None,
+    framework: LibraryName | None,
 ) -> Subject:
     """The subject; `UsageError` where it makes no sense.
 
@@ -401,7 +401,7 @@ def subject_of(
         f = f.apply  # an autograd.Function
     if not callable(f):
         raise UsageError(f"{f!r} is no function; pass a function and its arguments, or a Program")
-    kit = framework_of(f, args, framework)
+    kit = library_of(f, args, framework)
     names = signature_of(f, len(args))
     trees = tuple(kit.tree(arg, name) for arg, name in zip(args, names, strict=True))
     precision = _precision([leaf for leaves, _ in trees for _, leaf in leaves], kit)
@@ -445,7 +445,7 @@ def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:
     return True
 
 
-def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
+def _precision(leaves: Sequence[Any], kit: Library) -> Precision:
     """The float format that the arrays among `leaves` share."""
     dtypes = {kit.numpy(leaf).dtype for leaf in leaves if _is_array(leaf, kit)}
     floats = {_real_dtype(d) for d in dtypes if is_float(d) or d.kind == "c"}
@@ -464,7 +464,7 @@ def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
-def _is_array(leaf: Any, kit: Framework) -> bool:
+def _is_array(leaf: Any, kit: Library) -> bool:
     if not (kit.is_array(leaf) or isinstance(leaf, (np.ndarray, np.generic))):
         return False
     try:
@@ -474,7 +474,7 @@ def _is_array(leaf: Any, kit: Framework) -> bool:
     return dtype.kind in "fciub" or is_float(dtype)
 
 
-def _inputs(path: str, argument: int, leaf: Any, kit: Framework, precision: Precision) -> list[Input]:
+def _inputs(path: str, argument: int, leaf: Any, kit: Library, precision: Precision) -> list[Input]:
     """The real inputs of a leaf; none if it is passed on unchanged."""
     if isinstance(leaf, (bool, int)) or not (isinstance(leaf, (float, complex)) or _is_array(leaf, kit)):
         return []

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradfuzz.errors import UsageError
+from gradfuzz.libraries.library import LibraryName
 from gradfuzz.oracles.base import Mode
-from gradfuzz.testing.frameworks.framework import FrameworkName
 from gradfuzz.testing.measuring.measure import combinations
 from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.proving.proof import Proof
@@ -23,7 +23,7 @@ def prove_gradient(
     wrt: Sequence[str | int] | str | int | None = None,
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
-    framework: FrameworkName | None = None,
+    framework: LibraryName | None = None,
     answer: bool = True,
 ) -> tuple[Proof, ...]:
     """Whether the derivative rules that a library would run for `f` are right, without a tolerance.

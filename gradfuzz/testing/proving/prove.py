@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError, GradfuzzError
+from gradfuzz.libraries.library import first_line
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.references.balls import DIGITS, KERNELS, SAME, Enclosure, derivative, rounding, value
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.proving.causes import cause_of, cause_of_answer

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
-from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import NotDifferentiableError, UnsupportedError
-from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Form, Layout
+from gradfuzz.fuzzer.results.call import Argument, Call, Form
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.layouts import LAYOUTS, Layout
+from gradfuzz.libraries.library import Library
+from gradfuzz.libraries.watching import function_of
 from gradfuzz.oracles.base import Array
-from gradfuzz.testing.frameworks.detect import framework_named
 
 NUMPY: dict[Layout, Callable[[Array], Array]] = {
     "contiguous": lambda x: x,
@@ -40,7 +42,7 @@ def script(library: Library) -> Iterator[dict[str, Any]]:
         with quiet():  # it compiles rules of forward mode when they are first used, and warns that it does
             importlib.import_module("torch._decomp.decompositions_for_jvp")
     names: dict[str, Any] = {}
-    code = f"{library.header}\n{library.helpers_code}\n{library.slope_code}"
+    code = "\n".join([library.forms.header, library.source(*HELPERS), library.slope_source(("rev", "fwd"))])
     if library.name != "jax":
         exec(code, names)
         yield names
@@ -54,7 +56,14 @@ def script(library: Library) -> Iterator[dict[str, Any]]:
 
 
 def numpy(library: Library, x: Any) -> Array:
-    return framework_named(library.name).numpy(x)
+    return library.numpy(x)
+
+
+HELPERS = ("leaves", "total", "real_parts", "doubled")
+
+
+def sin(library: Library, x: Any) -> Any:
+    return function_of(call(library, "sin").function)(x)
 
 
 def call(library: Library, function: str, *arguments: Argument, form: Form = "alone") -> Call:
@@ -67,7 +76,7 @@ def floats(*shape: int, dtype: str = "float64") -> Argument:
 
 
 def check(library: Library, one: Call) -> None:
-    library.check(called(one, library), [library.array(value) for value in values_of(one)])
+    library.check(called(one, library), [library.constant(value) for value in values_of(one)])
 
 
 # Views ------------------------------------------------------------------------------------------------------
@@ -77,15 +86,15 @@ def check(library: Library, one: Call) -> None:
 @pytest.mark.parametrize("shape", [(1, 3), (1, 2, 5), (1, 0, 4)])
 def test_a_view_is_that_of_numpy(library: Library, layout: Layout, shape: tuple[int, ...]) -> None:
     value = np.arange(float(np.prod(shape, dtype=int))).reshape(shape)
-    seen = numpy(library, library.view(library.array(value), layout))
+    seen = numpy(library, library.view(library.constant(value), layout))
     np.testing.assert_array_equal(seen, NUMPY[layout](value), strict=True)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_code_of_a_view_gives_the_view(library: Library, script: dict[str, Any], layout: Layout) -> None:
     value = np.arange(6.0).reshape(1, 2, 3)
-    code = library.view_code("x", layout, value.ndim)
-    seen = eval(code, {**script, "x": library.array(value)})
+    code = library.view_code("x", layout, value.shape)
+    seen = eval(code, {**script, "x": library.constant(value)})
     np.testing.assert_array_equal(numpy(library, seen), NUMPY[layout](value), strict=True)
 
 
@@ -122,22 +131,22 @@ def test_an_array_keeps_its_dtype_in_a_checked_call(library: Library, dtype: str
     seen = []
 
     def f(x: Any) -> tuple[Any, ...]:
-        y = library.sin(library.view(x, "stepped"))
+        y = sin(library, library.view(x, "stepped"))
         seen.append(str(y.dtype).removeprefix("torch."))
         return (y,)
 
-    library.check(f, [library.array(np.ones((2, 4), dtype))])
+    library.check(f, [library.constant(np.ones((2, 4), dtype))])
     assert seen == [dtype]
 
 
 def test_the_leaves_are_the_arrays_of_floats(library: Library) -> None:
-    real, complex_ = library.array(np.ones(2)), library.array(np.ones(2, np.complex128))
+    real, complex_ = library.constant(np.ones(2)), library.constant(np.ones(2, np.complex128))
     nested = (
-        library.array(np.arange(2)),
+        library.constant(np.arange(2)),
         [real, "text"],
         {"z": complex_},
         None,
-        library.array(np.ones(2) > 0),
+        library.constant(np.ones(2) > 0),
     )
     assert [id(leaf) for leaf in library.leaves(nested)] == [id(real), id(complex_)]
 
@@ -161,7 +170,7 @@ def test_jax_is_followed_without_computing() -> None:
     jax = pytest.importorskip("jax")
     library = library_named("jax")
     seen = []
-    library.check(lambda x: seen.append(x) or (x,), [library.array(np.ones(2))])
+    library.check(lambda x: seen.append(x) or (x,), [library.constant(np.ones(2))])
     assert [isinstance(x, jax.core.Tracer) for x in seen] == [True]
 
 
@@ -177,25 +186,25 @@ def test_what_needs_values_in_jax_is_computed() -> None:
 # Around a call ----------------------------------------------------------------------------------------------
 
 
-def test_sin_total_and_doubled_are_those_of_numpy(library: Library) -> None:
+def test_total_and_doubled_are_those_of_numpy(library: Library) -> None:
     x = np.array([0.5, -1.25])
     z = x * (1.0 + 2.0j)
-    with framework_named(library.name).context("float64"):
-        np.testing.assert_allclose(numpy(library, library.sin(library.array(x))), np.sin(x), rtol=1e-15)
-        assert float(library.total(library.array(x))) == -0.75
-        assert float(library.total(library.array(z))) == -0.75
-        np.testing.assert_array_equal(numpy(library, library.doubled(library.array(x))), [x, 1.25 * x])
+    with library.context("float64"):
+        total, doubled = library.function("total"), library.function("doubled")
+        assert float(total(library.constant(x))) == -0.75
+        assert float(total(library.constant(z))) == -0.75
+        np.testing.assert_array_equal(numpy(library, doubled(library.constant(x))), [x, 1.25 * x])
 
 
 def test_the_map_over_a_leading_axis(library: Library) -> None:
     one = call(library, "cumsum", floats(3), Argument(literal="0"), form="vectorized")
-    f = asked(one, library)
-    arrays = [library.array(value) for value in values_of(one)]
     if library.name == "autograd":
         with pytest.raises(UnsupportedError):
-            f(*arrays)
+            asked(one, library)
         return
-    with framework_named(library.name).context("float64"):
+    f = asked(one, library)
+    arrays = [library.constant(value) for value in values_of(one)]
+    with library.context("float64"):
         (seen,) = f(*arrays)
     np.testing.assert_array_equal(numpy(library, seen), [[1.0, 3.0, 6.0], [1.25, 3.75, 7.5]])
 
@@ -204,7 +213,7 @@ def test_jax_compiles_and_autograd_does_not() -> None:
     pytest.importorskip("jax")
     library = library_named("jax")
     one = call(library, "square", floats(2), form="compiled")
-    (seen,) = asked(one, library)(library.array(np.array([3.0, 4.0])))
+    (seen,) = asked(one, library)(library.constant(np.array([3.0, 4.0])))
     np.testing.assert_array_equal(numpy(library, seen), [9.0, 16.0])
     pytest.importorskip("autograd")
     with pytest.raises(UnsupportedError):
@@ -245,7 +254,7 @@ def test_the_slope_through_complex_numbers(library: Library, script: dict[str, A
     """Of the real parts of z^2, z = x + i y, with the weights 1 and 3: 2 x v - 2 y w + 3 (2 x w + 2 y v)."""
     xs = arrays(library, script, 1.5, -0.5)
     v = arrays(library, script, 2.0, 4.0)
-    pair = eval(f"lambda x, y: {library.complex_code('x', 'y')}", script)
+    pair = eval(f"lambda x, y: {library.forms.pair.format(re='x', im='y')}", script)
 
     def g(x: Any, y: Any) -> Any:
         z = pair(x, y)
@@ -266,9 +275,9 @@ def test_the_helpers_of_a_script_are_those_of_the_library(library: Library, scri
 
 
 def test_the_words_of_a_script_are_functions_of_the_library(library: Library, script: dict[str, Any]) -> None:
-    for word in (library.sin_code, library.map_code, library.compile_code):
-        assert not word or callable(eval(word, script))
-    exec(library.seed_code, script)
+    for word in (library.forms.sin, library.forms.mapped, library.forms.compiled):
+        assert not word or callable(eval(word.replace("{f}", "abs"), script))
+    exec(library.forms.seed, script)
 
 
 # Rules ------------------------------------------------------------------------------------------------------
@@ -278,8 +287,8 @@ RULES = {"torch": ("AddBackward0", "MulBackward0", "SinBackward0"), "jax": ("add
 
 
 def test_the_rules_of_a_function(library: Library) -> None:
-    xs = [library.array(np.ones((2, 2))), library.array(np.ones((2, 2)))]
-    own = library.rules(lambda x, y: [library.sin(library.view(x, "transposed")) * y + x], xs)
+    xs = [library.constant(np.ones((2, 2))), library.constant(np.ones((2, 2)))]
+    own = library.rules(lambda x, y: [sin(library, library.view(x, "transposed")) * y + x], xs)
     if library.name == "autograd":
         assert own == ("add", "multiply", "sin", "swapaxes")
     else:
@@ -289,7 +298,7 @@ def test_the_rules_of_a_function(library: Library) -> None:
 def test_functions_of_jax_with_a_rule_of_their_own() -> None:
     jax = pytest.importorskip("jax")
     library = library_named("jax")
-    x = library.array(np.ones(3, np.float32))
+    x = library.constant(np.ones(3, np.float32))
     assert library.rules(lambda x: [jax.nn.relu(x) * x], [x]) == ("custom_jvp relu", "mul")
     assert library.rules(lambda x: [jax.jit(jax.numpy.exp)(x)], [x]) == ("exp",)
 
@@ -298,7 +307,7 @@ def test_functions_of_jax_with_a_rule_of_their_own() -> None:
 def test_results_that_the_library_does_not_differentiate(name: str) -> None:
     pytest.importorskip(name)
     library = library_named(name)
-    x, y = library.array(np.array([0.5])), library.array(np.array([1.5]))
+    x, y = library.constant(np.array([0.5])), library.constant(np.array([1.5]))
 
     def hidden(x: Any) -> Any:
         if name == "torch":
@@ -307,8 +316,8 @@ def test_results_that_the_library_does_not_differentiate(name: str) -> None:
 
         return np.array(getval(x))
 
-    assert library.followed(lambda x, y: (library.sin(x), hidden(y), y * y), [x, y]) == (0, 2)
-    assert library.followed(lambda x, y: (library.sin(x), y * y), [x, y]) is None
+    assert library.followed(lambda x, y: (sin(library, x), hidden(y), y * y), [x, y]) == (0, 2)
+    assert library.followed(lambda x, y: (sin(library, x), y * y), [x, y]) is None
 
 
 # Headers ----------------------------------------------------------------------------------------------------
@@ -330,7 +339,9 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_a_script_reaches_the_functions_after_its_header(name: str) -> None:
     pytest.importorskip(name)
-    code = f"{library_named(name).header}\nprint(all(map(callable, [{', '.join(NAMES[name].split())}])))"
+    code = (
+        f"{library_named(name).forms.header}\nprint(all(map(callable, [{', '.join(NAMES[name].split())}])))"
+    )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.stdout == "True\n", ended.stderr
 
@@ -357,7 +368,7 @@ def test_a_call_is_outside_by_its_estimate_alone(monkeypatch: pytest.MonkeyPatch
     library = library_named("jax")
     one = call(library, "log", Argument(array=np.array([-1.0, 2.0])))
     computed: list[str] = []
-    monkeypatch.setattr(type(library), "array", lambda self, value: computed.append("JAX") or value)
+    monkeypatch.setattr(type(library), "constant", lambda self, value: computed.append("JAX") or value)
     assert not is_inside(one, estimated=True)
     assert not computed
     assert not is_inside(one)

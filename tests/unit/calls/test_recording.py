@@ -12,10 +12,10 @@ import torch
 from click.testing import CliRunner
 
 from gradfuzz.calls import recording
-from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.cli import main
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.libraries.detect import library_named
 
 PROGRAM = """
 import sys

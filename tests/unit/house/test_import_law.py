@@ -24,14 +24,16 @@ LAW: dict[str, tuple[str, ...]] = {
     "hypothesis_plugin": ("programs", "strategies"),
     "adapters": (),
     "oracles": ("errors", "version", "private_names", "programs", "engine", "tracing", "adapters"),
-    "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters"),
+    "libraries": ("errors", "private_names", "programs", "tracing", "oracles"),
+    "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters", "libraries"),
     "reports": ("errors", "version", "programs", "oracles.base", "oracles.target_name", "fuzzer.results"),
     "testing": (
-        *("errors", "programs", "engine", "tracing", "strategies", "oracles", "fuzzer", "reports.common"),
+        *("errors", "programs", "engine", "tracing", "strategies", "oracles", "libraries", "fuzzer"),
+        "reports.common",
     ),
     "calls": (
         *("errors", "private_names", "programs", "tracing", "strategies", "oracles", "adapters", "fuzzer"),
-        "testing",
+        *("libraries", "testing"),
     ),
     "cli": (
         "errors",
@@ -41,6 +43,7 @@ LAW: dict[str, tuple[str, ...]] = {
         "strategies",
         "oracles",
         "adapters",
+        "libraries",
         "fuzzer",
         "testing",
         "calls",
@@ -96,9 +99,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "sweep",
     ),
     "reports": ("common", "terminal", "markdown", "html", "board", "machine", "formats"),
+    "libraries": (
+        *("layouts", "numbers", "watching", "connected", "library", "composed", "numpy", "autograd"),
+        *("tensorflow", "mlx", "paddle", "torch", "jax", "detect"),
+    ),
     "testing": (
         *(
-            "frameworks",
             "attached",
             "measuring",
             "mismatch",
@@ -107,7 +113,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("leading", "asserting", "check", "starter"),
     ),
     "calls": (
-        *("libraries", "asking", "recording", "package", "drawing", "judging"),
+        *("asking", "recording", "package", "drawing", "judging"),
         *("proofs", "findings", "sweep"),
     ),
 }
@@ -119,15 +125,9 @@ EXCEPTIONS = {"adapters/own.py": ("oracles.server",)}
 """Module -> what else it may import: the former name of the server forwards to it."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "jax": (
-        *("oracles/jax/", "testing/frameworks/jax", "tracing/jax/"),
-        "calls/libraries/jax",
-    ),
+    "jax": (*("oracles/jax/", "libraries/jax", "tracing/jax/"),),
     "jaxlib": ("oracles/jax/",),
-    "torch": (
-        *("oracles/torch/", "testing/frameworks/torch", "tracing/torch/"),
-        "calls/libraries/torch",
-    ),
+    "torch": (*("oracles/torch/", "libraries/torch", "tracing/torch/"),),
     "torchgen": ("oracles/torch/",),
     "flint": ("oracles/references/", "testing/proving/"),
     "ml_dtypes": ("programs/language/precision",),
@@ -142,7 +142,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "rich": ("reports/", "cli"),
     "click": ("cli",),
     "rich_click": ("cli",),
-    "autograd": ("adapters/autograd", "testing/frameworks/autograd", "calls/libraries/autograd"),
+    "autograd": ("adapters/autograd", "libraries/autograd"),
     "pytest": ("pytest_plugin/",),
 }
 """Library: where its import may stand (a prefix of the path inside the package)."""

@@ -20,9 +20,9 @@ from gradfuzz.cli import main
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.libraries.library import first_line
 from gradfuzz.reports.common import tables, words
 from gradfuzz.reports.formats import FORMATS
-from gradfuzz.testing.frameworks.framework import first_line
 from tests.report_data import finding, finished
 
 TARGETS = Path(__file__).parents[2] / "targets"

@@ -469,7 +469,7 @@ def test_the_framework_is_seen_from_the_code() -> None:
     import jax.numpy as jnp
     import torch
 
-    from gradfuzz.testing.frameworks.detect import framework_of, signature_of
+    from gradfuzz.libraries.detect import library_of, signature_of
 
     class Square(torch.autograd.Function):
         @staticmethod
@@ -479,39 +479,39 @@ def test_the_framework_is_seen_from_the_code() -> None:
     def helper(x):
         return jnp.sin(x)
 
-    assert framework_of(lambda x: jnp.sin(x), [1.0]).name == "jax"
-    assert framework_of(lambda x: helper(x), [1.0]).name == "jax"
-    assert framework_of(Square.apply, [1.0]).name == "torch"
-    assert framework_of(lambda x: torch.sin(x), [1.0]).name == "torch"
-    assert framework_of(lambda x: x, [torch.ones(2)]).name == "torch"
-    assert framework_of(product, [X, X]).name == "numpy"
+    assert library_of(lambda x: jnp.sin(x), [1.0]).name == "jax"
+    assert library_of(lambda x: helper(x), [1.0]).name == "jax"
+    assert library_of(Square.apply, [1.0]).name == "torch"
+    assert library_of(lambda x: torch.sin(x), [1.0]).name == "torch"
+    assert library_of(lambda x: x, [torch.ones(2)]).name == "torch"
+    assert library_of(product, [X, X]).name == "numpy"
     assert signature_of(Square.apply, 2) == ["base", "power"]
     with pytest.raises(UsageError, match="arrays of jax and torch"):
-        framework_of(product, [torch.ones(2), jnp.ones(2)])
+        library_of(product, [torch.ones(2), jnp.ones(2)])
 
 
 def test_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) -> None:
     jnp = pytest.importorskip("jax.numpy")
     torch = pytest.importorskip("torch")
-    from gradfuzz.testing.frameworks.detect import framework_of
+    from gradfuzz.libraries.detect import library_of
 
     monkeypatch.setitem(globals(), "T", torch.transpose)
     monkeypatch.setitem(globals(), "mT", torch.transpose)
-    assert framework_of(lambda x: x.T @ jnp.sin(x), [X]).name == "jax"
-    assert framework_of(lambda x: [y.mT for y in x], [X]).name == "numpy"
-    assert framework_of(lambda x: T(x, 0, 1), [X]).name == "torch"  # noqa: F821 - it was set above
-    assert framework_of(lambda x: (lambda y: mT(y, 0, 1))(x), [X]).name == "torch"  # noqa: F821 - as above
+    assert library_of(lambda x: x.T @ jnp.sin(x), [X]).name == "jax"
+    assert library_of(lambda x: [y.mT for y in x], [X]).name == "numpy"
+    assert library_of(lambda x: T(x, 0, 1), [X]).name == "torch"  # noqa: F821 - it was set above
+    assert library_of(lambda x: (lambda y: mT(y, 0, 1))(x), [X]).name == "torch"  # noqa: F821 - as above
 
 
 def test_a_framework_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradfuzz.testing.frameworks.detect import framework_named
+    from gradfuzz.libraries.detect import library_named
 
-    framework_named.cache_clear()
+    library_named.cache_clear()
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "gradfuzz.testing.frameworks.jax", raising=False)
+    monkeypatch.delitem(sys.modules, "gradfuzz.libraries.jax", raising=False)
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'gradfuzz[jax]'")):
         check_gradient(product, X, X, framework="jax")
-    framework_named.cache_clear()
+    library_named.cache_clear()
 
 
 def test_an_autograd_function_may_be_passed_as_a_class() -> None:

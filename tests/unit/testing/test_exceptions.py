@@ -9,8 +9,8 @@ import pytest
 
 from gradfuzz import GradientMismatch, check_gradient
 from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.libraries.detect import library_named
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.frameworks.detect import framework_named
 
 X = np.array([0.5, -1.25])
 
@@ -241,7 +241,7 @@ def test_an_exception_of_a_second_derivative_is_none_of_the_function() -> None:
 @pytest.mark.parametrize("name", ["jax", "torch", "autograd"])
 def test_no_exception_is_a_refusal_by_its_type(name: Any) -> None:
     pytest.importorskip(name)
-    framework = framework_named(name)
+    framework = library_named(name)
     for error in (NotImplementedError("no"), TypeError("no"), RuntimeError("Differentiation does not work")):
         for modes in (("rev",), ("fwd",), ("rev", "rev"), ("fwd", "rev")):
             assert framework.refusal(error, modes) is None

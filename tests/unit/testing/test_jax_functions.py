@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.libraries.library import Library
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.frameworks.framework import Framework
 from gradfuzz.testing.measuring.measure import Inquiry
 from gradfuzz.testing.measuring.subject import subject_of
 
@@ -19,11 +19,11 @@ SECOND_ORDER: list[tuple[Mode, ...]] = [("rev", "rev"), ("rev", "fwd"), ("fwd", 
 
 
 @pytest.fixture
-def functions() -> Framework:
+def functions() -> Library:
     pytest.importorskip("jax")
-    from gradfuzz.testing.frameworks.jax import JaxFunctions
+    from gradfuzz.libraries.jax import JaxLibrary
 
-    return JaxFunctions()
+    return JaxLibrary()
 
 
 def cubic(x: Any, y: Any) -> tuple[Any, ...]:
@@ -51,7 +51,7 @@ class Case:
 
 @pytest.mark.parametrize("size", [1, 3, 6], ids=["one each", "one by one", "in a batch"])
 @pytest.mark.parametrize("modes", [*FIRST_ORDER, *SECOND_ORDER], ids=" ".join)
-def test_a_gradient(functions: Framework, size: int, modes: tuple[Mode, ...]) -> None:
+def test_a_gradient(functions: Library, size: int, modes: tuple[Mode, ...]) -> None:
     case = Case(size)
     with functions.context("float64"):
         xs = [functions.array(case.x), functions.array(case.y)]
@@ -62,7 +62,7 @@ def test_a_gradient(functions: Framework, size: int, modes: tuple[Mode, ...]) ->
 
 
 @pytest.mark.parametrize("modes", [modes for modes in (*FIRST_ORDER, *SECOND_ORDER) if modes[-1] == "fwd"])
-def test_a_slope_along_a_probe(functions: Framework, modes: tuple[Mode, ...]) -> None:
+def test_a_slope_along_a_probe(functions: Library, modes: tuple[Mode, ...]) -> None:
     case, probe = Case(6), np.random.default_rng(1).uniform(-1.0, 1.0, (2, 6))
     with functions.context("float64"):
         xs = [functions.array(case.x), functions.array(case.y)]
@@ -72,7 +72,7 @@ def test_a_slope_along_a_probe(functions: Framework, modes: tuple[Mode, ...]) ->
         np.testing.assert_allclose(found[1], expected, rtol=1e-13)
 
 
-def test_an_array_without_entries_has_an_empty_gradient(functions: Framework) -> None:
+def test_an_array_without_entries_has_an_empty_gradient(functions: Library) -> None:
     with functions.context("float64"):
         nothing = functions.array(np.zeros((0, 2)))
         outputs, slopes = functions.derivative(
@@ -81,7 +81,7 @@ def test_an_array_without_entries_has_an_empty_gradient(functions: Framework) ->
         assert [np.shape(functions.numpy(a)) for a in (*outputs, *slopes)] == [(0, 2)] * 4
 
 
-def test_a_gradient_can_be_traced(functions: Framework) -> None:
+def test_a_gradient_can_be_traced(functions: Library) -> None:
     """Proofs trace the library's own derivative."""
     jax = pytest.importorskip("jax")
     case = Case(1)
@@ -102,7 +102,7 @@ class Counted:
         return (self.call(x),)
 
 
-def test_gradients_at_many_points_are_compiled_once(functions: Framework) -> None:
+def test_gradients_at_many_points_are_compiled_once(functions: Library) -> None:
     slope = Counted(lambda x: 3.0 * x * x)
     repeated = functions.repeated(slope)
     for x in (1.0, 2.0, 3.0):
@@ -111,12 +111,12 @@ def test_gradients_at_many_points_are_compiled_once(functions: Framework) -> Non
     assert slope.runs == 1
 
 
-def test_what_cannot_be_compiled_is_evaluated(functions: Framework) -> None:
+def test_what_cannot_be_compiled_is_evaluated(functions: Library) -> None:
     repeated = functions.repeated(lambda x: (2.0 * x if x > 0 else -x,))
     assert [float(repeated(functions.operand(np.array(x)))[0]) for x in (1.0, -3.0)] == [2.0, 3.0]
 
 
-def test_a_short_function_is_compiled_for_many_values_only(functions: Framework) -> None:
+def test_a_short_function_is_compiled_for_many_values_only(functions: Library) -> None:
     """A few values beside a gradient take the operations that the gradient compiles."""
     short = Counted(lambda x: x * x + x)
     prepared = functions.prepared(short)
@@ -127,7 +127,7 @@ def test_a_short_function_is_compiled_for_many_values_only(functions: Framework)
         assert (short.runs == 1) == is_run
 
 
-def test_a_compiled_function_is_not_compiled_again(functions: Framework) -> None:
+def test_a_compiled_function_is_not_compiled_again(functions: Library) -> None:
     jax = pytest.importorskip("jax")
     alone = Counted(jax.jit(lambda x: x * x + x))
     with_more = Counted(lambda x: jax.numpy.sin(alone(x)[0]))
@@ -139,7 +139,7 @@ def test_a_compiled_function_is_not_compiled_again(functions: Framework) -> None
         assert (call.runs == 1) == is_run
 
 
-def test_a_subject_gives_gradients_at_many_points(functions: Framework) -> None:
+def test_a_subject_gives_gradients_at_many_points(functions: Library) -> None:
     case = Case(3)
     with functions.context("float64"):
         xs = [functions.array(case.x), functions.array(case.y)]
@@ -151,7 +151,7 @@ def test_a_subject_gives_gradients_at_many_points(functions: Framework) -> None:
         np.testing.assert_allclose(by_y, case.first[1] * factor**3, rtol=1e-14)
 
 
-def test_a_selection_beside_nan_is_measured(functions: Framework) -> None:
+def test_a_selection_beside_nan_is_measured(functions: Library) -> None:
     """The program has no value where it has the constant NaN, though nobody selects it."""
     jnp = pytest.importorskip("jax.numpy")
     with functions.context("float64"):
@@ -163,7 +163,7 @@ def test_a_selection_beside_nan_is_measured(functions: Framework) -> None:
 
 
 def test_forward_mode_is_asked_along_the_entries_of_reverse_mode(
-    functions: Framework, monkeypatch: pytest.MonkeyPatch
+    functions: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No whole gradient by forward mode, which has as many directions as entries, where one is known."""
     jnp = pytest.importorskip("jax.numpy")

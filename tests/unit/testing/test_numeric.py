@@ -13,12 +13,12 @@ import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.libraries.autograd import AutogradLibrary
+from gradfuzz.libraries.numpy import NumpyLibrary
 from gradfuzz.oracles.base import ALONG, Answer, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.frameworks.autograd import AutogradFunctions
-from gradfuzz.testing.frameworks.numpy import NumpyFunctions
 from gradfuzz.testing.measuring.differences import slope
 from gradfuzz.testing.measuring.numeric import NumericTruth, judged_by_numbers
 
@@ -149,7 +149,7 @@ def test_a_slope_is_known_to_no_more_digits_than_the_framework_computes(
         return measure_gradient(line, np.array([0.5, 1.25]), grad=lambda x: np.ones(2))
 
     assert measured().wrong
-    monkeypatch.setattr(NumpyFunctions, "roundoff", 2.0**-24)
+    monkeypatch.setattr(NumpyLibrary, "roundoff", 2.0**-24)
     assert measured().wrong is wrong
 
 
@@ -170,7 +170,7 @@ def test_a_constant_has_the_derivative_0(
     """Whatever the framework rounds: the values do not move. Another answer is not called wrong, as rounding
     may hide what moves, but NaN is: it is the derivative of nothing.
     """
-    monkeypatch.setattr(NumpyFunctions, "roundoff", roundoff)
+    monkeypatch.setattr(NumpyLibrary, "roundoff", roundoff)
 
     def steps(x):
         return np.sum(np.floor(x) if x[0].real > -1.0 else x)  # it cannot be traced
@@ -364,6 +364,6 @@ def test_a_first_derivative_of_few_digits_hides_a_second_one(
     extend.defvjp(three, lambda ans, x: lambda g: 1e-6 * g)
     line = extend.primitive(lambda x: 3.0 * x if x[0] > -1.0 else x)  # it cannot be traced
     extend.defvjp(line, lambda ans, x: lambda g: g * three(x))
-    monkeypatch.setattr(AutogradFunctions, "roundoff", roundoff)
+    monkeypatch.setattr(AutogradLibrary, "roundoff", roundoff)
     measured = measure_gradient(lambda x: anp.sum(line(x)), np.array([0.5, 1.25]), order=2, modes="rev")
     assert measured.verdict is expected

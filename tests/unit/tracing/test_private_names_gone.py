@@ -103,7 +103,7 @@ def of_tensorflow_rules() -> str:
     """The rules that a finding names; the script of the catalogue asks for the same name."""
     script = of_a_script("tensorflow_catalogue.py")
     assert "tensorflow 9.9 has lost a private name" in script
-    library = importlib.import_module("gradfuzz.calls.libraries.tensorflow").LIBRARY
+    library = importlib.import_module("gradfuzz.libraries.tensorflow").LIBRARY
     with pytest.raises(UnsupportedError) as raised:
         library.rules(None, [])
     return str(raised.value)
@@ -179,7 +179,7 @@ def take_away(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
             stub = ModuleType("tensorflow")
             stub.function = lambda f, **_: SimpleNamespace(get_concrete_function=lambda *_: graph)  # type: ignore[attr-defined]
             monkeypatch.setitem(sys.modules, "tensorflow", stub)
-            monkeypatch.delitem(sys.modules, "gradfuzz.calls.libraries.tensorflow", raising=False)
+            monkeypatch.delitem(sys.modules, "gradfuzz.libraries.tensorflow", raising=False)
         return
     private(name)  # a module may not be loaded yet
     owner, _, last = name.rpartition(".")

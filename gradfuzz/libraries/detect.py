@@ -1,6 +1,6 @@
-"""The framework of a function: given by name, else that of the arguments, else the one that its code names.
+"""The library of a function: given by name, else that of the arguments, else the one that its code names.
 
-A framework is imported only if an object of it was found.
+A library is imported only if an object of it was found.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 from gradfuzz.errors import MissingExtraError, UsageError
-from gradfuzz.testing.frameworks.framework import Framework, FrameworkName
+from gradfuzz.libraries.library import Library, LibraryName
+from gradfuzz.oracles.libraries import settle
 from gradfuzz.tracing.common.leaves import leaves_of
 
-_PACKAGES: dict[str, FrameworkName] = {
-    **{name: name for name in get_args(FrameworkName) if name != "numpy"},
+_PACKAGES: dict[str, LibraryName] = {
+    **{name: name for name in get_args(LibraryName) if name != "numpy"},
     "jaxlib": "jax",
 }
 
@@ -31,13 +32,13 @@ _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")
 
 
 @functools.cache
-def framework_named(name: FrameworkName) -> Framework:
-    """The framework; `UsageError` for an unknown name, `MissingExtraError` if it is not installed."""
-    if name not in get_args(FrameworkName):
-        raise UsageError(f"framework={name!r} is none of {', '.join(map(repr, get_args(FrameworkName)))}")
+def _imported(name: str) -> Library:
+    """The library; `UsageError` for an unknown name, `MissingExtraError` if it is not installed."""
+    if name not in get_args(LibraryName):
+        raise UsageError(f"framework={name!r} is none of {', '.join(map(repr, get_args(LibraryName)))}")
     try:
-        home = importlib.import_module(f"gradfuzz.testing.frameworks.{name}")
-        found: Framework = getattr(home, f"{name.title()}Functions")()
+        home = importlib.import_module(f"gradfuzz.libraries.{name}")
+        found: Library = getattr(home, f"{name.title()}Library")()
     except ImportError as error:
         extra = f"'gradfuzz[{name}]'" if name in ("jax", "torch") else name
         raise MissingExtraError(
@@ -47,20 +48,26 @@ def framework_named(name: FrameworkName) -> Framework:
     return found
 
 
-def framework_of(f: Any, args: Sequence[Any], name: FrameworkName | None = None) -> Framework:
-    """The framework of `f` called with `args`; `UsageError` if the arguments belong to two."""
+def library_named(name: str) -> Library:
+    """The library, for calls of its own functions. JAX, which would compute on a GPU, is kept on the CPU."""
+    settle(name)
+    return _imported(name)
+
+
+def library_of(f: Any, args: Sequence[Any], name: LibraryName | None = None) -> Library:
+    """The library of `f` called with `args`; `UsageError` if the arguments belong to two."""
     if name is not None:
-        return framework_named(name)
+        return _imported(name)
     named = {_package_of(type(leaf)) for _, leaf in leaves_of(list(args))} - {None}
     if len(named) > 1:
         several = " and ".join(sorted(map(str, named)))
         raise UsageError(f"the arguments are arrays of {several}; pass those of one framework")
     found = next(iter(named), None) or _package_of(type(f)) or next(_mentioned(f, _DEPTH), None)
-    return framework_named(found or "numpy")
+    return _imported(found or "numpy")
 
 
-def _package_of(what: Any) -> FrameworkName | None:
-    """The framework that defines a class or a module; None for autograd's classes: its arrays are NumPy's."""
+def _package_of(what: Any) -> LibraryName | None:
+    """The library that defines a class or a module; None for autograd's classes: its arrays are NumPy's."""
     for cls in getattr(what, "__mro__", (what,)):
         module = cls.__name__ if isinstance(cls, types.ModuleType) else getattr(cls, "__module__", None) or ""
         found = _PACKAGES.get(module.partition(".")[0])
@@ -69,8 +76,8 @@ def _package_of(what: Any) -> FrameworkName | None:
     return None
 
 
-def _mentioned(f: Any, depth: int) -> Iterator[FrameworkName]:
-    """The frameworks named in a function's code, and in the functions that it names."""
+def _mentioned(f: Any, depth: int) -> Iterator[LibraryName]:
+    """The librarys named in a function's code, and in the functions that it names."""
     owner = getattr(f, "__self__", None)
     if inspect.isclass(owner) and _package_of(owner):  # autograd.Function.apply
         yield _package_of(owner) or "numpy"
@@ -93,7 +100,7 @@ def _mentioned(f: Any, depth: int) -> Iterator[FrameworkName]:
             yield from _mentioned(value, depth - 1)
 
 
-def _of_value(value: Any) -> FrameworkName | None:
+def _of_value(value: Any) -> LibraryName | None:
     if inspect.isclass(value):
         return _package_of(value)
     module = getattr(value, "__module__", None) or ""

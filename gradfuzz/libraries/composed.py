@@ -1,4 +1,4 @@
-"""A framework with a gradient and a slope of its own, which are nested for higher orders and mixed modes."""
+"""A library with a gradient and a slope of its own, which are nested for higher orders and mixed modes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UntraceableError
+from gradfuzz.libraries.library import ArrayFunction, Library, NoModeError
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, NoModeError
 
 _SLOW = 0.1
 """Seconds of work along one direction, after the first, from which on forward mode is not asked."""
@@ -21,16 +21,12 @@ Scalar = Callable[..., Any]
 """A function of arrays with a scalar array as its result."""
 
 
-class ComposedFramework(Framework):
-    """A framework whose functions are not traced: the truth about them is measured."""
+class ComposedLibrary(Library):
+    """A library whose functions are not traced: the truth about them is measured."""
 
-    @abc.abstractmethod
-    def gradient(self, g: Scalar, xs: Sequence[Any]) -> Sequence[Any]:
-        """The gradient of `g` at `xs` in reverse mode; it can be differentiated."""
-
-    @abc.abstractmethod
-    def slope(self, g: Scalar, xs: Sequence[Any], directions: Sequence[Any]) -> Any:
-        """The derivative of `g` at `xs` along `directions` in forward mode; it can be differentiated."""
+    """A library's module has `gradient(g, xs)`, the gradient of a scalar function by all its arrays, and
+    `slope(g, xs, directions)`, its derivative in forward mode; both can be differentiated.
+    """
 
     @abc.abstractmethod
     def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
@@ -38,7 +34,7 @@ class ComposedFramework(Framework):
 
     def derivative(
         self,
-        f: Call,
+        f: ArrayFunction,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
@@ -50,12 +46,12 @@ class ComposedFramework(Framework):
         for mode in modes[:-1]:
             g = self._along(g, along, mode)
         if modes[-1] == "rev":
-            return outputs, self.gradient(g, xs)
+            return outputs, self.function("gradient")(g, xs)
         return outputs, [self._each(g, xs, k) for k in range(len(xs))]
 
     def push(
         self,
-        f: Call,
+        f: ArrayFunction,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
@@ -65,12 +61,12 @@ class ComposedFramework(Framework):
         if len(modes) > 1:
             return None
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
-        return f(*xs), self.slope(self._objective(f, weights, xs[0]), xs, along)
+        return f(*xs), self.function("slope")(self._objective(f, weights, xs[0]), xs, along)
 
-    def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
+    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
         raise UntraceableError(f"functions of {self.name} are not traced")
 
-    def _objective(self, f: Call, weights: Sequence[Array | None], like: Any) -> Scalar:
+    def _objective(self, f: ArrayFunction, weights: Sequence[Array | None], like: Any) -> Scalar:
         def objective(*xs: Any) -> Any:
             pairs = [(self.like(w, like), y) for w, y in zip(weights, f(*xs), strict=True) if w is not None]
             return self.inner([w for w, _ in pairs], [y for _, y in pairs], like)
@@ -80,8 +76,8 @@ class ComposedFramework(Framework):
     def _along(self, g: Scalar, directions: Sequence[Any], mode: Mode) -> Scalar:
         def slope(*xs: Any) -> Any:
             if mode == "fwd":
-                return self.slope(g, xs, directions)
-            return self.inner(directions, self.gradient(g, xs), xs[0])
+                return self.function("slope")(g, xs, directions)
+            return self.inner(directions, self.function("gradient")(g, xs), xs[0])
 
         return slope
 
@@ -94,7 +90,7 @@ class ComposedFramework(Framework):
             unit[k][index] = 1.0
             begun = time.process_time()
             along = [self.like(u, x) for u, x in zip(unit, xs, strict=True)]
-            slopes[index] = self.numpy(self.slope(g, xs, along))
+            slopes[index] = self.numpy(self.function("slope")(g, xs, along))
             if count and time.process_time() - begun > _SLOW:  # the first may compile
                 raise NoModeError("forward mode of so many operations takes too long one by one")
         return self.array(slopes, xs[k])

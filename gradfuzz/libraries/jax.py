@@ -1,4 +1,4 @@
-"""Functions of JAX arrays. For float64 arguments 64-bit types are enabled during the call only."""
+"""JAX. For float64 arguments 64-bit types are enabled during the call only."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import functools
 import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName, NoMode, Tree
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, NoMode, Tree
+from gradfuzz.tracing.common.graph import entered
 from gradfuzz.tracing.common.units import Unit
 
 _NO_MODE = (
@@ -93,8 +96,8 @@ def _given(value: Array, dtype: Any = None) -> Any:
 
 
 def _about(
-    f: Call, xs: Sequence[Any], weights: Sequence[Array | None], directions: Sequence[Array]
-) -> tuple[Call, list[Any], tuple[Any, ...]]:
+    f: ArrayFunction, xs: Sequence[Any], weights: Sequence[Array | None], directions: Sequence[Array]
+) -> tuple[ArrayFunction, list[Any], tuple[Any, ...]]:
     """The function, the weights and the directions, all in the dtype of the inputs: JAX takes a cotangent
     only in the dtype of its output, which may be wider than the inputs'.
     """
@@ -136,23 +139,23 @@ _JIT = frozenset({"jit", "pjit"})
 """A function under `jax.jit` is one operation, which JAX compiles once."""
 
 
-def _is_long(call: Call, arrays: Sequence[Any]) -> bool:
+def _is_long(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
     """Whether there is a loop or a branch, or there are many operations."""
     names = _names(call, arrays)
     return len(names) >= _LONG or not _CONTROL.isdisjoint(names)
 
 
-def _has_parts(call: Call, arrays: Sequence[Any]) -> bool:
+def _has_parts(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
     """Whether a function is more than one that is compiled already."""
     names = _names(call, arrays)
     return len(names) > 1 or not _JIT.issuperset(names)
 
 
-def _always(call: Call, arrays: Sequence[Any]) -> bool:
+def _always(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
     return True
 
 
-def _names(call: Call, arrays: Sequence[Any]) -> list[str]:
+def _names(call: ArrayFunction, arrays: Sequence[Any]) -> list[str]:
     return list(_operations(jax.make_jaxpr(call)(*arrays).jaxpr))
 
 
@@ -170,9 +173,9 @@ class _Evaluation:
     its first arrays.
     """
 
-    def __init__(self, call: Call, gains: Callable[[Call, Sequence[Any]], bool]) -> None:
+    def __init__(self, call: ArrayFunction, gains: Callable[[ArrayFunction, Sequence[Any]], bool]) -> None:
         self._call, self._gains = call, gains
-        self._compiled: Call | None = None
+        self._compiled: ArrayFunction | None = None
         self._is_decided = False
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -195,12 +198,75 @@ class _Evaluation:
         return self if self._compiled is not None else _Evaluation(self._call, _has_parts)
 
 
-class JaxFunctions(Framework):
+_NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+"""What a function raises that Python follows by the values of its arrays, which `eval_shape` has not."""
+
+_VIEWS = frozenset(
+    ["reshape", "broadcast_in_dim", "transpose", "squeeze", "slice", "rev", "copy", "convert_element_type"]
+)
+"""Primitives that every call may have."""
+
+_CUSTOM = {"custom_jvp_call": "custom_jvp", "custom_vjp_call": "custom_vjp"}
+
+_WIDE = ("float64", "complex128")
+
+
+# Shown in scripts -------------------------------------------------------------------------------------------
+
+
+def leaves(result: Any) -> list[Any]:
+    found = [y for y in jax.tree.leaves(result) if isinstance(y, jax.Array)]
+    return [y for y in found if jnp.issubdtype(y.dtype, jnp.inexact)]
+
+
+def total(y: Any) -> Any:
+    return jnp.sum(jnp.real(y))
+
+
+def real_parts(ys: Any) -> list[Any]:
+    return [part for y in ys for part in ((y.real, y.imag) if jnp.iscomplexobj(y) else (y,))]
+
+
+def doubled(x: Any) -> Any:
+    return jnp.stack([x, 1.25 * x])
+
+
+def gradient(g: Any, xs: Any) -> Any:
+    return jax.grad(g, tuple(range(len(xs))))(*xs)
+
+
+def slope(g: Any, xs: Any, directions: Any) -> Any:
+    return jax.jvp(g, tuple(xs), tuple(directions))[1]
+
+
+# ------------------------------------------------------------------------------------------------------------
+
+
+class JaxLibrary(Library):
     """JAX with its own pytrees."""
 
-    name: FrameworkName = "jax"
+    name: LibraryName = "jax"
     version = str(jax.__version__)
     no_mode = _NO_MODE
+    refusals = (
+        *("not supported", "not implemented", "does not accept dtype", "Derivatives of non-symmetric"),
+        "Derivatives not defined",
+    )
+    forms = Forms(
+        header=(
+            "import jax\nimport jax.numpy as jnp\nimport jax.scipy\n\n"
+            'jax.config.update("jax_enable_x64", True)'
+        ),
+        sin="jnp.sin",
+        array="jnp.array({entries}, {dtype})",
+        zeros="jnp.zeros({shape}, {dtype})",
+        dtype="jnp.{name}",
+        pair="jax.lax.complex({re}, {im})",
+        transposed="jnp.swapaxes({x}, -1, -2)",
+        expanded="jnp.repeat({x}, 2, axis=0)",
+        mapped="jax.vmap({f})",
+        compiled="jax.jit({f})",
+    )
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
         return jax.enable_x64(True) if precision == "float64" else contextlib.nullcontext()
@@ -226,22 +292,22 @@ class JaxFunctions(Framework):
         _give_back()
         _GROWTH.begin()
 
-    def prepared(self, call: Call) -> Call:
+    def prepared(self, call: ArrayFunction) -> ArrayFunction:
         """Compiled once where it has a loop or a branch, which each call would compile again, and where it
         is long. The operations of a short function are compiled when its gradient is asked.
         """
         return _Evaluation(call, _is_long)
 
-    def repeated(self, call: Call) -> Call:
+    def repeated(self, call: ArrayFunction) -> ArrayFunction:
         """Compiled once: JAX goes through Python for each operation, and traces a derivative each time."""
         return call.often() if isinstance(call, _Evaluation) else _Evaluation(call, _always)
 
     def operand(self, value: Array, like: Any = None) -> Any:
         return value
 
-    def at_once(self, call: Call) -> Call:
+    def at_once(self, call: ArrayFunction) -> ArrayFunction:
         """Compiled as a whole: otherwise each operation of a new shape would be."""
-        compiled: Call = jax.jit(call)
+        compiled: ArrayFunction = jax.jit(call)
         return compiled
 
     def is_array(self, value: Any) -> bool:
@@ -252,6 +318,14 @@ class JaxFunctions(Framework):
 
     def given(self, value: Array, like: Any = None) -> Any:
         return _given(value)
+
+    def constant(self, value: Array) -> Any:
+        """Python may read its numbers inside of a function that is traced."""
+        with _types_of([value]), jax.ensure_compile_time_eval():
+            return _given(value)
+
+    def dtype(self, name: str) -> Any:
+        return jnp.dtype(name)
 
     def pair(self, re: Any, im: Any) -> Any:
         return jax.lax.complex(re, im)
@@ -264,7 +338,7 @@ class JaxFunctions(Framework):
 
     def derivative(
         self,
-        f: Call,
+        f: ArrayFunction,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
@@ -290,7 +364,7 @@ class JaxFunctions(Framework):
 
     def push(
         self,
-        f: Call,
+        f: ArrayFunction,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
@@ -301,7 +375,7 @@ class JaxFunctions(Framework):
         step, active = before_the_last(*_about(f, xs, weights, directions), modes)
         return _pushed(step, active, xs, probe)
 
-    def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
+    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
         from gradfuzz.tracing.jax.trace import traced
 
         return traced(call, arrays)
@@ -315,3 +389,56 @@ class JaxFunctions(Framework):
         from gradfuzz.tracing.jax.units import units
 
         return units(call, arrays, mode)
+
+    def begin(self) -> None:
+        jax.config.update("jax_enable_x64", True)  # so that no function rounds a constant to float32
+        jax.config.update("jax_traceback_filtering", "off")  # it takes longer than the call that raises
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # operations are small and many
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+    def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        with _types_of(arrays):
+            try:
+                jax.eval_shape(f, *arrays)
+            except _NEEDS_VALUES:
+                f(*arrays)
+
+    def estimate(self, f: Callable[..., Any], values: Sequence[Array]) -> list[Array] | None:
+        """By the traced program: JAX compiles each operation anew for the shapes of each call."""
+        try:
+            program = self.traced(f, values)
+            inputs = {p.name: entered(value) for p, value in zip(program.params, values, strict=True)}
+            namespace = NumpyNamespace(cast("Precision", values[0].dtype.name))
+            return [np.asarray(y) for y in interpret(program, inputs, namespace)]
+        except Exception:  # noqa: BLE001 - not every function makes a program
+            return None
+
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the primitives of floats, without those that only look at an array otherwise, and of
+        functions with a rule of their own: "custom_jvp relu".
+        """
+        with _types_of(arrays):
+            return tuple(sorted(set(_primitives(jax.make_jaxpr(f)(*arrays).jaxpr))))
+
+
+def _primitives(jaxpr: Any) -> Iterator[str]:
+    for equation in jaxpr.eqns:
+        name, inner = equation.primitive.name, _inner(equation)
+        if name in _CUSTOM:
+            yield f"{_CUSTOM[name]} {inner[0].debug_info.func_name}"
+        elif inner:
+            for one in inner:
+                yield from _primitives(one)
+        elif name not in _VIEWS and any(jnp.issubdtype(y.aval.dtype, jnp.inexact) for y in equation.outvars):
+            yield name
+
+
+def _inner(equation: Any) -> list[Any]:
+    """The programs of which an equation consists."""
+    leaves = jax.tree_util.tree_leaves(list(equation.params.values()))
+    return [one for one in (getattr(leaf, "jaxpr", leaf) for leaf in leaves) if hasattr(one, "eqns")]
+
+
+def _types_of(arrays: Sequence[Any]) -> contextlib.AbstractContextManager[Any]:
+    is_wide = any(x.dtype.name in _WIDE for x in arrays)
+    return jax.enable_x64(True) if is_wide else contextlib.nullcontext()

@@ -1,7 +1,8 @@
-"""Functions of Torch tensors: torch.autograd.grad and forward_ad; torch.func for nested modes."""
+"""Torch: torch.autograd.grad and forward_ad; torch.func for nested modes."""
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 from torch.autograd import forward_ad
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, resolve_name
 
+from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName, NoMode
+from gradfuzz.libraries.watching import Note
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, NoMode
 from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.common.units import Unit
 
@@ -42,12 +45,79 @@ _NO_MODE = (
 )
 
 
-class TorchFunctions(Framework):
-    name: FrameworkName = "torch"
+_VIEWS = (
+    *("torch::autograd::AccumulateGrad", "ViewBackward", "UnsafeViewBackward", "TransposeBackward"),
+    *("TBackward", "PermuteBackward", "SelectBackward", "SliceBackward", "ExpandBackward"),
+    *("UnsqueezeBackward", "SqueezeBackward", "CloneBackward", "ViewAsRealBackward", "ToCopyBackward"),
+)
+"""How the nodes begin that every call may have."""
+
+
+# Shown in scripts -------------------------------------------------------------------------------------------
+
+
+def leaves(result: Any) -> list[Any]:
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        return [y for part in result for y in leaves(part)]
+    is_tensor = isinstance(result, torch.Tensor)
+    return [result] if is_tensor and (result.is_floating_point() or result.is_complex()) else []
+
+
+def total(y: Any) -> Any:
+    return (y.real if y.is_complex() else y).sum()
+
+
+def real_parts(ys: Any) -> list[Any]:
+    return [part for y in ys for part in ((y.real, y.imag) if y.is_complex() else (y,))]
+
+
+def doubled(x: Any) -> Any:
+    return torch.stack([x, 1.25 * x])
+
+
+def gradient(g: Any, xs: Any) -> Any:
+    return torch.func.grad(g, tuple(range(len(xs))))(*xs)
+
+
+def slope(g: Any, xs: Any, directions: Any) -> Any:
+    return torch.func.jvp(g, tuple(xs), tuple(directions))[1]
+
+
+def gradient_by_autograd(g: Any, xs: Any) -> Any:
+    xs = [x if x.requires_grad else x.clone().requires_grad_() for x in xs]
+    return torch.autograd.grad(g(*xs), xs, create_graph=True, materialize_grads=True)
+
+
+# ------------------------------------------------------------------------------------------------------------
+
+
+class TorchLibrary(Library):
+    name: LibraryName = "torch"
     version = str(torch.__version__)
     no_mode = _NO_MODE
+    refusals = (
+        *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
+        *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),
+        *("non-zero size", "ill-defined", "does not currently support", "donated buffers"),
+    )
+    forms = Forms(
+        header="import torch",
+        sin="torch.sin",
+        array="torch.tensor({entries}, dtype={dtype})",
+        zeros="torch.zeros({shape}, dtype={dtype})",
+        dtype="torch.{name}",
+        pair="torch.complex({re}, {im})",
+        transposed="{x}.transpose(-1, -2)",
+        expanded="{x}.expand({shape})",
+        mapped="torch.vmap({f})",
+        compiled='torch.compile({f}, backend="aot_eager", dynamic=False)',
+        seed="torch.manual_seed(0)",
+        cast="w.to(x.dtype)",
+    )
 
-    def prepared(self, call: Call) -> Call:
+    def prepared(self, call: ArrayFunction) -> ArrayFunction:
         """A function may itself differentiate by its arguments, so they always require a gradient."""
         return lambda *arrays: call(
             *[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays]
@@ -89,6 +159,12 @@ class TorchFunctions(Framework):
             return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))
         return np.asarray(value.numpy())
 
+    def dtype(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def dtype_name(self, value: Any) -> str | None:
+        return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else None
+
     def pair(self, re: Any, im: Any) -> Any:
         return torch.complex(re, im)
 
@@ -100,7 +176,7 @@ class TorchFunctions(Framework):
 
     def derivative(
         self,
-        f: Call,
+        f: ArrayFunction,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
@@ -134,7 +210,7 @@ class TorchFunctions(Framework):
 
     def push(
         self,
-        f: Call,
+        f: ArrayFunction,
         xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
@@ -156,7 +232,7 @@ class TorchFunctions(Framework):
                     slope = slope + (tangent * w).sum()
         return outputs, slope
 
-    def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
+    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
         from gradfuzz.tracing.torch.trace import traced
 
         return traced(call, arrays)
@@ -170,6 +246,47 @@ class TorchFunctions(Framework):
         from gradfuzz.tracing.torch.units import units
 
         return units(call, arrays, mode)
+
+    def watched(self, note: Note, names: frozenset[str]) -> contextlib.AbstractContextManager[None]:
+        return _Watching(note, names)
+
+    def fresh(self, x: Any) -> Any:
+        return x.clone()
+
+    def followed(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[int, ...] | None:
+        results = f(*[x.detach().requires_grad_() for x in arrays])
+        found = tuple(k for k, y in enumerate(results) if y.requires_grad)
+        return found if len(found) < len(results) else None
+
+    def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        with torch.no_grad():
+            f(*arrays)
+
+    def random_state(self) -> object:
+        return torch.get_rng_state().numpy().tobytes()
+
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the nodes of autograd's graph, without those that only look at an array otherwise."""
+        inputs = [x.detach().requires_grad_() for x in arrays]
+        waiting = [y.grad_fn for y in leaves(f(*inputs)) if y.grad_fn is not None]
+        found: dict[str, None] = {}
+        seen = set()
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            found[node.name()] = None
+            waiting += [inner for inner, _ in node.next_functions if inner is not None]
+        return tuple(sorted(name for name in found if not name.startswith(_VIEWS)))
+
+    def slope_source(self, modes: Sequence[Mode]) -> str:
+        """torch.func takes no autograd.Function without setup_context; torch.autograd.grad takes any."""
+        source = super().slope_source(modes)
+        if "fwd" in modes:
+            return source
+        own = plain_source(gradient_by_autograd).replace("gradient_by_autograd", "gradient")
+        return source.replace(plain_source(gradient), own)
 
 
 def _one_by_one(
@@ -210,7 +327,7 @@ def _one_by_one(
     return each_direction(derivative, xs)[1]
 
 
-class _Undifferentiated(TorchFunctionMode):
+class _Undifferentiated(TorchFunctionMode):  # type: ignore[misc]  # of a module without types
     """Keeps the results that Torch itself does not differentiate.
 
     A function of Torch that returns several floats, of which autograd follows some only, says so of the
@@ -241,3 +358,19 @@ class _Undifferentiated(TorchFunctionMode):
 
 def _is_float(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+class _Watching(TorchFunctionMode):  # type: ignore[misc]  # of a module without types
+    """Tells of every call of Torch that Python makes, methods and operators among them."""
+
+    def __init__(self, note: Note, names: frozenset[str]) -> None:
+        super().__init__()
+        self._note = note
+        self._names = names
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = resolve_name(func)
+        if name in self._names:
+            self._note(name, args, kwargs)
+        return func(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Functions of NumPy arrays. Their only derivative is hand-written; `subject.Subject` asks it."""
+"""NumPy. The only derivatives are hand-written; `subject.Subject` asks them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName
+from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
 
 
-class NumpyFunctions(Framework):
-    name: FrameworkName = "numpy"
+class NumpyLibrary(Library):
+    name: LibraryName = "numpy"
     version = np.__version__
 
     def is_array(self, value: Any) -> bool:
@@ -35,17 +35,7 @@ class NumpyFunctions(Framework):
     def is_complex(self, value: Any) -> bool:
         return bool(np.iscomplexobj(value))
 
-    def derivative(
-        self,
-        f: Call,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        raise NotImplementedError("NumPy has no derivatives")
-
-    def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
+    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
         from gradfuzz.tracing.numpy.trace import traced
 
         return traced(call, arrays)

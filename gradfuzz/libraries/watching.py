@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,15 @@ def found_at(name: str) -> Any:
             importlib.import_module(path)
         found = getattr(found, part)
     return found
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """The function of a dotted public name, or the property as a function.
+
+    AttributeError or ImportError where there is none.
+    """
+    found = found_at(name)
+    return found if callable(found) else operator.attrgetter(name.rpartition(".")[2])
 
 
 @contextlib.contextmanager

@@ -1,0 +1,399 @@
+"""A library of arrays that is called in Python: how its functions are asked for derivatives, called, and
+written down.
+
+All methods that compute take and return the library's own arrays, except `derivative`, which takes NumPy
+arrays as weights and directions. What a script shows is what runs: an expression of a script is evaluated
+here, and a function of a script is a function of the library's module.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gradfuzz.errors import UntraceableError
+from gradfuzz.libraries.layouts import Layout
+from gradfuzz.libraries.numbers import nested
+from gradfuzz.libraries.watching import Note, patched
+from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.emit.plain_source import plain_source
+from gradfuzz.oracles.said import spoken, telling
+from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.tracing.common.leaves import leaves_of, with_leaves
+from gradfuzz.tracing.common.units import Unit
+
+LibraryName = Literal["jax", "torch", "autograd", "tensorflow", "mlx", "paddle", "numpy"]
+
+CALLED: tuple[LibraryName, ...] = ("torch", "jax", "autograd", "tensorflow", "mlx", "paddle")
+"""The libraries whose functions can be called."""
+
+ArrayFunction = Callable[..., tuple[Any, ...]]
+"""A function of the library's real arrays that returns a tuple of them."""
+
+Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
+"""The leaves of an argument with their paths, and a function that rebuilds an argument from leaves."""
+
+
+class NoModeError(NotImplementedError):
+    """gradfuzz itself asks for no derivative of this kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoMode:
+    """A derivative that a library lacks by its documents or its source, and the words by which it says so.
+
+    An exception with these words is a refusal where the modes hold "fwd", where they hold "rev", or where
+    they are `many`. No other exception is one: it stands in the place of a derivative.
+    """
+
+    words: str
+    fwd: bool = False
+    rev: bool = False
+    many: bool = False
+
+    def speaks(self, error: Exception, modes: Sequence[Mode]) -> bool:
+        fits = self.fwd and "fwd" in modes, self.rev and "rev" in modes, self.many and len(modes) > 1
+        return any(fits) and self.words in str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The library in its own language: what a script shows, and what runs.
+
+    Expressions have their operands in braces. {shape} is the shape of the view, {axes} are the axes with the
+    last two exchanged.
+    """
+
+    header: str
+    """The import statements of a script; what is set follows after an empty line."""
+    sin: str
+    array: str
+    """Of the entries {entries}, as nested lists, and the dtype {dtype}."""
+    zeros: str
+    """Of {shape} and {dtype}; nested lists without entries do not tell the shape."""
+    dtype: str
+    """Of {name}."""
+    pair: str
+    """The complex array with the parts {re} and {im}."""
+    transposed: str
+    expanded: str
+    stepped: str = "{x}[..., ::2]"
+    mapped: str = ""
+    """The library's own map of {f} over the leading axis of every argument; "" where it has none."""
+    compiled: str = ""
+    """{f}, compiled; "" where the library compiles nothing."""
+    seed: str = ""
+    """The statement after which the library's random numbers begin anew."""
+    product: str = "w * y"
+    """The product of a weight w in float64 and a real result y."""
+    cast: str = "w.astype(x.dtype)"
+    """A direction w in the dtype of the array x."""
+
+
+class Library(abc.ABC):
+    name: LibraryName
+    version: str
+    no_mode: tuple[NoMode, ...] = ()
+    """The derivatives that the library lacks."""
+    roundoff = 0.0
+    """What the values of some of its functions are known to be off, relative to their size, in float64."""
+    forms: Forms
+    entries = 64
+    """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
+    careful = False
+    """Whether `check` looks first, if the library can, at what may end the process: after it ended once."""
+
+    # Arrays
+
+    def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
+        """A context for all computations in `precision`."""
+        return contextlib.nullcontext()
+
+    def tree(self, value: Any, path: str) -> Tree:
+        """The leaves of an argument or a result."""
+        return list(leaves_of(value, path)), lambda leaves: with_leaves(value, iter(leaves))
+
+    def operand(self, value: Array, like: Any = None) -> Any:
+        """A NumPy array as prepared and repeated functions take it."""
+        return self.given(value, like)
+
+    @abc.abstractmethod
+    def is_array(self, value: Any) -> bool:
+        """Whether it is an array of this library, traced or not."""
+
+    @abc.abstractmethod
+    def array(self, value: Array, like: Any = None) -> Any:
+        """A NumPy array as one of the library's, on the device of `like`."""
+
+    def given(self, value: Array, like: Any = None) -> Any:
+        """The same outside of a function that is traced."""
+        return self.array(value, like)
+
+    def constant(self, value: Array) -> Any:
+        """The same as an argument of a call, also inside of a function that is traced."""
+        return self.array(value)
+
+    def like(self, value: Array, other: Any) -> Any:
+        """A NumPy array as one of the library's, in the dtype of `other`."""
+        return self.array(np.asarray(value, getattr(other, "dtype", None)), other)
+
+    def numpy(self, value: Any) -> Array:
+        """An array of the library, or a number, as a NumPy array."""
+        return np.asarray(value)
+
+    def concrete(self, value: Any) -> Array | None:
+        """The entries of an array, or of one of NumPy; None for anything else, and without entries yet."""
+        is_array = isinstance(value, (np.ndarray, np.generic)) or self.is_array(value)
+        try:
+            return self.numpy(value) if is_array else None
+        except Exception:  # noqa: BLE001 - it is being traced
+            return None
+
+    @abc.abstractmethod
+    def pair(self, re: Any, im: Any) -> Any:
+        """The complex array with these real and imaginary parts."""
+
+    @abc.abstractmethod
+    def parts(self, z: Any) -> tuple[Any, Any]:
+        """The real and the imaginary part of `z`."""
+
+    @abc.abstractmethod
+    def is_complex(self, value: Any) -> bool: ...
+
+    def dtype(self, name: str) -> Any:
+        """The dtype of this name, "float32"."""
+        return np.dtype(name)
+
+    def dtype_name(self, value: Any) -> str | None:
+        """The name of a dtype, None for anything else."""
+        if not isinstance(value, (np.dtype, type)):
+            return None
+        try:
+            return str(np.dtype(value).name)
+        except TypeError:
+            return None
+
+    # Derivatives
+
+    def tidy(self) -> None:
+        """Called after a check: gives back what the library keeps of functions that will not come again."""
+        return
+
+    def prepared(self, call: ArrayFunction) -> ArrayFunction:
+        """`call` as it is evaluated at `operand`s."""
+        return call
+
+    def repeated(self, call: ArrayFunction) -> ArrayFunction:
+        """`call`, which may be a prepared one, as it is evaluated at hundreds of `operand`s."""
+        return call
+
+    def at_once(self, call: ArrayFunction) -> ArrayFunction:
+        """`call` prepared for one evaluation whose last digits do not matter."""
+        return call
+
+    def without_derivative(
+        self, leaves: Callable[..., Sequence[Any]], arrays: Sequence[Any]
+    ) -> frozenset[int]:
+        """The numbers of those of `leaves(*arrays)`, the leaves of a result, that the library's own functions
+        made and that have no derivative by the library's own word; none where no other float would be left.
+        """
+        return frozenset()
+
+    def derivative(
+        self,
+        f: ArrayFunction,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The outputs of `f(*xs)`, and the derivative by each of `xs` that the other arguments define (see
+        `oracles.base`).
+
+        Raises whatever the library raises.
+        """
+        raise NoModeError(f"{self.name} has no derivatives")
+
+    def push(
+        self,
+        f: ArrayFunction,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+        probe: Sequence[Array],
+    ) -> tuple[Sequence[Any], Any] | None:
+        """The outputs of `f(*xs)`, and the derivative in `modes`, of which the last is "fwd", along `probe`;
+        None where the library has no way of its own for it.
+        """
+        return None
+
+    def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
+        """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
+        said = isinstance(error, NoModeError) or any(row.speaks(error, modes) for row in self.no_mode)
+        return first_line(error) if said else None
+
+    def constants(self, f: Callable[..., Any]) -> tuple[int, ...]:
+        """The numbers of the arguments of `f` that it takes unchanged, by its own declaration."""
+        return ()
+
+    # Tracing
+
+    @abc.abstractmethod
+    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
+        """The function as a program; `UntraceableError` if there is none."""
+
+    def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
+        """A function of the library's arrays as a graph; `derivative` says that it is one, in which a value
+        may be hidden from differentiation. `UntraceableError` if there is none.
+        """
+        raise UntraceableError(f"the derivatives of {self.name} are not traced; those of JAX and Torch are")
+
+    def units(self, call: Callable[..., Any], arrays: Sequence[Array], mode: Mode) -> Iterable[Unit]:
+        """The steps of a function at `arrays` that have a rule each, for `mode`; none where they are not
+        known.
+        """
+        return ()
+
+    # Calls of the library's own functions
+
+    def begin(self) -> None:  # noqa: B027 - most libraries are ready
+        """Called once in a process that calls functions, before the first call."""
+
+    def watched(self, note: Note, names: frozenset[str]) -> contextlib.AbstractContextManager[None]:
+        """As long as it is open, `note` is told of every call of the functions with these public names."""
+        return patched(note, names)
+
+    def fresh(self, x: Any) -> Any:
+        """An argument that a function may write into; it is differentiated as `x`."""
+        return x
+
+    def followed(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[int, ...] | None:
+        """Which of the arrays that `f` returns the library differentiates; None where it differentiates all,
+        or does not say.
+        """
+        return None
+
+    def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        """Raises what the library raises where `f` does not take these arrays; cheap."""
+        f(*arrays)
+
+    def estimate(self, f: Callable[..., Any], values: Sequence[Array]) -> list[Array] | None:
+        """What NumPy computes for what `f` returns; None where it is not known, or is no cheaper than `f`."""
+        return None
+
+    def random_state(self) -> object:
+        """The state of the library's random numbers, which can be compared; None where it does not say."""
+        return None
+
+    refusals: tuple[str, ...] = ()
+    """What a message contains by which the library says that there is no such derivative, or that it does not
+    do this: no crash, but its own word.
+    """
+
+    def refuses(self, message: str, error: Exception | None) -> bool:
+        """Whether the library says so in this message; `error` is the exception, where it is at hand."""
+        return any(words in message for words in self.refusals)
+
+    def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the library's own rules that differentiate `f` at these arrays, sorted; none where it
+        does not say.
+        """
+        return ()
+
+    # What runs and is shown
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """A function of the library's module that scripts have, too.
+
+        leaves(result)            the arrays of floats, real or complex, in what a function returns
+        total(y)                  the sum of the entries, of their real parts
+        real_parts(ys)            the real arrays, real and imaginary part of each complex one
+        doubled(x)                x and 1.25 x along a new leading axis
+        gradient(g, xs)           of a scalar function in reverse mode
+        slope(g, xs, directions)  its derivative in forward mode
+        """
+        found: Callable[..., Any] = self._names[name]
+        return found
+
+    @property
+    def leaves(self) -> Callable[[Any], list[Any]]:
+        """The arrays of floats, real or complex, in what a function returns."""
+        return self.function("leaves")
+
+    def source(self, *names: str) -> str:
+        """Such functions as text."""
+        return "\n\n".join(plain_source(self.function(name)).rstrip("\n") for name in names)
+
+    def slope_source(self, modes: Sequence[Mode]) -> str:
+        """Lines of a script that define `slope_rev(g, xs, v)` and `slope_fwd(g, xs, v)`.
+
+        They are the derivative of the real scalar function `g` of the arrays `xs` along `v`, by the library;
+        each can stand inside the other.
+        """
+        reverse = f"sum(total({self.forms.product}) for w, y in zip(v, gradient(g, xs)))"
+        forward = f"slope(g, xs, [{self.forms.cast} for w, x in zip(v, xs)])"
+        return (
+            f"{self.source('gradient', 'slope')}\n\n\ndef slope_rev(g, xs, v):\n    return {reverse}\n\n\n"
+            f"def slope_fwd(g, xs, v):\n    return {forward}"
+        )
+
+    def seed(self) -> None:
+        """The library's random numbers begin anew."""
+        exec(self.forms.seed, self._names)  # noqa: S102 - a statement of our own
+
+    def view(self, x: Any, layout: Layout) -> Any:
+        """The view of an array that `layout` says."""
+        found = self._evaluated(f"lambda x, shape, axes: {self.view_code('x', layout, None)}")
+        return found(x, (2, *x.shape[1:]), _exchanged(x.ndim))
+
+    def view_code(self, x: str, layout: Layout, shape: tuple[int, ...] | None) -> str:
+        """The expression of the view of an array of this shape, which is the expression `x`."""
+        text = "{x}" if layout == "contiguous" else str(getattr(self.forms, layout))
+        if shape is None:
+            return text.format(x=x, shape="shape", axes="axes")
+        return text.format(x=x, shape=(2, *shape[1:]), axes=_exchanged(len(shape)))
+
+    def array_code(self, value: Array) -> str:
+        """The expression of an array."""
+        array = np.asarray(value)
+        dtype = self.dtype_code(array.dtype.name)
+        if not array.size:
+            return self.forms.zeros.format(shape=array.shape, dtype=dtype)
+        return self.forms.array.format(entries=nested(array), dtype=dtype)
+
+    def dtype_code(self, name: str) -> str:
+        return self.forms.dtype.format(name=name)
+
+    def around(self, lines: Sequence[str], call: Callable[..., Any]) -> Callable[..., Any]:
+        """The function `f` that these lines of a script define around the function `call`."""
+        names = {**self._names, "call": call}
+        exec("\n".join(lines), names)  # noqa: S102 - lines of our own
+        found: Callable[..., Any] = names["f"]
+        return found
+
+    @functools.cache  # noqa: B019 - there is one library of a name
+    def _evaluated(self, text: str) -> Any:
+        return eval(text, self._names)  # noqa: S307 - a text of our own
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return vars(sys.modules[type(self).__module__])
+
+
+def _exchanged(rank: int) -> list[int]:
+    return [*range(rank - 2), rank - 1, rank - 2]
+
+
+def first_line(error: BaseException) -> str:
+    """The line of an error's message that says what happened, which is mostly the first."""
+    return telling(str(spoken(error)))
