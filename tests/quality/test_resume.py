@@ -22,7 +22,7 @@ from gradfuzz.fuzzer.results.events import Event, FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep import SweepConfig, slot, sweep
-from gradfuzz.fuzzer.sweep import run as sweeping
+from gradfuzz.fuzzer.sweep import programs as sweeping
 from gradfuzz.fuzzer.sweep.recorder import Recorder
 from gradfuzz.reports.machine.json import sweep_document
 

@@ -104,7 +104,7 @@ def drawn(dice: Dice, library: str, function: Function, name: str, learned: Lear
         choices.append(choice)
         return option
 
-    dtype = pick("dtype", [(weight, one, one) for weight, one in DTYPES])
+    dtype = pick("dtype", _dtypes(learned))
     relation = pick("relation", [(weight, one, one) for weight, one in _RELATIONS])
     sizes = tuple(dice.weighted(_SIZES) for _ in range(3))
     rank = int(pick("rank", [(weight, str(k), str(k)) for weight, k in learned.said(_RANKS.rows)]))
@@ -113,6 +113,10 @@ def drawn(dice: Dice, library: str, function: Function, name: str, learned: Lear
     shared = _Shared(dtype, relation, shape, sizes, style, choices)
     arguments = tuple(_arguments(dice, function, shared, learned))
     return Drawn(Call(library, name, arguments), tuple(choices))
+
+
+def _dtypes(learned: Learned) -> list[tuple[int, str, str]]:
+    return [(weight, one, one) for weight, one in DTYPES if one in learned.dtypes or not learned.dtypes]
 
 
 _STYLE_WEIGHTS = tuple((name, style.weight) for name, style in STYLES.items())
@@ -323,7 +327,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
         choice, name = learned.pick(dice, "style", [(w, n, n) for n, w in _STYLE_WEIGHTS])
         return Drawn(revalued(dice, call, STYLES[name]), (choice,))
     if what == "dtype":
-        choice, dtype = learned.pick(dice, "dtype", [(w, n, n) for w, n in DTYPES])
+        choice, dtype = learned.pick(dice, "dtype", _dtypes(learned))
         return Drawn(redrawn(dice, call, STYLES["ordinary"], dtype), (choice,))
     if what == "layout":
         return Drawn(_relaid(dice, call), ())
@@ -396,7 +400,7 @@ def _reshaped(dice: Dice, call: Call, learned: Learned) -> Call:
         shape = [*(dice.pick([*lengths, 1, 2]) for _ in range(rank - len(shape))), *shape][-rank:]
     dtype = old.dtype.name
     if change == "dtype":
-        dtype = dice.pick(["float64", "int64", "int32", "bool"])
+        dtype = dice.pick([(*learned.dtypes, "float64")[0], "int64", "int32", "bool"])
     is_float = dtype not in ("int64", "int32", "bool")
     shared = _Shared(dtype, "own", tuple(shape), (2, 2, 1), STYLES["ordinary"])
     entries = _entries(dice, "float" if is_float else dtype, tuple(shape), shared)

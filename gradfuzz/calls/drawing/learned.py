@@ -27,7 +27,9 @@ Choice = tuple[str, str]
 class Learned:
     """How often calls with a choice were valid, and how often the library raised."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtypes: Sequence[str] = ()) -> None:
+        """`dtypes` are those of floats that are drawn (none: all)."""
+        self.dtypes = tuple(dtypes)
         self._valid: dict[Choice, int] = {}
         self._raised: dict[Choice, int] = {}
         self.texts: dict[str, None] = {}

@@ -46,9 +46,10 @@ class Search:
         note: Callable[[Call], None],
         recorded: Sequence[Call] = (),
         patience: int = PATIENCE,
+        dtypes: Sequence[str] = (),
     ) -> None:
         """`note` is told each call before it is tried; `recorded` calls are known to be valid. `patience`
-        calls are tried until the first is valid.
+        calls are tried until the first is valid. `dtypes`: of floats (none: all).
         """
         self.drawn = 0
         self.valid = 0
@@ -59,7 +60,7 @@ class Search:
         self._dice = dice
         self._note = note
         self._patience = patience
-        self._learned = Learned()
+        self._learned = Learned(dtypes)
         self._valid: list[Call] = list(recorded)
         self._latest: tuple[Choice, ...] = ()
         self._further: dict[str, list[Call]] = {}

@@ -134,16 +134,16 @@ def _followed(call: Call, library: Library, arrays: Sequence[Any]) -> tuple[int,
         return None
 
 
-def judged_by_some(call: Call, first: int) -> Judgement:
+def judged_by_some(call: Call, first: int, modes: Sequence[Modes] = COMBINATIONS) -> Judgement:
     """The verdicts on a call. Where it has no derivative by all its arrays, by one of them, the first from
     number `first` on that has one.
     """
-    whole = judged(call)
+    whole = judged(call, modes)
     if whole.verdicts:
         return whole
     count = sum(1 for _ in call.differentiated())
     for k in range(count if count > 1 else 0):
-        one = judged(by_one(call, (first + k) % count))
+        one = judged(by_one(call, (first + k) % count), modes)
         if one.verdicts:
             return one
     return whole

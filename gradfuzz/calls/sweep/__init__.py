@@ -11,7 +11,8 @@ set_up       which targets answer no call, so that it is no bug of a library
 supervise    a turn to its end, also where processes die of it
 totals       what the turns found out, added up
 replay       asks again about a finding, in a process of its own where that is needed
-run          the sweep: its turns in order, its events
+functions    the plan of a sweep of functions: turns in order
+run          the sweep of functions, of programs, or of both
 card         the report card: a few calls of each function
 """
 

@@ -14,7 +14,7 @@ from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import PATIENCE, Search
 from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
-from gradfuzz.calls.judging.judge import Judgement, Modes, judged_by_some, made
+from gradfuzz.calls.judging.judge import COMBINATIONS, Judgement, Modes, judged_by_some, made
 from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings import script_run
@@ -74,6 +74,10 @@ class Turn:
     """Whether the calls of findings are made smaller."""
     patience: int = PATIENCE
     """So many calls are tried until the first is valid."""
+    modes: tuple[Modes, ...] = field(default=(), metadata={OPTIONAL: True})
+    """What is asked; () is all of `COMBINATIONS`."""
+    dtypes: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
+    """The dtypes of floats that are drawn; () is all."""
 
 
 @dataclass(slots=True)
@@ -180,7 +184,7 @@ def run(
         return result
     seed = turn.seed, turn.library, function.names[0], function.signature, turn.number, turn.again
     dice = Seeded("/".join(map(str, seed)))
-    search = Search(turn.library, function, dice, note, turn.recorded, turn.patience)
+    search = Search(turn.library, function, dice, note, turn.recorded, turn.patience, turn.dtypes)
     refusals: Counter[str] = Counter()
     buckets: dict[tuple[str, str], Finding | None] = {}
     tried = Attempts()
@@ -218,7 +222,7 @@ def _judgements(
     refusals: Counter[str],
 ) -> Iterator[Judgement]:
     """Calls that have verdicts, until `result` counts enough of them. The others go to `refusals`."""
-    outside = 0
+    outside, asked = 0, turn.modes or COMBINATIONS
     calls = itertools.chain(turn.recorded if turn.number == 0 else (), search.calls())
     for count in itertools.count():
         call = next(calls, None)
@@ -232,9 +236,9 @@ def _judgements(
         outside = 0
         form = "alone" if turn.number == 0 and result.judged == 0 else dice.weighted(_FORMS)
         first = dice.below(8)
-        judgement = judged_by_some(replace(call, form=form), first)
+        judgement = judged_by_some(replace(call, form=form), first, asked)
         if judgement.refused and form != "alone":
-            judgement = judged_by_some(call, first)
+            judgement = judged_by_some(call, first, asked)
         if not judgement.verdicts:
             words = judgement.refused or next(iter(judgement.lacks.values()), "")
             refusals[words] += 1

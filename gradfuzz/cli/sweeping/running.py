@@ -90,19 +90,21 @@ def run_sweep(
 def kind_of_sweep(
     families: Sequence[str],
 ) -> tuple[Callable[..., Iterator[Event]], int, Callable[[], Iterable[str]]]:
-    """The sweep of programs, or of the functions of libraries; its usual number of examples, and its usual
-    targets.
-    """
+    """The sweep of these families; its usual number of examples, and its usual targets."""
+    from gradfuzz.fuzzer.results.functions import FAMILY
+    from gradfuzz.fuzzer.sweep import SweepConfig
+    from gradfuzz.fuzzer.sweep import sweep as of_programs
     from gradfuzz.oracles import registry
 
-    if "functions" in families:
-        from gradfuzz.calls.sweep import run as of_functions
-        from gradfuzz.libraries.library import CALLED
+    most = SweepConfig(()).max_examples
+    if FAMILY not in families:
+        return of_programs, most, registry.installed
+    from gradfuzz.calls.sweep import run
+    from gradfuzz.libraries.library import CALLED
 
-        return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, CALLED)
-    from gradfuzz.fuzzer import sweep as of_programs
-
-    return of_programs.sweep, of_programs.SweepConfig(()).max_examples, registry.installed
+    if set(families) == {FAMILY}:
+        return run.sweep, run.CALLS_EACH, lambda: filter(registry.beside, CALLED)
+    return run.sweep, most, registry.installed
 
 
 def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:

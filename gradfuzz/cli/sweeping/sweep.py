@@ -38,7 +38,7 @@ from gradfuzz.errors import UsageError
     "--max-examples",
     type=int,
     metavar="N",
-    help="Programs per target and family (96), or calls of each function of a library (6).",
+    help="Programs per target and family (96), or calls of each function (6; beside programs no more).",
 )
 @click.option(
     "--max-time", type=DURATION, metavar="TIME", help="End, with a report, after this time: 90, 90s, 5m, 8h."

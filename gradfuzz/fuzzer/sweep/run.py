@@ -1,193 +1,144 @@
 """The sweep: bounded, seeded, repeatable; a stream of events.
 
-Programs are drawn in batches, each seeded by the sweep's seed and its number. Any free worker judges a whole
-batch. Batches are added up in their order, so the findings do not depend on timing. Only a time limit or
-Ctrl-C makes two sweeps differ, and then the last event says that the sweep is not complete.
+A sweep has plans: what is asked, in which order. One is about programs (`programs`), one about the functions
+of libraries. Each has workers of its own; the plans take turns, so that a time limit leaves none out. What a
+plan finds does not depend on timing. Only a time limit or Ctrl-C makes two sweeps differ, and then the last
+event says that the sweep is not complete.
 """
 
 from __future__ import annotations
 
 import datetime
-import itertools
 import queue
+import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from gradfuzz.errors import UsageError, WorkerDiedError
-from gradfuzz.fuzzer.findings.clusters import clusters
-from gradfuzz.fuzzer.findings.prove import Proof, confirmed, prove, unasked
-from gradfuzz.fuzzer.findings.script_run import has_check, unchecked
-from gradfuzz.fuzzer.findings.signature import precedence, skeleton
-from gradfuzz.fuzzer.findings.triggers import Known
 from gradfuzz.fuzzer.results.environment import environment
-from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
-from gradfuzz.fuzzer.results.failure import failure_of
-from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.results.events import Event, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.finding import Cluster, Finding
+from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt, own_fault
-from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.sweep.batch import Batch
-from gradfuzz.fuzzer.sweep.cases import drawn
-from gradfuzz.fuzzer.sweep.config import CHEAP, SweepConfig, check, rerun_command, settings_of
+from gradfuzz.fuzzer.results.ranking import rank
+from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command, settings_of
 from gradfuzz.fuzzer.sweep.interrupts import Interrupts
-from gradfuzz.fuzzer.sweep.memo import Ledger, Memo, Result, Shrink
-from gradfuzz.fuzzer.sweep.set_up import SetUp
-from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
-from gradfuzz.fuzzer.sweep.slot import Slot
-from gradfuzz.fuzzer.sweep.totals import Totals
-from gradfuzz.fuzzer.sweep.ways import Listing, Way, Ways, listed
-from gradfuzz.fuzzer.sweep.work_item import WorkItem
-from gradfuzz.fuzzer.workers.local import Here, Pool, usual_size
-from gradfuzz.fuzzer.workers.worker import Workers, kept
-from gradfuzz.oracles.base import check_name
-from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.printer import to_text
-from gradfuzz.strategies import FAMILIES
-
-_BATCH = 16
-"""Programs in a batch: enough for oracles that answer many at once, few enough for steady progress."""
-
-_BATCH_OF_SLOW = 4
-"""The same where a slow way is asked about every program."""
-
-_BATCH_OF_COMPILED = 32
-"""The same where programs are compiled together, at the price of a few."""
-
-_FIRST = 4
-"""Programs in the first batch, which waits for the libraries to load. The second has the rest of `_BATCH`."""
+from gradfuzz.fuzzer.sweep.memo import Ledger, Memo
+from gradfuzz.fuzzer.workers.worker import Workers
 
 _HEARTBEAT = 1.0
 """Seconds between two progress events while workers are busy."""
-
-_ROUNDS = 3
-"""So often workers may die of a proof, each time several, until it is left as it was met."""
 
 _GRACE = 3.0
 """Seconds after the time limit until what is under way is given up."""
 
 
-def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
-    """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and
-    `SweepFinished` at last.
+class Crew:
+    """The workers of a plan, and how much they have under way. `woken` is set when some of it is done."""
 
-    `memo` is asked before a piece of work is handed out, and gets its result. `SweepFinished` also comes
-    after Ctrl-C, and where gradfuzz itself fails, with the findings until then. Raises `UsageError`,
-    `UnknownTargetError` and `MissingExtraError` before the first event.
-    """
-    started = time.monotonic()
-    check(config)
-    ledger = Ledger(memo, config.shard)
-    workers = workers_of(config)
-    try:
-        listings = _listed(config, workers, ledger)
-    except BaseException:
-        workers.close(at_once=True)
-        raise
-    return _Sweep(config, workers, listings, ledger, started).events()
-
-
-def workers_of(config: SweepConfig) -> Workers:
-    """The workers that the settings ask for."""
-    libraries = {TargetName.of(name).library for name in config.targets}
-    if config.cluster:
-        return cluster_of(config)
-    if config.jobs in (None, 1) and libraries <= set(CHEAP):
-        return Here()
-    return Pool(config.jobs or usual_size())
-
-
-def cluster_of(config: SweepConfig) -> Workers:
-    """The workers of the cluster that the settings name."""
-    from gradfuzz.fuzzer.workers.cluster import Cluster
-
-    return Cluster(config.cluster, {TargetName.of(name).system for name in config.targets})
-
-
-def _listed(config: SweepConfig, workers: Workers, ledger: Ledger) -> list[tuple[Listing, Ways]]:
-    """The ways of all targets. A worker lists them, and has their processes for its first batch. Where
-    machines serve different systems, each is listed on its own.
-    """
-    groups = [config.targets]
-    if workers.offered:
-        if not config.apart:
-            raise UsageError(
-                f"only some workers serve {', '.join(sorted(workers.offered))}; with --apart each system gets"
-                " programs of its own, which do not depend on the others"
-            )
-        groups = [(name,) for name in config.targets]
-    together = any(FAMILIES[family].together for family in config.families)
-    asked = config.families, config.precisions, config.orders, together
-    found: list[tuple[Listing, Future[Ways]]] = []
-    for targets in groups:
-        work = Listing(targets, *asked)
-        known = ledger.recall(work)
-        needs = {TargetName.of(name).system for name in targets}
-        found.append((work, kept(known) if known else workers.submit(listed, work, needs=needs)))
-    return [(work, future.result()) for work, future in found]
-
-
-class _Sweep:
-    def __init__(
-        self,
-        config: SweepConfig,
-        workers: Workers,
-        listings: list[tuple[Listing, Ways]],
-        ledger: Ledger,
-        started: float,
-    ) -> None:
-        self._config = config
-        self._workers = workers
-        self._ledger = ledger
-        self._listings = listings
-        ways = list({way.name: way for _, found in listings for way in found.ways}.values())
-        self._ways = ways
-        self._oracles = [(way.name, way.version) for way in ways]
-        self._totals = Totals(self._oracles, config.families)
-        slow = {way.name for way in ways if way.slow}
-        compiled = {way.name for way in ways if way.compiles}
-        together = _BATCH_OF_COMPILED if len(compiled) == len(ways) else _BATCH
-        self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else together
-        self._set_up = SetUp()
-        self._shrink_queues = ShrinkQueues(slow | compiled, only_firsts=config.shard is not None)
-        self._met: set[Bucket] = set()
-        self._environment = environment(datetime.datetime.now(datetime.UTC))
-        self._started = started
-        self._beat = self._started
-        self._latest = ""
-        self._latest_finding = self._started
-        self._cut_short = False
-        self._given_up = False
-        self._tried = Attempts()
-        self._lost = False
-        """Whether gradfuzz itself failed at something that was to be asked."""
-        self._interrupts = Interrupts()
+    def __init__(self, workers: Workers, woken: threading.Event) -> None:
+        self.workers = workers
+        self.load = workers.load()
+        self._woken = woken
         self._ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
-        """Work that is done and was not looked at."""
-        self._news = False
-        """Whether some of it was not taken."""
         self._under_way = 0
-        self._load = workers.load()
-        self._batches: deque[Slot] = deque()
-        self._deaths: Counter[Queue] = Counter()
-        """How often the workers of a queue's proof died."""
-        self._proofs: dict[Queue, tuple[Raw, Shrink, Future[Proof]]] = {}
-        self._whole: dict[Queue, Proof] = {}
-        """The proofs among these whose finding is whole, while its script runs."""
 
-    def events(self) -> Iterator[Event]:
-        config = self._config
-        interrupted = False
+    def give(
+        self, doing: str, do: Callable[..., Any], *args: Any, needs: Collection[str], soon: bool = False
+    ) -> Future[Any]:
+        """Hands out work. Where gradfuzz itself fails at it, its result is an `OwnFault`."""
+        self._under_way += 1
+        future: Future[Any] = self.workers.submit(attempt, doing, do, *args, needs=needs, soon=soon)
+        future.add_done_callback(self._note)
+        return future
+
+    def _note(self, future: Future[Any]) -> None:
+        self._ended.put(future)
+        self._woken.set()
+
+    @property
+    def under_way(self) -> int:
+        """How much work is under way."""
+        while not self._ended.empty():
+            self._ended.get()
+            self._under_way -= 1
+        return self._under_way
+
+    def lost(self) -> int:
+        """How many workers died since this was asked before. Their work is handed out again."""
+        before, self.load = self.load, self.workers.load()
+        return self.load.lost - before.lost
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a plan."""
+
+    findings: tuple[Finding, ...]
+    summaries: tuple[TargetSummary, ...]
+    clusters: tuple[Cluster, ...]
+    complete: bool = True
+    coverage: Mapping[str, int] = field(default_factory=dict)
+    tested: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    conventions: Mapping[str, int] = field(default_factory=dict)
+    functions: tuple[FunctionSummary, ...] = ()
+    own_faults: tuple[OwnFault, ...] = ()
+
+
+class Plan(Protocol):
+    """What is asked, in which order, and what came of it so far."""
+
+    crew: Crew
+    targets: tuple[tuple[str, str], ...]
+    """(oracle name, version)."""
+
+    def work(self) -> Iterator[Event | None]:
+        """Hands out work and takes results, until all is done. None: nothing can be done until some of the
+        work has ended.
+        """
+        ...
+
+    def left(self) -> Iterator[Event]:
+        """At the end of a sweep that ended early: the findings that are whole."""
+        ...
+
+    def doing(self) -> str:
+        """What is under way, in words."""
+        ...
+
+    def counts(self) -> tuple[int, int, tuple[TargetSummary, ...]]:
+        """The programs or calls that were judged, the checks, and these by target."""
+        ...
+
+    def outcome(self) -> Outcome: ...
+
+
+class Sweep:
+    """One sweep: what its plans have in common."""
+
+    def __init__(self, config: SweepConfig, memo: Memo | None) -> None:
+        self.config = config
+        self.ledger = Ledger(memo, config.shard)
+        self.woken = threading.Event()
+        self.tried = Attempts()
+        self.latest = ""
+        """The latest program or call, as text."""
+        self.plans: Sequence[Plan] = ()
+        self._interrupts = Interrupts()
+        self._environment = environment(datetime.datetime.now(datetime.UTC))
+        self._started = self._beat = self._latest_finding = time.monotonic()
+        self._cut_short = self._given_up = self._lost = False
+
+    def events(self, plans: Sequence[Plan]) -> Iterator[Event]:
+        """`SweepStarted`, then `Progress` and `FindingFound` as they come, and `SweepFinished` at last."""
+        self.plans = plans
+        config, interrupted, ended = self.config, False, False
+        limits = config.max_examples, config.max_time
         with self._interrupts:
-            limits = config.max_examples, config.max_time
-            targets = tuple(self._oracles)
-            yield SweepStarted(config.seed, targets, config.families, *limits, rerun_command(config))
-            for work, ways in self._listings:
-                self._ledger.keep(work, ways)
+            yield SweepStarted(config.seed, self._targets(), config.families, *limits, rerun_command(config))
             stream = self._work()
-            ended = False
             try:
                 while (event := self._interrupts.next(stream)) is not None:
                     yield event
@@ -195,336 +146,100 @@ class _Sweep:
             except KeyboardInterrupt:
                 interrupted = True
             except Exception as error:  # noqa: BLE001 - raised again where it is told on purpose
-                self._lose(own_fault("going on with the sweep", error))
+                self.lose(own_fault("going on with the sweep", error))
             finally:
-                self._workers.close(at_once=not ended or self._given_up)
-            yield from self._left()
+                for plan in plans:
+                    plan.crew.workers.close(at_once=not ended or self._given_up)
+            for plan in plans:
+                yield from plan.left()
             yield self._finished(interrupted)
 
-    # Work
-
-    def _items(self) -> Iterator[WorkItem]:
-        """Batches of all families by turns, so that a time limit leaves none out."""
-        groups = [
-            self._batches_of(family, names, fits)
-            for family in self._config.families
-            for names, fits in self._groups(family)
-        ]
-        rounds = itertools.zip_longest(*groups)
-        items = (item for together in rounds for item in together if item is not None)
-        part, parts = self._config.shard or (1, 1)
-        return itertools.islice(items, part - 1, None, parts)
-
-    def _groups(self, family: str) -> Iterator[tuple[tuple[str, ...], bool]]:
-        """The ways that are asked about the same programs, and whether these are drawn for them.
-
-        A system of which each way refuses most of a family has programs of its own.
-        """
-        systems: dict[str, list[Way]] = {}
-        for way in self._ways:
-            systems.setdefault(TargetName.of(way.name).owner, []).append(way)
-        narrow = [ways for ways in systems.values() if all(family in way.narrow for way in ways)]
-        alone = {way.name for ways in narrow for way in ways}
-        rest = [way for way in self._ways if way.name not in alone]
-        together = [ways for ways in systems.values() if ways not in narrow] if self._config.apart else [rest]
-        for ways in filter(None, together):
-            yield tuple(way.name for way in ways), False
-        for ways in narrow:
-            yield tuple(way.name for way in ways), True
-
-    def _batches_of(self, family: str, names: tuple[str, ...], fits: bool) -> Iterator[WorkItem]:
-        config = self._config
-        named = tuple(name for name in names if name in config.targets)
-        first = 0
-        for number in itertools.count():
-            second = self._batch - _FIRST or self._batch
-            size = (_FIRST, second, self._batch)[min(number, 2)]
-            count = min(size, config.max_examples - first)
-            if count <= 0:
-                return
-            yield WorkItem(
-                number,
-                first,
-                count,
-                family,
-                config.seed,
-                names,
-                config.precisions,
-                config.orders,
-                config.checks,
-                named,
-                fits,
-            )
-            first += count
+    def _targets(self) -> tuple[tuple[str, str], ...]:
+        return tuple(target for plan in self.plans for target in plan.targets)
 
     def _work(self) -> Iterator[Event]:
-        """Keeps every worker busy, with proofs before batches and one proof per shrink queue; takes results
-        in order.
-        """
-        items = self._items()
-        batches, proofs, queues, workers = self._batches, self._proofs, self._shrink_queues, self._workers
-        exhausted = False
-        # Drawn here too, so that there is a program to show while the workers start.
-        if (first := next(self._items(), None)) is not None:
-            self._latest = to_text(drawn(replace(first, fits=False))[-1].program)
-        many = self._load.workers
-        yield self._progress("drawing programs" if many == 1 else f"starting {many} worker processes")
-        while True:
-            if self._late():
-                queues.close()
-            for _, raw in queues.ready():
-                self._prove(raw)
-            self._totals.count(queues.skipped)
-            queues.skipped.clear()
-            while not exhausted and self._running() < workers.room and len(batches) < 2 * workers.room:
-                item = None if self._late() else next(items, None)
-                exhausted = item is None
-                if item is not None:
-                    batches.append(Slot(item, self._give_batch))
-            if not batches and not proofs:
-                if not (few := self._set_up.too_few()):
-                    return
-                for raw in few:
-                    queues.add(raw)
-                continue
-            if self._late(_GRACE):
+        """The events of all plans by turns."""
+        streams = [plan.work() for plan in self.plans]
+        while streams:
+            waiting = True
+            for stream in list(streams):
+                try:
+                    event = next(stream)
+                except StopIteration:
+                    streams.remove(stream)
+                    waiting = False
+                    continue
+                if event is not None:
+                    waiting = False
+                    yield event
+            if streams and self.late(_GRACE):
                 self._given_up = True
                 return
-            if self._running() and not self._news:
-                self._note(_HEARTBEAT)
-            self._news = False
-            yield from self._taken()
+            if waiting and streams:
+                self.woken.wait(_HEARTBEAT)
+                self.woken.clear()
+            if time.monotonic() - self._beat >= _HEARTBEAT:
+                lost = sum(plan.crew.lost() for plan in self.plans)
+                died = f"{lost} worker{'s' if lost > 1 else ''} died, and what they did is handed out again"
+                doing = (plan.doing() for plan in self.plans)
+                yield self.progress(died if lost > 0 else ", ".join(filter(None, doing)))
 
-    def _running(self) -> int:
-        """How much work is under way."""
-        while self._note():
-            pass
-        return self._under_way
+    def found(self, code: str = "") -> None:
+        """A finding is told."""
+        self._latest_finding = time.monotonic()
+        self.latest = code or self.latest
 
-    def _note(self, seconds: float = 0.0) -> bool:
-        """Notes that a piece of work is done, if one is within so many seconds."""
-        try:
-            self._ended.get(timeout=seconds) if seconds else self._ended.get_nowait()
-        except queue.Empty:
-            return False
-        self._under_way -= 1
-        self._news = True
-        return True
-
-    def _give(
-        self, doing: str, do: Callable[..., Any], *args: Any, needs: Collection[str], soon: bool = False
-    ) -> Future[Any]:
-        self._under_way += 1
-        future: Future[Any] = self._workers.submit(attempt, doing, do, *args, needs=needs, soon=soon)
-        future.add_done_callback(self._ended.put)
-        return future
-
-    def _give_batch(self, do: Callable[[WorkItem], Batch], item: WorkItem) -> Future[Any]:
-        """The future of a batch or of a part of one, done at once where the memo has it."""
-        known = self._ledger.recall(item)
-        if known is not None:
-            return self._known(known)
-        doing = f"judging programs {item.first + 1}-{item.first + item.count} of {item.family}"
-        return self._give(doing, do, item, needs={TargetName.of(name).system for name in item.oracles})
-
-    def _known(self, result: Result) -> Future[Any]:
-        self._news = True
-        return kept(result)
-
-    def _prove(self, raw: Raw) -> None:
-        """Hands out the proof of a disagreement that is its queue's turn."""
-        queues, of = self._shrink_queues, self._shrink_queues.queue(raw.case.oracle)
-        known, explain = queues.known(of), queues.may_be_explained(raw)
-        work = Shrink(
-            raw, tuple(sorted(one.words for one in known.values())) if explain else (), self._config.shrink
-        )
-        self._proofs[of] = raw, work, self._proof(work, known, explain)
-
-    def _proof(self, work: Shrink, known: Mapping[str, Known], explain: bool) -> Future[Any]:
-        raw = work.raw
-        if raw.deadly:
-            return self._known(unasked(raw, self._version(raw)))
-        found = self._ledger.recall(work)
-        if found is not None and not _lacks_evidence(found, raw, known):
-            return self._known(found)
-        needs = {TargetName.of(raw.case.oracle).system}
-        given = raw, known, explain, self._config.shrink
-        return self._give(_proving(raw), prove, *given, needs=needs, soon=True)
-
-    def _version(self, raw: Raw) -> str:
-        return dict(self._oracles)[raw.case.oracle]
-
-    def _taken(self) -> Iterator[Event]:
-        """Takes what is ready: the first batches, and any proof."""
-        while self._batches and (batch := self._batches[0].result()) is not None:
-            item = self._batches.popleft().item
-            if isinstance(batch, OwnFault):
-                self._lose(batch)
-                yield self._progress(f"gradfuzz itself failed {batch.doing}")
-                continue
-            self._ledger.keep(item, batch)
-            self._latest = batch.latest
-            self._totals.add(batch, item.family)
-            raws = self._set_up.ready(batch.counts, batch.raws)
-            for raw in raws:
-                self._shrink_queues.add(raw)
-            first = item.first + 1
-            yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
-            for raw in raws:
-                if (bucket := bucket_of(raw)) not in self._met:
-                    self._met.add(bucket)
-                    yield self._progress(f"shrinking it, program {raw.index + 1}", met=_in_words(raw))
-        for of in [of for of, (*_, future) in self._proofs.items() if future.done()]:
-            raw, work, future = self._proofs[of]
-            if isinstance(future.exception(), WorkerDiedError):
-                self._deaths[of] += 1
-                if self._deaths[of] < _ROUNDS:
-                    self._prove(raw)
-                    continue
-                future = self._known(unasked(raw, self._version(raw)))
-            proof = future.result()
-            if self._is_to_be_confirmed(raw, proof):
-                self._whole[of] = proof
-                self._proofs[of] = raw, work, self._confirmation(raw, proof)
-                continue
-            yield from self._entered(of, proof)
-        if time.monotonic() - self._beat >= _HEARTBEAT:
-            before, self._load = self._load, self._workers.load()
-            lost = self._load.lost - before.lost
-            died = f"{lost} worker{'s' if lost > 1 else ''} died, and what they did is handed out again"
-            yield self._progress(died if lost > 0 else self._doing())
-
-    def _is_to_be_confirmed(self, raw: Raw, proof: Proof | OwnFault) -> bool:
-        """Whether the script of a finding is still to be run, and tells something."""
-        if isinstance(proof, OwnFault) or proof.finding is None or proof.confirmed:
-            return False
-        return has_check(proof.finding) and self._totals.leads(proof.finding, raw.index)
-
-    def _confirmation(self, raw: Raw, proof: Proof) -> Future[Any]:
-        needs = {TargetName.of(raw.case.oracle).system}
-        return self._give(f"{_proving(raw)}, by its script", confirmed, proof, needs=needs, soon=True)
-
-    def _entered(self, of: Queue, proof: Proof | OwnFault) -> Iterator[Event]:
-        """Enters the proof of a queue's disagreement, and tells its finding."""
-        raw, work, _ = self._proofs.pop(of)
-        self._whole.pop(of, None)
-        self._deaths.pop(of, None)
-        finding = self._tried(_proving(raw), None, self._settled, raw, work, proof)
-        if finding is not None:
-            self._latest_finding = time.monotonic()
-            yield FindingFound(finding)
-
-    def _left(self) -> Iterator[Event]:
-        """At the end of a sweep that ended early: the findings that are whole, also those whose script
-        still runs. Other disagreements are only counted.
-        """
-        for of, (raw, _, future) in list(self._proofs.items()):
-            done = future.done() and not future.cancelled() and future.exception() is None
-            proof = future.result() if done else self._whole.get(of)
-            if proof is None:
-                self._totals.count([raw])
-            else:
-                yield from self._entered(of, proof)
-
-    def _settled(self, raw: Raw, work: Shrink, proof: Proof | OwnFault) -> Finding | None:
-        """Enters a proof; the finding as it stands now."""
-        if isinstance(proof, OwnFault):  # not even a finding as it was met came of it
-            self._tried.keep(proof)
-            self._totals.count([raw])
-            self._shrink_queues.settled(raw, Proof(None))
-            return None
-        for fault in proof.own_faults:
-            self._tried.keep(fault)
-        told = proof
-        if proof.finding is not None and self._is_to_be_confirmed(raw, proof):  # the sweep ends early
-            told = replace(proof, finding=unchecked(proof.finding))
-        finding = self._totals.settle(raw, told)
-        self._shrink_queues.settled(raw, proof)
-        self._ledger.keep(work, proof)
-        return finding
-
-    def _lose(self, fault: OwnFault) -> None:
-        self._tried.keep(fault)
+    def lose(self, fault: OwnFault) -> None:
+        """gradfuzz itself failed at something that was to be asked."""
+        self.tried.keep(fault)
         self._lost = True
 
-    def _late(self, grace: float = 0.0) -> bool:
-        most = self._config.max_time
+    def late(self, grace: float = 0.0) -> bool:
+        """Whether the time limit is over."""
+        most = self.config.max_time
         late = most is not None and time.monotonic() - self._started >= most + grace
         self._cut_short = self._cut_short or late
         return late
 
-    def _doing(self) -> str:
-        parts = [f"judging programs from {slot.item.first + 1} on" for slot in list(self._batches)[:1]]
-        proofs = self._proofs.values()
-        parts += [f"shrinking {raw.case.oracle} on program {raw.index + 1}" for raw, *_ in proofs]
-        return ", ".join(parts)
-
-    # Events
-
-    def _progress(self, doing: str, met: str = "") -> Progress:
+    def progress(self, doing: str, met: str = "") -> Progress:
+        """The progress until now."""
         self._beat = time.monotonic()
-        totals, seconds = self._totals, self._beat - self._started
+        counts = [plan.counts() for plan in self.plans]
+        crews = [plan.crew for plan in self.plans]
         return Progress(
-            seconds,
-            totals.programs,
-            totals.checks,
+            self._beat - self._started,
+            sum(judged for judged, *_ in counts),
+            sum(checks for _, checks, _ in counts),
             doing,
-            self._latest,
-            totals.summaries(),
+            self.latest,
+            tuple(one for *_, summaries in counts for one in summaries),
             met,
-            workers=self._load.workers,
-            under_way=self._under_way,
+            workers=sum(crew.load.workers for crew in crews),
+            under_way=sum(crew.under_way for crew in crews),
             quiet=self._beat - self._latest_finding,
-            dashboard=self._load.dashboard,
+            dashboard=next((crew.load.dashboard for crew in crews if crew.load.dashboard), ""),
         )
 
     def _finished(self, interrupted: bool) -> SweepFinished:
-        totals = self._totals
-        findings = totals.findings()
-        together = self._tried("clustering the findings", (), clusters, findings)
+        outcomes = [plan.outcome() for plan in self.plans]
+        counts = [plan.counts() for plan in self.plans]
+        cut = interrupted or self._cut_short or self._lost
         return SweepFinished(
-            seed=self._config.seed,
+            seed=self.config.seed,
             seconds=time.monotonic() - self._started,
-            programs=totals.programs,
-            checks=totals.checks,
-            summaries=totals.summaries(self._set_up.faults()),
-            findings=findings,
-            complete=not (interrupted or self._cut_short or self._lost),
+            programs=sum(judged for judged, *_ in counts),
+            checks=sum(checks for _, checks, _ in counts),
+            summaries=tuple(one for outcome in outcomes for one in outcome.summaries),
+            findings=tuple(sorted((one for outcome in outcomes for one in outcome.findings), key=rank)),
+            complete=not cut and all(outcome.complete for outcome in outcomes),
             interrupted=interrupted,
-            rerun=rerun_command(self._config),
-            coverage=totals.coverage,
-            clusters=together,
-            tested=totals.tested,
-            conventions=totals.conventions,
+            rerun=rerun_command(self.config),
+            coverage={goal: n for outcome in outcomes for goal, n in outcome.coverage.items()},
+            clusters=tuple(one for outcome in outcomes for one in outcome.clusters),
+            tested={feature: n for outcome in outcomes for feature, n in outcome.tested.items()},
+            conventions={row: n for outcome in outcomes for row, n in outcome.conventions.items()},
             environment=self._environment,
-            shard=self._ledger.shard(settings_of(self._config, self._oracles)),
-            own_faults=tuple(self._tried.faults),
+            functions=tuple(one for outcome in outcomes for one in outcome.functions),
+            shard=self.ledger.shard(settings_of(self.config, self._targets())),
+            own_faults=(*(fault for one in outcomes for fault in one.own_faults), *self.tried.faults),
         )
-
-
-def _lacks_evidence(proof: Proof, raw: Raw, known: Mapping[str, Known]) -> bool:
-    """Whether a proof that was made beside other findings lacks the evidence that it needs beside these."""
-    finding = proof.finding
-    if finding is None or finding.evidence is not None:
-        return False
-    lead = known.get(skeleton(finding.program))
-    return lead is None or precedence(finding, raw.index) < lead.precedence
-
-
-def _proving(raw: Raw) -> str:
-    return f"proving that {raw.case.oracle} is wrong about program {raw.index + 1} of {raw.family}"
-
-
-def _in_words(raw: Raw) -> str:
-    """The disagreement before it is shrunk."""
-    case = raw.case
-    name = case.kind.value if case.kind is not None else case.verdict.value
-    if case.verdict is Verdict.CRASHED:
-        name = failure_of(case.message).value
-    numbers = ""
-    if case.worst is not None and case.expected is not None and case.got is not None:
-        entry, index = case.worst
-        place = f"{entry}{list(index)}" if index else entry
-        numbers = f" by {place}: expected {case.expected:.6g}, got {case.got:.6g}"
-    check = check_name(case.question.modes)
-    return f"{name} in {case.oracle}, {check} {case.question.precision}{numbers or f': {case.message}'}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
-from gradfuzz.calls.sweep import run as sweeps
+from gradfuzz.calls.sweep import functions as sweeps
 from gradfuzz.calls.sweep.card import card, report
 from gradfuzz.calls.sweep.turn import Result, merged
 from gradfuzz.cli.probe import probe

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
 from gradfuzz.calls.sweep import card, homes, process
+from gradfuzz.calls.sweep import functions as plan
 from gradfuzz.calls.sweep import run as sweeps
 from gradfuzz.calls.sweep.replay import replayed
 from gradfuzz.calls.sweep.set_up import Had, SetUp
@@ -87,7 +88,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def listed(monkeypatch: pytest.MonkeyPatch, *functions: Function) -> None:
     """Lets the catalogue of every library consist of these functions."""
-    monkeypatch.setattr(sweeps, "functions", lambda name: ("1.8.0", list(functions)))
+    monkeypatch.setattr(plan, "functions", lambda name: ("1.8.0", list(functions)))
 
 
 def swept(memo: Any = None, targets: tuple[str, ...] = ("autograd",)) -> SweepFinished:
@@ -272,7 +273,7 @@ def test_a_bad_set_up_loses_no_finding_of_another_library(
     (tmp_path / "mlx.py").write_text("raise ImportError('libfoo.so: cannot open')", encoding="utf-8")
     monkeypatch.setattr(homes.registry, "beside", lambda name: "1.8.0")
     rows = {"autograd": [DIES, COS], "mlx": [function("mlx.core.sin")]}
-    monkeypatch.setattr(sweeps, "functions", lambda name: ("1.8.0", rows[name]))
+    monkeypatch.setattr(plan, "functions", lambda name: ("1.8.0", rows[name]))
     end = swept(targets=("mlx", "autograd"))
     bad, good = end.summaries
     assert bad.fault is not None

@@ -16,6 +16,7 @@ import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, LEFT_OUT, Function, Parameter
 from gradfuzz.calls.findings.script import ending_script
+from gradfuzz.calls.sweep import functions as plan
 from gradfuzz.calls.sweep import process
 from gradfuzz.calls.sweep import run as sweeps
 from gradfuzz.calls.sweep.process import CallProcess
@@ -66,7 +67,7 @@ def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def swept(functions: list[Function], monkeypatch: pytest.MonkeyPatch, memo: Any = None, **more: Any) -> Any:
-    monkeypatch.setattr(sweeps, "functions", lambda name: ("1.8.0", functions))
+    monkeypatch.setattr(plan, "functions", lambda name: ("1.8.0", functions))
     config = SweepConfig(("autograd",), ("functions",), max_examples=3, jobs=1, **more)
     return list(sweeps.sweep(config, memo))
 
@@ -82,12 +83,12 @@ def test_a_turn_that_cannot_be_supervised_costs_itself_alone(monkeypatch: pytest
         told = Result(drawn=1, valid=1, judged=1, asked={"rev": 1}, verdicts={"agree": 1})
         return raising() if turn.function is SIN else told
 
-    monkeypatch.setattr(sweeps, "supervised", one)
+    monkeypatch.setattr(plan, "supervised", one)
     *_, end = swept([SIN, EXP], monkeypatch)
     assert {one.name: one.outcome for one in end.functions} == {SIN.names[0]: "broken", EXP.names[0]: "asked"}
     assert [fault.doing for fault in end.own_faults] == [f"calling {SIN.names[0]}"]
     assert end.complete
-    monkeypatch.setattr(sweeps._Sweep, "_taken", raising)
+    monkeypatch.setattr(plan.Functions, "_taken", raising)
     *_, end = swept([SIN, EXP], monkeypatch)
     assert (end.complete, {fault.error for fault in end.own_faults}) == (
         False,
@@ -199,10 +200,10 @@ def test_what_is_done_when_the_time_is_up_counts(monkeypatch: pytest.MonkeyPatch
             over.wait(60.0)
         return Result(drawn=1, judged=1, verdicts={"agree": 1})
 
-    monkeypatch.setattr(sweeps, "supervised", one)
-    monkeypatch.setattr(sweeps, "_GRACE", 0.1)
-    monkeypatch.setattr(sweeps, "functions", lambda name: ("1.8.0", [SIN, EXP, NEVER]))
-    monkeypatch.setattr(sweeps.random.Random, "shuffle", lambda self, keys: None)
+    monkeypatch.setattr(plan, "supervised", one)
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.run._GRACE", 0.1)
+    monkeypatch.setattr(plan, "functions", lambda name: ("1.8.0", [SIN, EXP, NEVER]))
+    monkeypatch.setattr(plan.random.Random, "shuffle", lambda self, keys: None)
     config = SweepConfig(("autograd",), ("functions",), max_examples=3, jobs=2, max_time=1.0)
     try:
         *_, end = sweeps.sweep(config)
@@ -218,9 +219,11 @@ def test_what_is_done_when_the_time_is_up_counts(monkeypatch: pytest.MonkeyPatch
         (SweepConfig(("mutant:x",), ("functions",)), "those of torch, jax, autograd"),
         (SweepConfig(("torch:eager",), ("functions",)), "ask for 'torch'"),
         (SweepConfig(("torch==2.6.0:eager",), ("functions",)), "ask for 'torch==2.6.0'"),
-        (SweepConfig(("torch",), ("functions", "loops")), "sweep loops by another command"),
+        (SweepConfig(("engine",), ("functions", "loops")), "asked about the functions of engine"),
+        (SweepConfig(("math",), ("functions", "loops")), "asked about programs"),
+        (SweepConfig(("torch",), ("functions",), precisions=("float8",)), "unknown precision 'float8'"),
         (SweepConfig((), ("functions",)), "needs a library"),
-        (SweepConfig(("torch",), ("functions",), orders=(1,)), "--orders is for programs"),
+        (SweepConfig(("torch",), ("functions",), orders=(3,)), "leave nothing to ask"),
         (SweepConfig(("torch",), ("functions",), device="cuda"), "leave --device cuda away"),
         (SweepConfig(("torch",), ("functions",), max_examples=0), "at least one call"),
     ],

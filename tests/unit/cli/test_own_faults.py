@@ -22,7 +22,7 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.records import from_document, to_document
 from gradfuzz.fuzzer.store.runs import Store
-from gradfuzz.fuzzer.sweep import SweepConfig, batch, replaying, run, slot, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, batch, programs, replaying, run, slot, sweep
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 
 ORDER, OTHER = "mutant:nx-1747", "mutant:vjp.multiply.0.sign"
@@ -203,11 +203,11 @@ def test_a_batch_that_raises_costs_its_programs(
 def test_a_sweep_that_raises_ends_with_what_is_known(
     whole: dict[str, Finding], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run.ShrinkQueues, "settled", raising)
+    monkeypatch.setattr(programs.ShrinkQueues, "settled", raising)
     end = finished()
     assert len(end.findings) >= 1, "that one was settled"
     assert end.own_faults
-    monkeypatch.setattr(run, "drawn", raising)
+    monkeypatch.setattr(programs, "drawn", raising)
     end = finished()
     assert (end.programs, end.complete, [f.error for f in end.own_faults]) == (0, False, [SAID])
 
@@ -215,7 +215,7 @@ def test_a_sweep_that_raises_ends_with_what_is_known(
 def test_findings_that_cannot_be_clustered_are_findings(
     whole: dict[str, Finding], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "clusters", raising)
+    monkeypatch.setattr(programs, "clusters", raising)
     end = finished()
     assert [f.id for f in end.findings] == [f.id for f in whole.values()]
     assert (end.clusters, len(end.own_faults), end.complete) == ((), 1, True)

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
+from gradfuzz.calls.sweep import functions as plan
 from gradfuzz.calls.sweep import run as function_sweeps
 from gradfuzz.calls.sweep import turn as turns
 from gradfuzz.cli import CLEAN, FINDINGS, OWN_FAULT, main
@@ -25,7 +26,7 @@ from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.store.runs import Store
-from gradfuzz.fuzzer.sweep import SweepConfig, run, sweep
+from gradfuzz.fuzzer.sweep import SweepConfig, programs, run, sweep
 from gradfuzz.fuzzer.verdict import judge
 from gradfuzz.oracles.foreign import managed
 
@@ -66,7 +67,7 @@ def accusing(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(replace(case, answer=replace(case.answer, gradient=gradient)), *known)
 
     monkeypatch.setattr(judge, "_judge_gradient", turned)
-    monkeypatch.setattr(function_sweeps, "supervised", lambda turn: turns.run(turn, lambda call: None))
+    monkeypatch.setattr(plan, "supervised", lambda turn: turns.run(turn, lambda call: None))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def ended(config: SweepConfig) -> tuple[list[Finding], SweepFinished]:
 def of_functions(*functions: Function, **more: Any) -> tuple[list[Finding], SweepFinished]:
     config = SweepConfig(("autograd",), ("functions",), max_examples=2, jobs=1, **more)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(function_sweeps, "functions", lambda name: ("1.8.0", list(functions)))
+        patched.setattr(plan, "functions", lambda name: ("1.8.0", list(functions)))
         *events, end = function_sweeps.sweep(config)
     assert isinstance(end, SweepFinished)
     return [event.finding for event in events if isinstance(event, FindingFound)], end
@@ -112,7 +113,7 @@ def test_a_right_target_that_is_accused_is_a_fault_of_ours(accusing: None) -> No
 def test_without_its_script_it_would_be_a_finding(accusing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plant does accuse."""
     monkeypatch.setattr(script_run, "has_check", lambda finding: False)
-    monkeypatch.setattr(run, "has_check", lambda finding: False)
+    monkeypatch.setattr(programs, "has_check", lambda finding: False)
     _, end = ended(replace(CONFIG, targets=(RIGHT,)))
     assert {finding.target for finding in end.findings} == {RIGHT}
 
@@ -307,7 +308,7 @@ def test_a_time_limit_while_a_script_runs_loses_no_finding(
         return real([sys.executable, "-c", "import time; time.sleep(60)"], folder)
 
     monkeypatch.setattr(script_run, "_run", slow)
-    monkeypatch.setattr(function_sweeps._Sweep, "_late", lambda self, grace=0.0: bool(began))
+    monkeypatch.setattr(run.Sweep, "late", lambda self, grace=0.0: bool(began))
     (finding,), end = of_functions(TRIPLED)
     assert script_run.unconfirmed(finding) == NOT_RUN
     assert end.findings == (finding,)
