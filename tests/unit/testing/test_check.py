@@ -504,14 +504,14 @@ def test_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_framework_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradfuzz.libraries.detect import library_named
+    from gradfuzz.libraries import detect
 
-    library_named.cache_clear()
+    detect._imported.cache_clear()
     monkeypatch.setitem(sys.modules, "jax", None)
     monkeypatch.delitem(sys.modules, "gradfuzz.libraries.jax", raising=False)
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'gradfuzz[jax]'")):
         check_gradient(product, X, X, framework="jax")
-    library_named.cache_clear()
+    detect._imported.cache_clear()
 
 
 def test_an_autograd_function_may_be_passed_as_a_class() -> None:
