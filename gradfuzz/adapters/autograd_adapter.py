@@ -1,8 +1,8 @@
 """HIPS autograd. Loops are Python's; reverse mode is make_vjp, forward mode make_jvp; higher orders nest
 them.
 
-An op is autograd's own function wherever it has one. An op without a derivative rule raises
-NotImplementedError, which is *unsupported*.
+An op is autograd's own function wherever it has one. What has no derivative rule in autograd's source is listed
+in `LACKS`.
 """
 
 # mypy: ignore-errors
@@ -212,6 +212,22 @@ OPS = {
 }
 
 
+NO_RULE = "cbrt copysign fmod positive"
+"""Functions that numpy/numpy_vjps.py and numpy/numpy_jvps.py do not name."""
+NO_FORWARD = (
+    "cholesky det eig eigh inv pinv slogdet solve svd solve_triangular convolve hypot erf erfc erfinv"
+)
+NO_FORWARD += " expit gamma gammaln i0 i1 iv ive j0 j1 jv logit polygamma psi y0 y1 yn"
+"""Those of numpy/linalg.py, scipy/linalg.py, scipy/signal.py and scipy/special.py without a defjvp; so is hypot."""
+LACKS = (
+    rf"^(JVP|VJP) of ({NO_RULE.replace(' ', '|')}) wrt argnums? .* not defined$",
+    rf"^JVP of ({NO_FORWARD.replace(' ', '|')}) wrt argnums .* not defined$",
+    "^Currently make_diagonal only supports offset=0",  # numpy/numpy_wrapper.py
+    "^Gradient of sort not implemented for multi-dimensional arrays",  # numpy/numpy_vjps.py
+    "^Gradient of norm not implemented for ord=",  # numpy/linalg.py
+)
+
+
 def gradient(g, xs):
     """The gradient of a scalar function of a tuple."""
     vjp, value = make_vjp(g, xs)
@@ -228,6 +244,7 @@ class Eager(kit.Way):
 
     name = "eager"
     ops = OPS
+    lacks = LACKS
     functions = (anp, autograd.scipy.special)
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)

@@ -116,6 +116,7 @@ class Looping(kit.Way):
     name = "lax"
     ops = OPS
     functions = (jnp, jax.nn, jax.scipy.special)
+    lacks = ("Singular value decomposition JVP not implemented for full matrices",)  # jax/_src/lax/linalg.py
     modes = ("fwd",)
     orders = (0, 1, 2)
     hints = {"stride": 8, "by_shape": True}

@@ -10,22 +10,22 @@ import numpy as np
 
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing.frameworks.composed import ComposedFramework, Scalar
-from gradfuzz.testing.frameworks.framework import FrameworkName, NoMode
+from gradfuzz.testing.frameworks.framework import FrameworkName
 
-_NO_MODE = (
-    # mlx/primitives.cpp: "[Primitive::jvp] Not implemented for ..." and "[...::vjp] Not implemented"
-    NoMode("Not implemented", fwd=True, many=True),
-    NoMode("not implemented", fwd=True, many=True),
-    NoMode("not yet implemented", fwd=True, many=True),
+_LACKS = (  # "[Primitive::jvp] Not implemented for ..." and "[...::vjp] Not implemented"
+    Lack("Not implemented", "mlx/primitives.cpp", fwd=True, many=True),
+    Lack("not implemented", "mlx/primitives.cpp", fwd=True, many=True),
+    Lack("not yet implemented", "mlx/primitives.cpp", fwd=True, many=True),
 )
 
 
 class MlxFunctions(ComposedFramework):
     name: FrameworkName = "mlx"
     version = str(mx.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
     roundoff = 2.0**-24  # sin, cos, exp, erf of float64 are right to seven digits (docs/trophies/mlx.md)
 
     def is_array(self, value: Any) -> bool:

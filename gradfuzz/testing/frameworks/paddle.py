@@ -11,22 +11,22 @@ import numpy as np
 import paddle
 
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing.frameworks.composed import ComposedFramework, Scalar
-from gradfuzz.testing.frameworks.framework import Call, FrameworkName, NoMode, NoModeError
+from gradfuzz.testing.frameworks.framework import Call, FrameworkName, NoModeError
 
-_NO_MODE = (
-    # paddle/fluid/eager: a function of a derivative has no derivative; jvp differentiates twice
-    NoMode("doesn't have any grad op", fwd=True, many=True),
-    NoMode("doesn't have any grad_op", fwd=True, many=True),
-    NoMode("does not support double grad", fwd=True, many=True),
+_LACKS = (  # a function of a derivative has no derivative; jvp differentiates twice
+    Lack("doesn't have any grad op", "paddle/fluid/eager", fwd=True, many=True),
+    Lack("doesn't have any grad_op", "paddle/fluid/eager", fwd=True, many=True),
+    Lack("does not support double grad", "paddle/fluid/eager", fwd=True, many=True),
 )
 
 
 class PaddleFunctions(ComposedFramework):
     name: FrameworkName = "paddle"
     version = str(paddle.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, paddle.Tensor)

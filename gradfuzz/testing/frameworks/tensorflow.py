@@ -9,13 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.testing.frameworks.composed import ComposedFramework, Scalar
-from gradfuzz.testing.frameworks.framework import FrameworkName, NoMode
+from gradfuzz.testing.frameworks.framework import FrameworkName
 
-_NO_MODE = (
-    # tensorflow/python/eager/backprop.py and framework/registry.py; forward mode differentiates the gradient
-    NoMode("No gradient defined", fwd=True, many=True),
-    NoMode("gradient registry has no entry", fwd=True, many=True),
+_LACKS = (  # forward mode differentiates the gradient
+    Lack("No gradient defined", "tensorflow/python/eager/backprop.py", fwd=True, many=True),
+    Lack("gradient registry has no entry", "tensorflow/python/framework/registry.py", fwd=True, many=True),
 )
 
 _ZERO = tf.UnconnectedGradients.ZERO
@@ -24,7 +24,7 @@ _ZERO = tf.UnconnectedGradients.ZERO
 class TensorflowFunctions(ComposedFramework):
     name: FrameworkName = "tensorflow"
     version = str(tf.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, (tf.Tensor, tf.Variable))

@@ -1,0 +1,15 @@
+"""What JAX lacks of programs, by its own source; what depends on their loops, `supports` of a way says."""
+
+from __future__ import annotations
+
+from gradfuzz.oracles.lacks import Lack
+
+LACKS = (
+    Lack(
+        "Singular value decomposition JVP not implemented for full matrices",
+        "https://github.com/jax-ml/jax/blob/main/jax/_src/lax/linalg.py",
+        fwd=True,
+        rev=True,
+        ops="svd",
+    ),
+)
