@@ -17,8 +17,8 @@ An adapter describes each way into its library by a class, and serves them:
 
 The kit runs the programs: loops and branches are Python's, scalar ints and bools are Python's, and ops on
 them are computed here. An op's function gets tensors of the dtype it works in, and static parameters by name.
-An exception is the library's answer, and an error. Raise `Unsupported` for what it cannot do, or list in `lacks`
-what it says then; raise `NonFinite` for what it refuses to return.
+An exception is the library's answer, and an error. Raise `Unsupported` for what it cannot do, or list in
+`lacks` what it says then; raise `NonFinite` for what it refuses to return.
 
 A library with loops of its own has `structured = True` and defines them (`while_loop`, `for_loop`, `branch`);
 then ints and bools are tensors, too. A library that takes programs as source overrides `answer`, and reads
