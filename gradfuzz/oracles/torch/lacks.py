@@ -46,8 +46,14 @@ LACKS = (
         ops="complex",
         ways="torch:scan",
     ),
-    # "must return tensors with the same metadata": a zero that is expanded has other strides
+    # Their restrictions: "the same metadata", where an expanded zero has other strides; "cannot alias"
     Lack("to have same metadata but found", f"{_HIGHER}while_loop.py", ways=_LOOPS),
+    Lack(
+        "Encountered aliasing during higher order op tracing",
+        f"{_HIGHER}while_loop.py",
+        ops="complex",
+        ways=_LOOPS,
+    ),
     Lack("and scan dimension > 0", f"{_HIGHER}scan.py", ways="torch:scan"),
     # vmap
     Lack("in some data-dependent control flow", f"{_DOCS}func.ux_limitations.html", ways=_VMAP),

@@ -341,6 +341,7 @@ LISTED = (
     "Currently make_diagonal only supports offset=0, axis1=-1, axis2=-2",
     "Gradient of sort not implemented for multi-dimensional arrays.",
     "Gradient of norm not implemented for ord=1",
+    "Can't handle extra leading dims",
 )
 BESIDE = (
     "VJP of inv wrt argnums (0,) not defined",
