@@ -10,6 +10,7 @@ _DOCS = "https://docs.pytorch.org/docs/stable/"
 _SOURCE = "https://github.com/pytorch/pytorch/blob/main/"
 _HIGHER = f"{_SOURCE}torch/_higher_order_ops/"
 _LOOPS = "torch:while_loop torch:scan"
+_COMPILE = "torch:compile:eager torch:compile:aot_eager torch:compile:inductor"
 _VMAP = "torch:vmap torch:grad_of_vmap"
 _NESTED = f"torch:func torch:jacobian {_VMAP}"
 """Ways that call vmap; jacfwd and jacrev of torch.func do."""
@@ -55,6 +56,9 @@ LACKS = (
         ways=_LOOPS,
     ),
     Lack("and scan dimension > 0", f"{_HIGHER}scan.py", ways="torch:scan"),
+    # What the machine lacks, by the compiler that inductor starts
+    Lack("fatal error: Python.h", f"{_SOURCE}torch/_inductor/cpp_builder.py", ways=_COMPILE),
+    Lack("No space left on device", f"{_SOURCE}torch/_inductor/cpp_builder.py", ways=_COMPILE),
     # vmap
     Lack("in some data-dependent control flow", f"{_DOCS}func.ux_limitations.html", ways=_VMAP),
     Lack("you're calling .item() on a Tensor", f"{_DOCS}func.ux_limitations.html", ways=_VMAP),
