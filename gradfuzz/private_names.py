@@ -72,13 +72,6 @@ PRIVATE_NAMES: dict[str, PrivateName] = {
     "torch._dynamo.config": PrivateName(
         "torch", "to trace without a limit", f"{_COMPILED}, and {_STRUCTURED}"
     ),
-    "torch._dynamo.exc.BackendCompilerFailed": PrivateName(
-        "torch", "to tell a missing compiler from a fault", _COMPILED
-    ),
-    "torch._dynamo.exc.TorchDynamoException": PrivateName(
-        "torch", "to tell a refusal from a fault", _STRUCTURED
-    ),
-    "torch._dynamo.exc.Unsupported": PrivateName("torch", "to tell a refusal from a fault", _COMPILED),
     "torch._higher_order_ops.scan.scan": PrivateName("torch", "for loops", "torch:scan answers nothing"),
     "torch._higher_order_ops.while_loop.while_loop": PrivateName(
         "torch", "for loops", "torch:while_loop answers nothing"

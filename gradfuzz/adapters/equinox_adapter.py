@@ -116,6 +116,10 @@ class Looping(kit.Way):
     name = "lax"
     ops = OPS
     functions = (jnp, jax.nn, jax.scipy.special)
+    lacks = (  # jax/_src/lax/linalg.py
+        "Singular value decomposition JVP not implemented for full matrices",
+        "Unimplemented case of QR decomposition derivative",
+    )
     modes = ("fwd",)
     orders = (0, 1, 2)
     hints = {"stride": 8, "by_shape": True}

@@ -17,8 +17,8 @@ An adapter describes each way into its library by a class, and serves them:
 
 The kit runs the programs: loops and branches are Python's, scalar ints and bools are Python's, and ops on
 them are computed here. An op's function gets tensors of the dtype it works in, and static parameters by name.
-An exception is the library's answer. Raise `Unsupported` for what it cannot do, `NonFinite` for what it
-refuses to return.
+An exception is the library's answer, and an error. Raise `Unsupported` for what it cannot do, or list in
+`lacks` what it says then; raise `NonFinite` for what it refuses to return.
 
 A library with loops of its own has `structured = True` and defines them (`while_loop`, `for_loop`, `branch`);
 then ints and bools are tensors, too. A library that takes programs as source overrides `answer`, and reads
@@ -107,18 +107,27 @@ class Way:
     """Further fields of a way in the protocol: stride, by_shape, variant, together."""
     structured = False
     """Whether the three methods below make loops and branches; then every int and bool is a tensor."""
+    lacks = ()
+    """What the library says where it lacks a derivative by its documents or its source, as patterns. Of any
+    other exception the type does not matter: it is an error.
+    """
 
     def array(self, dtype, shape, entries):
         """A tensor of the library with these entries, in row-major order. Special floats are Python's."""
-        raise NotImplementedError
+        raise Unsupported("array is missing")
 
     def entries(self, value):
         """(dtype, shape, entries) of a tensor of the library, unconverted. Complex entries are Python's."""
-        raise NotImplementedError
+        raise Unsupported("entries is missing")
 
     def decide(self, value):
         """A bool scalar of the library as a Python bool."""
         return bool(value)
+
+    def refusal(self, error):
+        """The refusal in an exception of the library, or None."""
+        said = any(re.search(words, str(error)) for words in self.lacks)
+        return Unsupported(str(error)) if said else None
 
     def differentiate(self, f, xs, weights, directions, modes):
         """The outputs of `f(*xs)`, a list, and one derivative of F = sum of <weight, output> for each of
@@ -128,14 +137,14 @@ class Way:
         the outermost; each but the last is along `directions`, one for each of `xs`. Without modes only the
         outputs are asked for.
         """
-        raise NotImplementedError
+        raise Unsupported("differentiate is missing")
 
     def while_loop(self, condition, body, carries, captures):
         """The carries after the loop, tensors.
 
         `condition(carries, captures)` is a bool tensor, `body(carries, captures)` the next carries.
         """
-        raise NotImplementedError
+        raise Unsupported("while_loop is missing")
 
     def for_loop(self, count, body, carries, captures):
         """The same, with `body(i, carries, captures)` for i < `count`, a Python int where it is constant."""
@@ -155,7 +164,7 @@ class Way:
 
         Both are lists of the same length and types.
         """
-        raise NotImplementedError
+        raise Unsupported("branch is missing")
 
     def answer(self, program, request, inputs):
         """One result per point: `{"ok": (outputs, {name: derivative})}` of (dtype, shape, entries), or
@@ -778,7 +787,7 @@ class _Server:
         except BadRequest:
             raise
         except (Exception, SystemExit) as error:
-            results, limit = [arm_of(error)] * count, None
+            results, limit = [arm_of(way.refusal(error) or error)] * count, None
         reply = _together(results) or {"results": [_written(r) for r in results]}
         return reply if limit is None else dict(reply, limit=limit)
 
@@ -826,7 +835,7 @@ def _point(way, program, request, inputs, k):
     except BadRequest:
         raise
     except (Exception, SystemExit) as error:  # whatever the library raises is its answer
-        return arm_of(error)
+        return arm_of(way.refusal(error) or error)
 
 
 def _entries(way, value):
@@ -903,8 +912,8 @@ def _is_own(frame):
 def arm_of(error):
     """An exception of the library, as an arm of a reply."""
     error = spoken(_origin(error))
-    if isinstance(error, (Unsupported, NotImplementedError)):
-        return {"unsupported": str(error) or type(error).__name__}
+    if isinstance(error, Unsupported):
+        return {"unsupported": str(error)}
     program = error.filename if isinstance(error, FileNotFoundError) else None
     if isinstance(program, str) and "/" not in program and "." not in program:  # a compiler
         return {"unsupported": f"the library starts the program {program}, which this machine lacks"}

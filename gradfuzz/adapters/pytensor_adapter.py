@@ -3,8 +3,8 @@
 (`sequences=[x]`); in the others it gets the counter, and indexes them.
 
 Reverse mode is `grad`, forward mode `pushforward` (by two pullbacks, PyTensor's default, or by the ops' own
-rules); higher orders nest them. An op without a derivative is *unsupported*. Each question compiles a
-function once, without C, which would take a minute for a loop.
+rules); higher orders nest them. An op without a derivative rule in PyTensor's source is *unsupported*. Each
+question compiles a function once, without C, which would take a minute for a loop.
 """
 
 # mypy: ignore-errors
@@ -19,6 +19,8 @@ os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_F
 
 import functools
 import inspect
+import pathlib
+import traceback
 import warnings
 
 import kit
@@ -46,6 +48,11 @@ NO_TRUTH = "a graph that is no scan cannot branch on a float"
 INT_TANGENTS = (
     "has dtype int64, while the result of the inner function",
     "true_branch=float64, false_branch=int64",
+)
+RULES = "grad", "L_op", "R_op", "pullback", "pushforward"
+LACKS = (
+    "^Gradient of svd not implemented for full_matrices=True",  # tensor/linalg/decomposition/svd.py
+    "^Gradient of qr not implemented for ",  # tensor/linalg/decomposition/qr.py
 )
 BEYOND = "a loop may run beyond an array that it reads"
 enough = Assert(BEYOND)
@@ -213,6 +220,13 @@ def limited(seconds):
         signal.signal(signal.SIGVTALRM, before)
 
 
+def missing_rule(error):
+    """The rule that an op leaves to its base class, where each only raises; "" for another error."""
+    (*_, last) = traceback.extract_tb(error.__traceback__) or [None]
+    of_base = last is not None and pathlib.Path(last.filename).parts[-3:] == ("pytensor", "graph", "op.py")
+    return last.name if of_base and last.name in RULES else ""
+
+
 def lifted(function):
     """`function`, with operands that may also be Python ints and bools."""
     return lambda *operands, **params: function(*[as_tensor(x) for x in operands], **params)
@@ -226,6 +240,7 @@ class Compiled(kit.Way):
     """A graph for each question, compiled once. `direct`: forward mode by the ops' own rules."""
 
     ops = OPS
+    lacks = LACKS
     functions = (pt,)
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)
@@ -256,7 +271,8 @@ class Compiled(kit.Way):
             )
         if self.direct and "non-diifferentiable" in str(error):  # spelled so in PyTensor
             return kit.Unsupported(str(error))
-        return None
+        rule = missing_rule(error)
+        return kit.Unsupported(f"an op has no {rule}: {error}") if rule else super().refusal(error)
 
     def at(self, program, request, inputs, k):
         """The answer at point k."""

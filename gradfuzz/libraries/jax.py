@@ -14,10 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName, NoMode, Tree
+from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName, Tree
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Graph
@@ -26,17 +27,28 @@ from gradfuzz.programs.language.syntax import Program
 from gradfuzz.tracing.common.graph import entered
 from gradfuzz.tracing.common.units import Unit
 
-_NO_MODE = (
-    # The documents of jax.custom_vjp say that it has no forward mode.
-    NoMode("(jvp) to a custom_vjp function", fwd=True),
-    # Those of jax.lax.while_loop say that it is "not reverse-mode differentiable", for want of static bounds.
-    NoMode("Reverse-mode differentiation does not work for lax.while_loop", rev=True),
-    # jax.lax.linalg.eig, enable_eigvec_derivs; rules of eigh and svd in jax/_src/lax/linalg.py
-    NoMode("Derivatives of non-symmetric eigenvectors", fwd=True, rev=True),
-    NoMode("Derivatives not defined for partial eigen decomposition", fwd=True, rev=True),
-    NoMode("Singular value decomposition JVP not implemented for full matrices", fwd=True, rev=True),
-    # jax/_src/interpreters/ad.py: a primitive of a derivative, as random_gamma_grad, has no rule of its own
-    NoMode("Differentiation rule for", many=True),
+_LACKS = (
+    Lack("(jvp) to a custom_vjp function", "the documents of jax.custom_vjp", fwd=True),
+    Lack(
+        "Reverse-mode differentiation does not work for lax.while_loop",
+        "the documents of jax.lax.while_loop",
+        rev=True,
+    ),
+    Lack("Derivatives of non-symmetric eigenvectors", "jax/_src/lax/linalg.py", fwd=True, rev=True),
+    Lack(
+        "Derivatives not defined for partial eigen decomposition",
+        "jax/_src/lax/linalg.py",
+        fwd=True,
+        rev=True,
+    ),
+    Lack(
+        "Singular value decomposition JVP not implemented for full matrices",
+        "jax/_src/lax/linalg.py",
+        fwd=True,
+        rev=True,
+    ),
+    # A primitive of a derivative, as random_gamma_grad, has no rule of its own
+    Lack("Differentiation rule for", "jax/_src/interpreters/ad.py", many=True),
 )
 
 _KEPT = 200.0, 1 / 32
@@ -247,7 +259,7 @@ class JaxLibrary(Library):
 
     name: LibraryName = "jax"
     version = str(jax.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
     refusals = (
         *("not supported", "not implemented", "does not accept dtype", "Derivatives of non-symmetric"),
         "Derivatives not defined",

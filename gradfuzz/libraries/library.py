@@ -24,6 +24,7 @@ from gradfuzz.libraries.numbers import nested
 from gradfuzz.libraries.watching import Note, patched
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.oracles.said import spoken, telling
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
@@ -45,24 +46,6 @@ Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 
 class NoModeError(NotImplementedError):
     """gradfuzz itself asks for no derivative of this kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoMode:
-    """A derivative that a library lacks by its documents or its source, and the words by which it says so.
-
-    An exception with these words is a refusal where the modes hold "fwd", where they hold "rev", or where
-    they are `many`. No other exception is one: it stands in the place of a derivative.
-    """
-
-    words: str
-    fwd: bool = False
-    rev: bool = False
-    many: bool = False
-
-    def speaks(self, error: Exception, modes: Sequence[Mode]) -> bool:
-        fits = self.fwd and "fwd" in modes, self.rev and "rev" in modes, self.many and len(modes) > 1
-        return any(fits) and self.words in str(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +85,7 @@ class Forms:
 class Library(abc.ABC):
     name: LibraryName
     version: str
-    no_mode: tuple[NoMode, ...] = ()
+    lacks: tuple[Lack, ...] = ()
     """The derivatives that the library lacks."""
     roundoff = 0.0
     """What the values of some of its functions are known to be off, relative to their size, in float64."""
@@ -239,7 +222,7 @@ class Library(abc.ABC):
 
     def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
         """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
-        said = isinstance(error, NoModeError) or any(row.speaks(error, modes) for row in self.no_mode)
+        said = isinstance(error, NoModeError) or any(row.speaks(error, modes) for row in self.lacks)
         return first_line(error) if said else None
 
     def constants(self, f: Callable[..., Any]) -> tuple[int, ...]:

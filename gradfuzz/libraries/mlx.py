@@ -10,15 +10,15 @@ import numpy as np
 
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.libraries.composed import ComposedLibrary
-from gradfuzz.libraries.library import Forms, LibraryName, NoMode
+from gradfuzz.libraries.library import Forms, LibraryName
 from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.language.precision import FORMATS
 
-_NO_MODE = (
-    # mlx/primitives.cpp: "[Primitive::jvp] Not implemented for ..." and "[...::vjp] Not implemented"
-    NoMode("Not implemented", fwd=True, many=True),
-    NoMode("not implemented", fwd=True, many=True),
-    NoMode("not yet implemented", fwd=True, many=True),
+_LACKS = (  # "[Primitive::jvp] Not implemented for ..." and "[...::vjp] Not implemented"
+    Lack("Not implemented", "mlx/primitives.cpp", fwd=True, many=True),
+    Lack("not implemented", "mlx/primitives.cpp", fwd=True, many=True),
+    Lack("not yet implemented", "mlx/primitives.cpp", fwd=True, many=True),
 )
 
 
@@ -61,7 +61,7 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
 class MlxLibrary(ComposedLibrary):
     name: LibraryName = "mlx"
     version = str(mx.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
     refusals = (
         *("Not implemented", "not implemented", "not yet implemented", "not supported", "NYI"),
         *("does not support", "only supports", "Cannot calculate"),

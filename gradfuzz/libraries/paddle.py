@@ -12,15 +12,15 @@ import paddle
 
 from gradfuzz.libraries.composed import ComposedLibrary
 from gradfuzz.libraries.connected import connected
-from gradfuzz.libraries.library import ArrayFunction, Forms, LibraryName, NoMode, NoModeError
+from gradfuzz.libraries.library import ArrayFunction, Forms, LibraryName, NoModeError
 from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.language.precision import FORMATS
 
-_NO_MODE = (
-    # paddle/fluid/eager: a function of a derivative has no derivative; jvp differentiates twice
-    NoMode("doesn't have any grad op", fwd=True, many=True),
-    NoMode("doesn't have any grad_op", fwd=True, many=True),
-    NoMode("does not support double grad", fwd=True, many=True),
+_LACKS = (  # a function of a derivative has no derivative; jvp differentiates twice
+    Lack("doesn't have any grad op", "paddle/fluid/eager", fwd=True, many=True),
+    Lack("doesn't have any grad_op", "paddle/fluid/eager", fwd=True, many=True),
+    Lack("does not support double grad", "paddle/fluid/eager", fwd=True, many=True),
 )
 
 
@@ -71,7 +71,7 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
 class PaddleLibrary(ComposedLibrary):
     name: LibraryName = "paddle"
     version = str(paddle.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
     refusals = (
         *("doesn't have any grad", "is not registered", "not support", "not implemented", "Unimplemented"),
         *("should be one of", "must be one of", "but got complex", "but received complex"),

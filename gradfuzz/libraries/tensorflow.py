@@ -11,14 +11,14 @@ import tensorflow as tf
 
 from gradfuzz.libraries.composed import ComposedLibrary
 from gradfuzz.libraries.connected import connected
-from gradfuzz.libraries.library import Forms, LibraryName, NoMode
+from gradfuzz.libraries.library import Forms, LibraryName
 from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.private_names import private
 
-_NO_MODE = (
-    # tensorflow/python/eager/backprop.py and framework/registry.py; forward mode differentiates the gradient
-    NoMode("No gradient defined", fwd=True, many=True),
-    NoMode("gradient registry has no entry", fwd=True, many=True),
+_LACKS = (  # forward mode differentiates the gradient
+    Lack("No gradient defined", "tensorflow/python/eager/backprop.py", fwd=True, many=True),
+    Lack("gradient registry has no entry", "tensorflow/python/framework/registry.py", fwd=True, many=True),
 )
 
 _VIEWS = frozenset(
@@ -81,7 +81,7 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
 class TensorflowLibrary(ComposedLibrary):
     name: LibraryName = "tensorflow"
     version = str(tf.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
     entries = 24
     refusals = (
         *("No gradient defined", "gradient registry has no entry", "not implemented", "not supported"),

@@ -12,10 +12,11 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName, NoMode
+from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName
 from gradfuzz.libraries.watching import Note
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
+from gradfuzz.oracles.lacks import Lack
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
@@ -28,20 +29,19 @@ with warnings.catch_warnings(), forward_ad.dual_level():
     warnings.simplefilter("ignore")
     forward_ad.make_dual(torch.zeros(()), torch.zeros(()))
 
-_NO_MODE = (
-    # torch.autograd.Function.jvp: "must be overridden by all subclasses" that are differentiated forward
-    NoMode("jvp function for custom autograd.Function", fwd=True),
-    # torch/csrc/autograd/VariableTypeUtils.h, of functions without a formula in derivatives.yaml
-    NoMode("Trying to use forward AD with", fwd=True),
-    # torch.autograd.function.once_differentiable
-    NoMode("marked with @once_differentiable", many=True),
-    # torch/csrc/autograd/functions/basic_ops.h: a function of a derivative has no formula
-    NoMode("is not implemented", many=True),
-    # torch.func, by which forward mode is nested: docs of "Extending torch.func with autograd.Function"
-    NoMode("override the setup_context", fwd=True),
-    NoMode("generate_vmap_rule", fwd=True),
-    # docs of torch.func.grad: torch.autograd.grad inside the function does not see its levels
-    NoMode("does not require grad and does not have a grad_fn", fwd=True),
+_LACKS = (
+    Lack(
+        "jvp function for custom autograd.Function", "the documents of torch.autograd.Function.jvp", fwd=True
+    ),
+    Lack("Trying to use forward AD with", "tools/autograd/derivatives.yaml", fwd=True),
+    Lack("marked with @once_differentiable", "torch.autograd.function.once_differentiable", many=True),
+    # A function of a derivative has no formula
+    Lack("is not implemented", "torch/csrc/autograd/functions/basic_ops.h", many=True),
+    # torch.func, by which forward mode is nested
+    Lack("override the setup_context", "Extending torch.func with autograd.Function", fwd=True),
+    Lack("generate_vmap_rule", "Extending torch.func with autograd.Function", fwd=True),
+    # torch.autograd.grad inside the function does not see the levels of torch.func
+    Lack("does not require grad and does not have a grad_fn", "the documents of torch.func.grad", fwd=True),
 )
 
 
@@ -96,7 +96,7 @@ def gradient_by_autograd(g: Any, xs: Any) -> Any:
 class TorchLibrary(Library):
     name: LibraryName = "torch"
     version = str(torch.__version__)
-    no_mode = _NO_MODE
+    lacks = _LACKS
     refusals = (
         *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
         *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),

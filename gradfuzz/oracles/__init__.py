@@ -11,6 +11,7 @@ bugs.
     libraries     the table of the libraries with oracles of gradfuzz's own
     plugins       oracles of other distributions, found by their entry points
     said          the line of an exception that says what happened
+    lacks         what a library lacks by its documents or its source; `jax` and `torch` list theirs
     device        where JAX and Torch compute, and what a product may lose there
     catalogues    every function that a library lists, and whether it is differentiable
     server        serves the oracles of this installation by the protocol

@@ -17,7 +17,7 @@ from typing import cast, get_args
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
+from gradfuzz.errors import GradfuzzError, ProtocolError, UnsupportedError, UsageError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.memory import collect_less
@@ -62,7 +62,7 @@ class Server:
             request = protocol.decode_request(line)
             number = request.id
             return _line(number, ok=self._ok(request)), not isinstance(request, protocol.Bye)
-        except NotImplementedError as error:
+        except UnsupportedError as error:
             return _line(number, unsupported=str(error)), True
         except Exception as error:
             return _line(number, error=_failure(error)), True
@@ -85,7 +85,7 @@ class Server:
             case protocol.Supports():
                 return protocol.SupportsOk(self._refusals(request))
             case protocol.Emit():
-                raise NotImplementedError("reproducers are written by gradfuzz itself")
+                raise UnsupportedError("reproducers are written by gradfuzz itself")
             case protocol.Bye():
                 return protocol.ByeOk()
 

@@ -6,7 +6,7 @@ them), says what it excuses, and plants: it has the same excuse pass an answer, 
 that must be a finding. Where nothing can be judged at a point at all, the plant is the same mistake at a
 neighbour: another point or entry, or the next thing that can be judged. The sentence of the row says so.
 
-The rows stand where their plants are: `verdicts`, `tolerances`, `functions` and `calls`.
+The rows stand where their plants are: `verdicts`, `tolerances`, `functions`, `calls` and `lacks`.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ and what stands there. The same may stand in one function several times.
     inf                             an allowance without end, in what judges
     except Exception                an exception that is taken for an answer of another kind, in what judges
     a constant                      a number at the head of a module that judges
-    a row                           of a table: conventions, modes that a framework lacks, refusals, the forms
-                                    of a derivative whose loss is allowed
+    a row                           of a table: conventions, what a library lacks, refusals, the forms of a
+                                    derivative whose loss is allowed
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def sites_in(name: str, source: str) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and judges:
             yield from (f"{name}: {constant}" for constant in _constants(node))
+    if name.startswith("adapters/"):
+        yield from (f"{name}: lacks {row}" for row in _lacks(tree))
     yield from (f"{name} {where}: {what}" for where, what in _walk(tree, "module", judges=judges))
 
 
@@ -69,7 +71,7 @@ def _walk(node: ast.AST, where: str, *, judges: bool) -> Iterator[tuple[str, str
         where = node.name if where == "module" else f"{where}.{node.name}"
     if where == "module" and isinstance(node, ast.Tuple):  # a list of what is compared with, or a table
         for row in ast.walk(node):
-            if isinstance(row, ast.Call) and getattr(row.func, "id", "") == "NoMode":
+            if isinstance(row, ast.Call) and getattr(row.func, "id", "") == "Lack":
                 yield where, ast.unparse(row)
         return
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -83,7 +85,7 @@ def _walk(node: ast.AST, where: str, *, judges: bool) -> Iterator[tuple[str, str
             yield where, "doubted()"
         elif where == "wide_tolerances" and node.func.id == "_by_modes":
             yield where, ast.unparse(node)
-        elif node.func.id == "NoMode":
+        elif node.func.id == "Lack":
             yield where, ast.unparse(node)
         elif node.func.id == "Answer" and node.args:
             yield from (
@@ -99,6 +101,14 @@ def _walk(node: ast.AST, where: str, *, judges: bool) -> Iterator[tuple[str, str
         yield where, "except Exception"
     for child in ast.iter_child_nodes(node):
         yield from _walk(child, where, judges=judges)
+
+
+def _lacks(tree: ast.Module) -> Iterator[str]:
+    """The rows of what an adapter lists that its library says."""
+    for node in ast.walk(tree):
+        named = isinstance(node, ast.Assign) and [getattr(t, "id", "").lower() for t in node.targets]
+        if named == ["lacks"] and isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            yield from map(ast.unparse, node.value.elts)
 
 
 def _constants(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:

@@ -7,6 +7,7 @@
     unrolled, namespace         programs whose loops Python runs
     vmap                        all points of a question in one call
     derivatives, answers        the ways into JAX's derivatives; questions as arrays, and what comes back
+    lacks                       what JAX lacks of programs, with sources
     compile, evaluate, exact    compiling what runs once; running a traced function step by step
     trips                       trip counts that are known before a program runs
     linalg_source               linear algebra, by the text that a script shows

@@ -19,6 +19,8 @@ import numpy as np
 from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles.base import Answer, Array, Question
 from gradfuzz.oracles.jax.derivatives import Derivative, derivative
+from gradfuzz.oracles.jax.lacks import LACKS
+from gradfuzz.oracles.lacks import is_refusal
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.syntax import called
@@ -135,16 +137,14 @@ class _Norms(NumpyNamespace):
         return super().expm(x)
 
 
-def failure(error: Exception) -> Answer:
-    """An exception of JAX as an answer. If it says that JAX cannot do this, or if this release lacks a name
-    that a program needs, the answer is unsupported.
+def failure(error: Exception, question: Question) -> Answer:
+    """An exception of JAX as an answer. If JAX lacks this by the list, or if this release lacks a name that a
+    program needs, the answer is unsupported.
     """
     if _is_missing(error):
         return Answer("unsupported", message=f"not in this release: {error}")
     message = f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}"
-    refused = "Reverse-mode differentiation does not work" in str(error)
-    unsupported = refused or isinstance(error, NotImplementedError)
-    return Answer("unsupported" if unsupported else "error", message=message)
+    return Answer("unsupported" if is_refusal(LACKS, error, question) else "error", message=message)
 
 
 def _is_missing(error: Exception) -> bool:

@@ -194,14 +194,14 @@ class Structured(Oracle):
             run = self._alone(job, plain)
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             for k in rest:
-                job.answers[k] = jax_answers.failure(error)
+                job.answers[k] = jax_answers.failure(error, job.question)
             return
         for k in rest:
             try:
                 results = run(*jax_answers.arguments(job.question, k))
                 job.answers[k] = jax_answers.answer(job.question, k, *results)
             except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
-                job.answers[k] = jax_answers.failure(error)
+                job.answers[k] = jax_answers.failure(error, job.question)
 
     def _alone(self, job: _Job, plain: bool) -> Callable[..., Any]:
         if self.jit:

@@ -59,7 +59,7 @@ def _counted(question: Question) -> Trips:
         try:
             bound = max([bound, *jax_answers.trip_counts(question, k)])
         except EvaluationError as error:
-            failures[k] = jax_answers.failure(error)
+            failures[k] = jax_answers.failure(error, question)
     return Trips(failures, bound)
 
 

@@ -45,7 +45,7 @@ class Unrolled(Oracle):
         try:
             trips = sum(jax_answers.trip_counts(question, index))
         except EvaluationError as error:
-            return jax_answers.failure(error)
+            return jax_answers.failure(error, question)
         if trips <= _MOST_TRIPS:
             return None
         message = f"{trips} trips take too long one operation at a time; the limit is {_MOST_TRIPS}"
@@ -62,7 +62,7 @@ class Unrolled(Oracle):
         try:
             return jax_answers.answer(question, index, *ask(*arguments))
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
-            return jax_answers.failure(error)
+            return jax_answers.failure(error, question)
 
 
 def _function(question: Question, static: dict[str, int | bool]) -> Callable[..., Sequence[Any]]:

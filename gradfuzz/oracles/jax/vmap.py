@@ -99,7 +99,7 @@ class Vmap(Oracle):
             with np.errstate(all="ignore"):
                 found = self._whole(question, bound, compiling)
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
-            return [jax_answers.failure(error) for _ in points]
+            return [jax_answers.failure(error, question) for _ in points]
         places = [(k, _layout(question).instance(k)) for k in points]
         answers = [
             jax_answers.answer(question, k, *([a[at] for a in arrays] for arrays in found))

@@ -7,6 +7,7 @@
     rule                       what torch.autograd would run, in exact numbers
     vmap                       all points of a question in one call
     derivatives                the ways into Torch's derivatives
+    lacks                      what Torch lacks of programs, with sources
     linalg, linalg_source      linear algebra, by the text that a script shows
     tensors_source             tensor ops, in the same way
     catalogue, left_out        all functions that Torch lists, and why some are left out

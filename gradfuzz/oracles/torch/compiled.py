@@ -22,15 +22,13 @@ from gradfuzz.oracles.torch.derivatives import Function
 from gradfuzz.oracles.torch.emit import TorchEmitter
 from gradfuzz.oracles.torch.structured import TRACER_SETTINGS, undisturbed
 from gradfuzz.oracles.torch.unrolled import TorchOracle, by_either, executed, of_wrt, traced
-from gradfuzz.private_names import missing, private
+from gradfuzz.private_names import missing
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
 Backend = Literal["eager", "aot_eager", "inductor"]
 
 _BACKENDS: tuple[Backend, ...] = ("eager", "aot_eager", "inductor")
-
-_REFUSALS = ("torch._dynamo.exc.Unsupported", "torch._dynamo.exc.BackendCompilerFailed")
 
 _STRIDES: dict[Backend, int] = {"eager": 16, "aot_eager": 16, "inductor": 64}
 """Tracing takes a second; a C++ compiler takes ten."""
@@ -47,16 +45,12 @@ class Compiled(TorchOracle):
         self.backend = backend
         self.traits = Traits(recompiles_per_shape=True, secondary=True, sampling_stride=_STRIDES[backend])
 
-    def limits(self) -> tuple[type[BaseException], ...]:
-        """A failed compilation may be due to a missing header or no space, and nothing was differentiated."""
-        return (NotImplementedError, *map(private, _REFUSALS))
-
     def supports(self, question: Question) -> str | None:
         if "fwd" in question.modes:
             return "torch.compile is asked by reverse mode only"
         if question.order > 1 and self.backend != "eager":
             return "AOTAutograd has no second reverse step"
-        return super().supports(question) or missing(*_REFUSALS, TRACER_SETTINGS)
+        return super().supports(question) or missing(TRACER_SETTINGS)
 
     def answers(self, question: Question) -> list[Answer]:
         with undisturbed():

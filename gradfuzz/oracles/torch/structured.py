@@ -1,48 +1,37 @@
 """Torch on structured loops: `while_loop` or `scan` in the functional form, through torch.autograd.
 
 The source from `loops` runs here, and a reproducer shows the same. The constructs are prototypes: what they
-cannot do often shows as a failed assertion or a refusal to trace, which counts as "unsupported". Whether
-torch can differentiate through a construct in a given mode at all is tried once, on a loop of one
-multiplication.
+lack stands in `lacks`, and any other exception is an error.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import torch
-from torch.autograd import forward_ad
 
-from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Traits
+from gradfuzz.oracles.base import Answer, Oracle, Point, Question, Traits
 from gradfuzz.oracles.torch.derivatives import Function
 from gradfuzz.oracles.torch.loops import LOOPS, loop_source
-from gradfuzz.oracles.torch.unrolled import TorchOracle, by_either, executed, of_wrt, summary, traced
+from gradfuzz.oracles.torch.unrolled import TorchOracle, by_either, executed, of_wrt, traced
 from gradfuzz.private_names import missing, private
 from gradfuzz.programs.graphs.graph import Graph, Loop, Var
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.text.parse import parse
 
 Style = Literal["while_loop", "scan"]
 
 TRACER_SETTINGS = "torch._dynamo.config"
-
-_TRACER_ERROR = "torch._dynamo.exc.TorchDynamoException"
 
 _SCAN_COUNTS = "torch's scan runs a number of trips known before it starts"
 
 
 class Structured(TorchOracle):
     """One construct, through torch.autograd."""
-
-    refusals = re.compile(TorchOracle.refusals.pattern + "|scan dimension > 0", re.IGNORECASE)
-    """The last alternative is scan's message for zero iterations."""
 
     traits = Traits(sampling_stride=32)
     """More than a second for each question: torch compiles the loop anew."""
@@ -52,11 +41,7 @@ class Structured(TorchOracle):
         self.name = f"torch:{style}"
         self.style = style
 
-    def limits(self) -> tuple[type[BaseException], ...]:
-        return (NotImplementedError, AssertionError, private(_TRACER_ERROR))
-
     def supports(self, question: Question) -> str | None:
-        """Tries whether torch has the modes at all, which takes about a second the first time."""
         reason = super().supports(question)
         if reason is not None:
             return reason
@@ -69,8 +54,7 @@ class Structured(TorchOracle):
                 return f"{_SCAN_COUNTS}; this program has a loop that a condition ends"
             if any(isinstance(loop.count, Var) for loop in loops if loop not in graph.nodes):
                 return "torch's scan inside a loop needs a constant number of trips"
-        gone = missing(LOOPS[self.style], _TRACER_ERROR, TRACER_SETTINGS)
-        return gone or _missing(self.style, question.modes)
+        return missing(LOOPS[self.style], TRACER_SETTINGS)
 
     def answers(self, question: Question) -> list[Answer]:
         with undisturbed():
@@ -101,30 +85,6 @@ def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., A
     """`graph` as a Python function of tensors."""
     _, source = loop_source(graph, precision, style)
     return executed(source, f"<torch:{style}>", precision, {style: private(LOOPS[style]), "cond": torch.cond})
-
-
-_PROBE = "def f(x):\n    acc = x * 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n"
-
-
-@functools.cache
-def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
-    """Why torch has no derivative of these modes through the construct; None where it has.
-
-    It is tried, because a forward step through a construct without a rule does not fail: the tangent is lost.
-    """
-    run = _compiled(lower(parse(_PROBE)), "float64", style)
-    x, one = torch.tensor(0.5, dtype=torch.float64), torch.ones((), dtype=torch.float64)
-    with undisturbed():
-        torch.compiler.reset()
-        try:
-            if "fwd" in modes:
-                with forward_ad.dual_level():
-                    if forward_ad.unpack_dual(run(forward_ad.make_dual(x, one))).tangent is None:
-                        return f"torch's {style} has no forward mode: it returns no tangent"
-            by_either(lambda x: (run(x),), [x], [one], [one], modes)
-        except Exception as error:  # noqa: BLE001 - any failure on a loop of one multiplication means that torch has no such derivative
-            return f"torch's {style} has no derivative of modes {', '.join(modes)}: {summary(error)}"
-    return None
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import torch
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.lacks import foreseen, is_refusal
 from gradfuzz.oracles.said import telling
 from gradfuzz.oracles.torch.derivatives import (
     Differentiated,
@@ -26,6 +27,7 @@ from gradfuzz.oracles.torch.derivatives import (
     by_reverse,
 )
 from gradfuzz.oracles.torch.emit import HELPERS
+from gradfuzz.oracles.torch.lacks import LACKS
 from gradfuzz.oracles.torch.linalg import ignored_vectors
 from gradfuzz.oracles.torch.namespace import TorchNamespace, dtype_of
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
@@ -42,20 +44,11 @@ class TorchOracle(Oracle):
     """The common part of torch's oracles: tensors in, arrays out, and the meaning of exceptions."""
 
     version = str(torch.__version__).split("+")[0]
-    refusals = re.compile(
-        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|n't"
-        r" supported|unsupported|is not differentiable when",
-        re.IGNORECASE,
-    )
-    """Messages of other exceptions that mean the same."""
     differentiate: Derivative
-
-    def limits(self) -> tuple[type[BaseException], ...]:
-        """Exceptions that mean that torch cannot do this, not that it failed."""
-        return (NotImplementedError,)
 
     def supports(self, question: Question) -> str | None:
         missing = missing_op(question.program, "torch") or refused_op(question.program, question.precision)
+        missing = missing or foreseen(LACKS, question, self.name)
         return missing or (ignored_vectors(question.program) if question.modes else None)
 
     def answer(self, question: Question) -> list[Answer]:
@@ -85,8 +78,8 @@ class TorchOracle(Oracle):
         except GradfuzzError as error:
             return Answer("error", message=f"{type(error).__name__}: {error}")
         except Exception as error:  # noqa: BLE001 - whatever the library raises is its answer
-            limited = isinstance(error, self.limits()) or self.refusals.search(str(error)) is not None
-            return Answer("unsupported" if limited else "error", message=summary(error))
+            refused = is_refusal(LACKS, error, question, self.name)
+            return Answer("unsupported" if refused else "error", message=summary(error))
 
 
 def nested_forward(question: Question) -> str | None:

@@ -7,7 +7,6 @@ a decision or a trip count that differs between instances: it is "unsupported".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,12 +25,6 @@ class _Batched(TorchOracle):
     """The common part: one call, whose results are split."""
 
     traits = Traits(batched=True, sampling_stride=4)
-    refusals = re.compile(
-        TorchOracle.refusals.pattern
-        + r"|data-dependent control flow|vmap: .*(\.item\(\)|in-?place)|Batching rule not implemented",
-        re.IGNORECASE,
-    )
-    """More messages by which vmap says that it cannot do something."""
 
     def answers(self, question: Question) -> list[Answer]:
         points = [point.inputs for point in question.points]

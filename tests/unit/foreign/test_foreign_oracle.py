@@ -270,8 +270,7 @@ def test_autograd_says_its_limits(autograd: Oracle, mode: str) -> None:
     if mode == "fwd":
         assert (broadcast.status, float(broadcast.gradient["x"])) == ("ok", 2.0)
     else:
-        reason = "autograd's reverse mode of broadcast_to: Can't handle extra leading dims"
-        assert (broadcast.status, broadcast.message) == ("unsupported", reason)
+        assert (broadcast.status, broadcast.message) == ("unsupported", "Can't handle extra leading dims")
 
 
 @pytest.mark.parametrize("name", ["kit.py", *sorted(path.name for path in SCRIPTS.glob("*_adapter.py"))])

@@ -329,6 +329,40 @@ def test_an_error_is_told_by_the_line_that_says_what_happened(message: str, told
     assert arm == {"error": {"kind": "exception", "message": f"ValueError: {told}"}}
 
 
+@pytest.mark.parametrize("error", [NotImplementedError, AssertionError, RuntimeError])
+def test_no_exception_is_a_refusal_by_its_type(error: type[Exception]) -> None:
+    assert kit.arm_of(error("no rule"))["error"]["message"] == f"{error.__name__}: no rule"
+
+
+LISTED = (
+    "JVP of inv wrt argnums (0,) not defined",
+    "JVP of solve wrt argnums (0, 1) not defined",
+    "VJP of cbrt wrt argnums (0,) not defined",
+    "Currently make_diagonal only supports offset=0, axis1=-1, axis2=-2",
+    "Gradient of sort not implemented for multi-dimensional arrays.",
+    "Gradient of norm not implemented for ord=1",
+    "Can't handle extra leading dims",
+)
+BESIDE = (
+    "VJP of inv wrt argnums (0,) not defined",
+    "JVP of sin wrt argnums (0,) not defined",
+    "VJP of solve wrt argnum 0 not defined",
+    "Gradient of sort not implemented",
+    "not implemented",
+    "",
+)
+"""The same of functions and modes that have a rule in autograd's source."""
+
+
+def test_autograd_lacks_by_its_list_alone() -> None:
+    way = autograd_adapter.Eager()
+    for words in LISTED:
+        error = NotImplementedError(words)
+        assert kit.arm_of(way.refusal(error) or error) == {"unsupported": words}
+    assert all(way.refusal(NotImplementedError(words)) is None for words in BESIDE)
+    assert kit.Way().refusal(NotImplementedError(LISTED[0])) is None
+
+
 def test_a_compiler_that_the_machine_lacks_is_a_refusal() -> None:
     """tinygrad without clang; a file that the library itself reads is another matter."""
     try:

@@ -261,6 +261,25 @@ def test_pytensor_may_take_so_long_to_make_a_function(started: Any) -> None:
     make(60.0)
 
 
+@pytest.mark.parametrize(
+    ("file", "method", "lacks"),
+    [
+        ("pytensor/graph/op.py", "R_op", True),
+        ("pytensor/graph/op.py", "perform", False),
+        ("pytensor/tensor/math.py", "R_op", False),
+    ],
+)
+def test_pytensor_lacks_a_rule_that_an_op_does_not_define(
+    started: Any, file: str, method: str, lacks: bool
+) -> None:
+    """Of an op without one, the method of the base class raises. What a rule of its own raises is told."""
+    missing_rule, names = started("pytensor", PYTENSOR, "")["missing_rule"], dict[str, Any]()
+    exec(compile(f"def {method}():\n    raise NotImplementedError\n", f"/lib/{file}", "exec"), names)
+    with pytest.raises(NotImplementedError) as caught:
+        names[method]()
+    assert missing_rule(caught.value) == (method if lacks else "")
+
+
 def test_mygrad_refuses_what_it_documents_that_it_lacks(started: Any) -> None:
     defined = started("mygrad", "mygrad mygrad.nnet mygrad.linalg", "")
     x, kernel = np.zeros((1, 1, 5)), np.zeros((1, 1, 2))

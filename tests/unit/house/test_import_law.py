@@ -77,6 +77,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "device",
             "plugins",
             "said",
+            "lacks",
             "references",
             "rule",
             "engine",

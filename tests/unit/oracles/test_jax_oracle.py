@@ -329,8 +329,9 @@ def test_too_many_trips_for_single_operations() -> None:
     ("error", "status"),
     [
         (ValueError("bad\nworse"), "error"),
-        (NotImplementedError("no rule"), "unsupported"),
-        (ValueError("Reverse-mode differentiation does not work for lax.while_loop"), "unsupported"),
+        (NotImplementedError("no rule"), "error"),
+        (ValueError("Reverse-mode differentiation does not work for lax.while_loop"), "error"),
+        (NotImplementedError("Singular value decomposition JVP not implemented for full matrices"), "error"),
     ],
 )
 def test_what_is_raised_is_an_answer(monkeypatch: pytest.MonkeyPatch, error: Exception, status: str) -> None:
@@ -414,13 +415,14 @@ def test_products_along_the_last_axis_step_by_step() -> None:
 def test_a_name_that_a_release_lacks_is_no_error_of_jax() -> None:
     with pytest.raises(AttributeError) as missing:
         jax.numpy.linalg.frobnicate  # noqa: B018 - it raises
-    found = jax_answers.failure(missing.value)
+    asked = about("product", ("rev",))
+    found = jax_answers.failure(missing.value, asked)
     assert found.status == "unsupported"
     assert "jax.numpy.linalg" in found.message
     assert "frobnicate" in found.message
     with pytest.raises(AttributeError) as other:
         None.frobnicate  # type: ignore[attr-defined]  # noqa: B018 - it raises
-    assert jax_answers.failure(other.value).status == "error"
+    assert jax_answers.failure(other.value, asked).status == "error"
 
 
 @pytest.mark.parametrize("way", ["jax:scan", "jax:fori_loop:nojit", "jax:unrolled", "jax:vmap"])

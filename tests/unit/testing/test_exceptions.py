@@ -245,5 +245,5 @@ def test_no_exception_is_a_refusal_by_its_type(name: Any) -> None:
     for error in (NotImplementedError("no"), TypeError("no"), RuntimeError("Differentiation does not work")):
         for modes in (("rev",), ("fwd",), ("rev", "rev"), ("fwd", "rev")):
             assert framework.refusal(error, modes) is None
-    for row in framework.no_mode:
+    for row in framework.lacks:
         assert framework.refusal(RuntimeError(f"({row.words}) here"), ("rev",)) is None or row.rev

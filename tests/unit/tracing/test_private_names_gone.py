@@ -128,9 +128,6 @@ FEATURES: dict[str, Callable[[], str]] = {
         lambda x: torch.nn.functional.huber_loss(x, torch.zeros(3)), torch.tensor(POINT)
     ),
     "torch._dynamo.config": lambda: of_a_way("torch:compile:eager") and of_a_way("torch:scan"),
-    "torch._dynamo.exc.BackendCompilerFailed": lambda: of_a_way("torch:compile:eager"),
-    "torch._dynamo.exc.TorchDynamoException": lambda: of_a_way("torch:while_loop"),
-    "torch._dynamo.exc.Unsupported": lambda: of_a_way("torch:compile:aot_eager"),
     "torch._higher_order_ops.scan.scan": lambda: of_a_way("torch:scan"),
     "torch._higher_order_ops.while_loop.while_loop": lambda: of_a_way("torch:while_loop"),
     "torch._subclasses.fake_tensor.DataDependentOutputException": lambda: of_a_proof(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import tinytape
+from gradfuzz.errors import UnsupportedError
 from gradfuzz.oracles import Answer, Oracle, Point, Question
 from gradfuzz.programs import ArrayConst, Call, interpret, typecheck, walk
 from gradfuzz.programs.arithmetic.namespace import Namespace
@@ -63,7 +64,7 @@ class Tape(Oracle):
                 if question.modes
                 else []
             )
-        except NotImplementedError as error:
+        except UnsupportedError as error:
             return Answer("unsupported", message=str(error))
         except Exception as error:
             return Answer("error", message=f"{type(error).__name__}: {error}")
@@ -154,5 +155,5 @@ class TapeNamespace(Namespace):
 
     def matmul(self, a: Variable, b: Variable) -> Variable:
         if a.value.ndim != 2 or b.value.ndim != 2:
-            raise NotImplementedError("tinytape multiplies matrices only")
+            raise UnsupportedError("tinytape multiplies matrices only")
         return a @ b
