@@ -103,7 +103,7 @@ def of_tensorflow_rules() -> str:
     """The rules that a finding names; the script of the catalogue asks for the same name."""
     script = of_a_script("tensorflow_catalogue.py")
     assert "tensorflow 9.9 has lost a private name" in script
-    library = importlib.import_module("gradfuzz.libraries.tensorflow").LIBRARY
+    library = importlib.import_module("gradfuzz.libraries.tensorflow").TensorflowLibrary()
     with pytest.raises(UnsupportedError) as raised:
         library.rules(None, [])
     return str(raised.value)
@@ -174,6 +174,7 @@ def take_away(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
             operation = SimpleNamespace(type="Sin")
             graph = SimpleNamespace(graph=SimpleNamespace(get_operations=lambda: [operation]))
             stub = ModuleType("tensorflow")
+            stub.__version__ = "9.9"  # type: ignore[attr-defined]
             stub.function = lambda f, **_: SimpleNamespace(get_concrete_function=lambda *_: graph)  # type: ignore[attr-defined]
             monkeypatch.setitem(sys.modules, "tensorflow", stub)
             monkeypatch.delitem(sys.modules, "gradfuzz.libraries.tensorflow", raising=False)
