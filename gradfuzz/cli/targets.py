@@ -83,7 +83,7 @@ def targets(
         catalogues.functions(one, form, store)
         return
     if action == "conventions":
-        from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS
+        from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 
         ledger = [row.document() for row in CONVENTIONS]
         answer(form, lambda: documents.conventions_document(ledger), lambda: terminal.conventions(ledger))

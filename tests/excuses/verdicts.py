@@ -10,10 +10,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from gradfuzz.fuzzer.conventions.convention import Convention
+from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
-from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS, Convention
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.truth import Truths
@@ -127,7 +128,7 @@ def _of_limit(row: Convention) -> Planted:
     return Planted(right, "as documented", found, right.conventions == (row.name,))
 
 
-for _row in CONVENTIONS:
+for _row in (row for row in CONVENTIONS if row.ops):
     _plant = functools.partial(_of_convention if _row.examples else _of_limit, _row)
     EXCUSES.append(Excuse(_row.name, _row.why, (f"convention of programs: {_row.name}",), _plant))
 

@@ -11,13 +11,13 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.libraries.library import function_of
 from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.results.views import seen
 from gradfuzz.oracles.base import Mode
 
 Modes = Sequence[Mode]
@@ -107,7 +107,7 @@ def _may_be_singular(call: Call, modes: Modes) -> bool:
 
 def _bound(call: Call) -> Mapping[str, Any]:
     """What a call of autograd gives, by the names of the parameters of NumPy's or SciPy's function."""
-    function = function_of(call.function.removeprefix("autograd."))
+    function = resolve_name(call.function.removeprefix("autograd."))
     given = [(a.keyword, _value(a)) for a in call.arguments]
     positional, keywords = [x for k, x in given if not k], {k: x for k, x in given if k}
     return inspect.signature(function).bind(*positional, **keywords).arguments
