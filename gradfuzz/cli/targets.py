@@ -55,10 +55,10 @@ def targets(
     """List the systems that this machine can ask, with versions, and what to install for the others.
 
     `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist:
-    kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
-    of its own beside the store, where sweeps find it; `targets remove` removes it. `targets check CMD` checks
-    that an adapter follows the protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to
-    start from. `targets functions NAME` lists every function that a library offers, whether it is
+    kinks, ties, ends of domains; and what the documents of libraries say about calls of their functions.
+    `targets install NAME[==VERSION]...` installs a library into an environment of its own beside the store,
+    where sweeps find it; `targets remove` removes it. `targets check CMD` checks that an adapter follows the
+    protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to start from. `targets functions NAME` lists every function that a library offers, whether it is
     differentiable, and what the sweeps of its functions asked.
     """
     installed(ctx, store)

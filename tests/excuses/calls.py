@@ -56,6 +56,7 @@ planted_elsewhere(
     "fuzzer/conventions/convention.py excused: Reason.UNDEFINED",
     "fuzzer/conventions/convention.py excused: Verdict.CONVENTION",
     "fuzzer/conventions/situation.py: _ROUNDINGS",
+    "fuzzer/conventions/situation.py OfCall.granted: inf",
     "fuzzer/conventions/phases.py: _ROUNDINGS",
     "fuzzer/conventions/phases.py: _SHARES",
     "fuzzer/conventions/predicted.py: _OF_A_DISTRIBUTION",

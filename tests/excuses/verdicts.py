@@ -27,6 +27,7 @@ from tests.excuses.planted import Changed, Planted, asked, judged, saying, times
 from tests.excuses.registry import EXCUSES, Excuse, excuse, planted_elsewhere
 
 JUDGE = "fuzzer/verdict/judge.py"
+ROWS = "fuzzer/conventions/"
 NAN = np.nan
 
 # Conventions ------------------------------------------------------------------------------------------------
@@ -145,7 +146,6 @@ CANCELLING = """def f(x: "float[2]", y):
     "Both sides of a comparison are equal, and the answer is the slope of the side that the engine takes."
     " What"
     " is neither that nor the derivative may mix the sides: the same mistakes are found at a neighbour.",
-    f"{JUDGE} judge: Verdict.CONVENTION",
 )
 def the_side_of_a_comparison() -> Planted:
     def at(y: float) -> Question:
@@ -160,7 +160,8 @@ planted_elsewhere(
     "A derivative is wrong where the documentation of a target states that it is limited. Any number is: the"
     " plants are a wrong value, an exception, and the same number without a limit.",
     ("tests/unit/fuzzer/test_judge.py::test_a_documented_limit_makes_a_wrong_derivative_a_convention",),
-    f"{JUDGE} judge: Verdict.CONVENTION",
+    f"{ROWS}predicted.py anything: inf",
+    f"{ROWS}predicted.py anything: inf",
 )
 
 
@@ -269,24 +270,21 @@ def between_the_slopes() -> Planted:
 
 @excuse(
     "NaN is an answer at the norm of zeros, whose makers mean it. Beside NaN the entries are judged.",
-    f"{JUDGE} _judge_kink: Verdict.CONVENTION",
+    f"{ROWS}situation.py Situation.compared: inf",
 )
 def nan_at_the_norm_of_zeros() -> Planted:
     question = asked("vector_norm(x) + x[1]", x=[0.0, 0.0])
     wrong = ([NAN, 3.0], [np.inf, 1.0], [NAN, np.inf])
     found = tuple(judged(question, saying(x=gradient)) for gradient in wrong)
     elsewhere = judged(asked("vector_norm(x)", x=[3.0, 4.0]), saying(x=[NAN, NAN]))
-    return Planted(judged(question, saying(x=[NAN, NAN])), "NaN, which is one", (*found, elsewhere))
+    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX divides 0 by 0", (*found, elsewhere))
 
 
-@excuse(
-    "The same where the norm is always 0 and the point is smooth.",
-    f"{JUDGE} _off: Verdict.CONVENTION",
-)
+@excuse("The same where the norm is always 0 and the point is smooth.")
 def nan_of_a_norm_that_is_always_0() -> Planted:
     question = asked("vector_norm(x * 0.0) + x[0]", x=[1.0, 2.0])
     found = tuple(judged(question, saying(x=gradient)) for gradient in ([2.0, NAN], [NAN, 1.0]))
-    return Planted(judged(question, saying(x=[NAN, NAN])), "NaN, which is one", found)
+    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX divides 0 by 0", found)
 
 
 @excuse(

@@ -818,6 +818,8 @@ def test_an_entry_is_granted_its_own_allowance(gradient: tuple[float, float], ex
         truth = Truth("ok", gradient={}, bounds={"x0": np.array([unknown, 10.0])})
         found = Repeated(summed, replace(case, truth=truth)).accepts(predicted)
         assert found is expected, "what is not known grants nothing"
+    free = replace(case, allowed={"x0": np.array([np.inf, 10.0])})
+    assert Repeated(summed, free).accepts(predicted) is (gradient[1] < 111.0)
 
 
 @pytest.mark.parametrize(
