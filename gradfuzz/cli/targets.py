@@ -58,8 +58,9 @@ def targets(
     kinks, ties, ends of domains; and what the documents of libraries say about calls of their functions.
     `targets install NAME[==VERSION]...` installs a library into an environment of its own beside the store,
     where sweeps find it; `targets remove` removes it. `targets check CMD` checks that an adapter follows the
-    protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to start from. `targets functions NAME` lists every function that a library offers, whether it is
-    differentiable, and what the sweeps of its functions asked.
+    protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to start from. `targets functions
+    NAME` lists every function that a library offers, whether it is differentiable, and what the sweeps of its
+    functions asked.
     """
     installed(ctx, store)
     if action in ("install", "remove"):

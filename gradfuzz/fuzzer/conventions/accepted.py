@@ -57,6 +57,11 @@ Accepted = Sequence[Alternative] | Literal["undefined", "raises"] | None
 Accepts = Callable[[Any], Accepted]
 """Of a `Situation`: of that of a program, or of a call."""
 
+
+class UnknownError(Exception):
+    """What a prediction stands on is not known: nothing is predicted."""
+
+
 ENDS = (np.minimum, np.maximum)
 """The lower and the upper one of two numbers."""
 
@@ -76,8 +81,3 @@ def right_by(truth: Truth | None) -> dict[str, Span] | None:
     if left is None or right is None:
         return None
     return {n: Span(*(end(slope, right[n]) for end in ENDS)) for n, slope in left.items()}
-
-
-def predicted(spans: Alternative | None) -> Accepted:
-    """What these spans accept; nothing is predicted where they are not known."""
-    return UNDEFINED if spans is None else [spans]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.conventions.accepted import RAISES, UNDEFINED, Accepts
+from gradfuzz.fuzzer.conventions.accepted import RAISES, UNDEFINED, Accepts, UnknownError
 from gradfuzz.fuzzer.conventions.predicted import between, or_nan
 from gradfuzz.fuzzer.conventions.situation import Situation
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
@@ -111,7 +111,10 @@ def excused(at: Situation, rows: Iterable[tuple[Convention, str]]) -> CheckResul
     for row, source in rows:
         if row.raises not in (None, raised):
             continue
-        accepted = row.accepts(at)
+        try:
+            accepted = row.accepts(at)
+        except UnknownError:
+            accepted = UNDEFINED
         if accepted is None:
             continue
         message = f"{row.why}: {source}"

@@ -41,7 +41,7 @@ def turned(at: OfCall) -> Accepted:
         return UNDEFINED
     matrix = seen(argument).astype(np.complex128)
     choices = _choices(at.call, matrix, whole)
-    weights = _complex(at.weights, matrix.ndim)
+    weights = _complex(at.cotangents, matrix.ndim)
     assert weights is not None, "weights have the shapes of the values"
     unit, alternatives = unit_roundoff(at.case.question.precision), []
     for tangents, read in choices:

@@ -22,7 +22,7 @@ from gradfuzz.fuzzer.conventions.accepted import (
     Accepts,
     Span,
     exactly,
-    predicted,
+    right_by,
 )
 from gradfuzz.fuzzer.conventions.excluded import has_crossed_bounds, integers, is_square
 from gradfuzz.fuzzer.conventions.situation import AtPoint, OfCall, Situation
@@ -35,13 +35,12 @@ from gradfuzz.oracles.base import Array
 
 def between(at: Situation) -> Accepted:
     """What is right: at a kink what lies between the slopes on both sides. At a jump nobody knows."""
-    return predicted(at.right)
+    return [at.right]
 
 
 def or_nan(at: Situation) -> Accepted:
     """The same, or NaN."""
-    right = at.right
-    return predicted(right and {name: replace(span, nan=True) for name, span in right.items()})
+    return [{name: replace(span, nan=True) for name, span in at.right.items()}]
 
 
 def of_the_side_taken(at: AtPoint) -> Accepted:
@@ -84,8 +83,7 @@ def raises_by_a_part(at: OfCall) -> Accepted:
 
 def _or_no_number(at: OfCall) -> Accepted:
     """Each entry is right, or no number. Nothing is predicted where the derivative is unknown."""
-    right = at.right
-    return predicted(right and {name: one.or_no_number() for name, one in right.items()})
+    return [{name: span.or_no_number() for name, span in at.right.items()}]
 
 
 def by_zero_pivots(at: OfCall) -> Accepted:
@@ -118,21 +116,18 @@ def of_equal_numbers(at: OfCall) -> Accepted:
     is_equal = np.all(x == functools.reduce(lambda y, k: np.take(y, [0], k), axes, x), axes, keepdims=True)
     if x.size == is_equal.size or not np.any(is_equal):
         return None
-    right, tied = at.right, pulled(argument, np.broadcast_to(is_equal, x.shape)) > 0
-    return predicted(right and {n: s.or_no_number(tied) if n in names else s for n, s in right.items()})
+    tied = pulled(argument, np.broadcast_to(is_equal, x.shape)) > 0
+    return [{n: s.or_no_number(tied) if n in names else s for n, s in at.right.items()}]
 
 
 def by_rows(at: OfCall) -> Accepted:
     """Rows of weights without a gradient at padding_idx, and divided by the counts of their indices."""
-    spans = at.right
     padding = at.given("padding_idx", 2) or ""
     is_padded = at.call.function == "torch.nn.functional.embedding" and padding.lstrip("-").isdigit()
     place = None if at.call.function.startswith("torch.nn") else 3
     is_scaled = at.given("scale_grad_by_freq", place) == "True"
     if not (is_padded or is_scaled):
         return None
-    if spans is None:
-        return UNDEFINED
     weights, names = next((a, n) for a, n in at.named() if seen(a).ndim == 2)
     factor = np.ones(seen(weights).shape)
     if is_scaled:
@@ -141,7 +136,7 @@ def by_rows(at: OfCall) -> Accepted:
     if is_padded:
         factor[int(padding)] = 0.0
     factor = pulled(weights, factor)
-    return [{name: one.times(factor) if name in names else one for name, one in spans.items()}]
+    return [{name: one.times(factor) if name in names else one for name, one in at.right.items()}]
 
 
 def not_renormed(at: OfCall) -> Accepted:
@@ -151,7 +146,7 @@ def not_renormed(at: OfCall) -> Accepted:
     if any(a.literal == "'max'" for a in at.call.arguments):
         return UNDEFINED
     rest = tuple(a for a in at.call.arguments if a.keyword not in ("max_norm", "norm_type"))
-    return predicted(at.measured(replace(at.call, arguments=rest)))
+    return [at.measured(replace(at.call, arguments=rest))]
 
 
 def of_clamped_variances(at: OfCall) -> Accepted:
@@ -166,7 +161,7 @@ def of_clamped_variances(at: OfCall) -> Accepted:
     clamped = {n: np.maximum(x, least) if n in names else x for n, x in at.case.point.inputs.items()}
     rest = [a for k, a in enumerate(at.call.arguments) if a.keyword != "eps" and (k != 4 or a.keyword)]
     free = replace(at.call, arguments=(*rest[:4], Argument("eps", literal="1e-300"), *rest[4:]))
-    return predicted(at.measured(free, inputs=clamped))
+    return [at.measured(free, inputs=clamped)]
 
 
 def of_first_vectors(at: OfCall) -> Accepted:
@@ -188,7 +183,7 @@ def of_first_vectors(at: OfCall) -> Accepted:
         is_first = np.arange(wide) < few
         return np.asarray(w * (is_first[:, None] if is_by_row else is_first))
 
-    return predicted(at.measured(at.call, weight))
+    return [at.measured(at.call, weight)]
 
 
 def without_zeros(at: OfCall) -> Accepted:
@@ -209,7 +204,7 @@ def without_zeros(at: OfCall) -> Accepted:
         factor = np.asarray(at.case.point.inputs[name], np.float64) ** (p - 1.0)
     linear = at.call.with_argument(order, replace(order, literal="1.0"))
     spans = at.measured(linear, lambda w, _: w * powers)
-    if spans is None or len(spans) > 1:
+    if len(spans) > 1:
         return UNDEFINED
     ends = spans[name].low * factor, spans[name].high * factor
     return [{name: Span(np.minimum(*ends), np.maximum(*ends))}]
@@ -220,7 +215,7 @@ def of_log_probabilities(at: OfCall) -> Accepted:
     weight.
     """
     spans, ((argument, names), *_) = at.right, list(at.named())
-    if spans is None or not at.is_plain:
+    if not at.is_plain:
         return UNDEFINED
     free = spans[names[0]].low
     powers = np.exp(np.asarray(argument.array, np.float64))
@@ -235,11 +230,9 @@ def zero(at: OfCall) -> Accepted:
 
 def by_the_symmetric_part(at: OfCall) -> Accepted:
     """The gradient by the Hermitian part of each square matrix."""
-    spans = at.right
     if at.call.function.endswith("pinv") and at.given("hermitian", 2) != "True":
         return None
-    if spans is None:
-        return UNDEFINED
+    spans = at.right
     for _, names in at.named():
         for name, sign in zip(names, (1.0, -1.0), strict=False):
             x = spans[name].low
@@ -256,20 +249,20 @@ def to_a_tolerance(at: OfCall) -> Accepted:
     """
     if at.has("niter", "maxiter", "tol", "atol"):
         return UNDEFINED
-    residual = 1e-5 if at.call.library == "jax" else float(np.finfo(at.case.question.precision).eps) ** 0.5
-    spans = at.right
-    if spans is None:
+    if right_by(at.case.truth) is None:
         return None
-    off = 1e3 * residual * max((np.max(np.abs(one.low), initial=0.0) for one in spans.values()), default=0.0)
-    return [{name: Span(one.low - off, one.high + off) for name, one in spans.items()}]
+    residual = 1e-5 if at.call.library == "jax" else float(np.finfo(at.case.question.precision).eps) ** 0.5
+    sizes = (np.max(np.abs(one.low), initial=0.0) for one in at.right.values())
+    off = 1e3 * residual * max(sizes, default=0.0)
+    return [{name: Span(one.low - off, one.high + off) for name, one in at.right.items()}]
 
 
 def straight_through(at: OfCall) -> Accepted:
     """The cotangent, or the cotangent in fewer digits."""
-    names = at.case.question.wrt
-    if not at.is_plain or len(at.weights) != len(names):
+    names, weights, argument = at.case.question.wrt, at.cotangents, next(at.call.differentiated())
+    if len(weights) != len(names):
         return UNDEFINED
-    argument, (first, *others) = next(at.call.differentiated()), at.weights
+    first, *others = weights
     (fewer,) = at.floats(at.returned(np.asarray(first, np.asarray(argument.array).dtype)))
     both = ([one, *others] for one in (first, fewer))
     return [exactly({n: pulled(argument, w) for n, w in zip(names, ws, strict=True)}) for ws in both]
@@ -278,14 +271,13 @@ def straight_through(at: OfCall) -> Accepted:
 def of_no_case(at: OfCall) -> Accepted:
     """Where the choice is none of the cases, each of them gets nothing, or the cotangent."""
     first, *cases = at.call.arrays()
-    which, spans = seen(first).astype(np.int64), at.right
+    which = seen(first).astype(np.int64)
     is_none = (which < 0) | (which >= len(cases))
     if not np.any(is_none):
         return None
-    if spans is None or not at.is_plain:
-        return UNDEFINED
+    spans = at.right
     for argument, names in at.named():
-        for name, w in zip(names, at.weights, strict=False):
+        for name, w in zip(names, at.cotangents, strict=False):
             free = pulled(argument, np.broadcast_to(is_none, np.shape(w))) > 0
             ends = [np.where(free, end(pulled(argument, w), 0.0), spans[name].low) for end in ENDS]
             spans[name] = Span(*ends)
@@ -296,10 +288,10 @@ def of_crossed_bounds(at: OfCall) -> Accepted:
     """Where the bounds cross the number gets nothing, and each bound nothing or the cotangent."""
     if not has_crossed_bounds(at.call):
         return None
-    (_, low, high), spans = at.arrays, at.right
-    if spans is None or not at.is_plain or len(at.case.question.wrt) != 3:
+    (_, low, high), spans, weights = at.arrays, at.right, at.cotangents
+    if len(spans) != 3:
         return UNDEFINED
-    cross = np.where(np.broadcast_to(low > high, at.weights[0].shape), at.weights[0], 0.0)
+    cross = np.where(np.broadcast_to(low > high, weights[0].shape), weights[0], 0.0)
     for argument, (name,) in list(at.named())[1:]:
         shape, one = seen(argument).shape, spans[name]
         less, more = (pulled(argument, _unbroadcast(end(cross, 0.0), shape)) for end in ENDS)
@@ -325,7 +317,7 @@ def of_logits(at: OfCall) -> Accepted:
         return None
     spans, weight = at.right, at.case.question.weights[0]
     is_known = weight is not None and np.shape(weight) == total.shape[:-1] and at.is_plain
-    if spans is None or not is_known or at.has("axis", "weights", "label_smoothing"):
+    if not is_known or at.has("axis", "weights", "label_smoothing"):
         return UNDEFINED
     powers = np.exp(seen(logits) - np.max(seen(logits), axis=-1, keepdims=True))
     shares = np.asarray(weight)[..., None] * (1.0 - total) * powers / np.sum(powers, axis=-1, keepdims=True)
@@ -347,16 +339,13 @@ def of_a_factor(at: OfCall) -> Accepted:
     diagonal = np.broadcast_to(np.eye(x.shape[-1], dtype=bool), x.shape)
     if np.any(x[unread]) or np.any(np.imag(x[diagonal])):
         return UNDEFINED
-    spans = at.right
-    if spans is None or not factor.is_differentiated:
+    if right_by(at.case.truth) is None or not factor.is_differentiated:
         return None
+    spans = at.right
     names = next(names for one, names in at.named() if one is factor)
     for k, name in enumerate(names):
-        free = (unread if at.case.question.modes[-1] == "rev" else ~diagonal & diagonal) | (
-            diagonal if k else False
-        )
-        is_free = pulled(factor, free) > 0
-        one = spans[name]
+        free = (unread & (at.case.question.modes[-1] == "rev")) | (diagonal & (k > 0))
+        is_free, one = pulled(factor, free) > 0, spans[name]
         spans[name] = Span(np.where(is_free, -np.inf, one.low), np.where(is_free, np.inf, one.high))
     return [spans]
 
@@ -374,9 +363,9 @@ def by_the_inverse(distribution: Callable[..., float]) -> Accepts:
 
     def accepts(at: OfCall) -> Accepted:
         floats = [one for one in at.call.arrays() if seen(one).dtype.kind == "f"]
-        if not at.is_plain or len(at.case.answer.values) != 1 or at.case.question.weights[0] is None:
+        if len(at.case.answer.values) != 1 or len(at.cotangents) != 1:
             return UNDEFINED
-        draws, weight = np.asarray(at.case.answer.values[0], np.float64), at.case.question.weights[0]
+        draws, (weight,) = np.asarray(at.case.answer.values[0], np.float64), at.cotangents
         columns = [np.broadcast_to(seen(one).astype(np.float64), draws.shape) for one in floats]
         spans = {}
         for argument, (name,) in at.named():

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.conventions.accepted import Accepted, Alternative, Span, right_by
+from gradfuzz.fuzzer.conventions.accepted import Accepted, Alternative, Span, UnknownError, right_by
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.views import seen
@@ -51,9 +51,14 @@ class Situation(abc.ABC):
         return ()
 
     @property
-    def right(self) -> dict[str, Span] | None:
-        """What is right by the truth; None where it is not known of every input."""
-        return right_by(self.case.truth)
+    def right(self) -> dict[str, Span]:
+        """What is right by the truth; `UnknownError` where it is not known of every input."""
+        return self._known(right_by(self.case.truth))
+
+    def _known(self, spans: Mapping[str, Span] | None) -> dict[str, Span]:
+        if spans is None or not set(self.got) <= set(spans):
+            raise UnknownError
+        return {name: spans[name] for name in self.got}
 
     @abc.abstractmethod
     def granted(self, name: str, span: Span) -> Array:
@@ -150,7 +155,7 @@ class OfCall(Situation):
     def __init__(self, call: Call, case: CheckResult) -> None:
         self.call, self.case = call, case
         gradient = case.answer.gradient
-        self.got = {n: np.asarray(gradient[n], np.float64) for n in case.question.wrt if n in gradient}
+        self.got = {n: np.asarray(gradient.get(n, math.nan), np.float64) for n in case.question.wrt}
 
     @abc.abstractmethod
     def returned(self, *arrays: Array) -> Any:
@@ -181,14 +186,6 @@ class OfCall(Situation):
         return np.where(np.isfinite(allowed), allowed, 0.0) + np.where(np.isfinite(bound), bound, 0.0)
 
     @property
-    def right(self) -> dict[str, Span] | None:
-        return self._of_inputs(super().right)
-
-    def _of_inputs(self, spans: Mapping[str, Span] | None) -> dict[str, Span] | None:
-        names = self.case.question.wrt
-        return None if spans is None or not set(names) <= set(spans) else {n: spans[n] for n in names}
-
-    @property
     def is_plain(self) -> bool:
         """Whether the weights of the question are the cotangents of the function itself: not so inside other
         functions, and at second order.
@@ -196,8 +193,10 @@ class OfCall(Situation):
         return self.call.form in ("alone", "compiled") and self.case.question.order == 1
 
     @property
-    def weights(self) -> list[Array]:
-        """The weights of the outputs that have one."""
+    def cotangents(self) -> list[Array]:
+        """The weights of the outputs that have one; `UnknownError` where they are not its cotangents."""
+        if not self.is_plain:
+            raise UnknownError
         return [w for w in self.case.question.weights if w is not None]
 
     @property
@@ -218,14 +217,10 @@ class OfCall(Situation):
 
     def given(self, keyword: str, place: int | None = None) -> str | None:
         """The literal of an argument, by name or by place."""
-        found = [
-            a
-            for k, a in enumerate(self.call.arguments)
-            if a.keyword == keyword or (a.keyword, k) == ("", place)
-        ]
-        return next(
-            (a.literal for a in sorted(found, key=lambda a: not a.keyword) if a.literal is not None), None
-        )
+        arguments = self.call.arguments
+        by_place = arguments[place : place + 1] if place is not None else ()
+        found = [*(a for a in arguments if a.keyword == keyword), *(a for a in by_place if not a.keyword)]
+        return next((a.literal for a in found if a.literal is not None), None)
 
     def has(self, *keywords: str) -> bool:
         """Whether an argument is passed by one of these keywords."""
@@ -236,16 +231,14 @@ class OfCall(Situation):
         call: Call,
         weight: Callable[[Array, Array], Array] = lambda w, y: w,
         inputs: Mapping[str, Array] | None = None,
-    ) -> dict[str, Span] | None:
-        """What is right at another call with the same arrays, or these `inputs`; None where it is not known,
-        or the weights are no cotangents.
-        """
+    ) -> dict[str, Span]:
+        """What is right at another call with the same arrays, or these `inputs`."""
         if not self.is_plain:
-            return None
+            raise UnknownError
         question = self.case.question
         if inputs is not None:
             question = replace(question, points=(replace(self.case.point, inputs=inputs),))
         truth = self.truth(call, question, weight)
-        spans = self._of_inputs(right_by(truth))
         bounds = truth.bounds if truth.status == "ok" else truth.side_bounds or {}
-        return spans and {n: Span(one.low - bounds[n], one.high + bounds[n]) for n, one in spans.items()}
+        spans = self._known(right_by(truth)).items()
+        return {name: Span(one.low - bounds[name], one.high + bounds[name]) for name, one in spans}

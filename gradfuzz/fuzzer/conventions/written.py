@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from gradfuzz.fuzzer.conventions.accepted import ENDS, UNDEFINED, Accepted, Span
+from gradfuzz.fuzzer.conventions.accepted import ENDS, Accepted, Span
 from gradfuzz.fuzzer.conventions.situation import OfCall
 from gradfuzz.fuzzer.results.call import Argument
 from gradfuzz.fuzzer.results.views import owners, pulled, seen
@@ -26,9 +26,7 @@ def written_twice(at: OfCall) -> Accepted:
     twice = np.bincount(places.ravel())[places] > 1
     if not np.any(twice) or not source.is_differentiated:
         return None
-    spans = at.right
-    if spans is None or not at.is_plain:
-        return UNDEFINED
+    spans, weights = at.right, at.cotangents
     names = next(names for one, names in at.named() if one is source)
     stored, shown = np.asarray(source.array), owners(source)
     if shown.ndim == places.ndim:
@@ -39,7 +37,7 @@ def written_twice(at: OfCall) -> Accepted:
     stands = np.all([y[places] == x for y, x in zip(outputs, numbers, strict=False)], axis=0)
     only = np.bincount(places[stands], minlength=int(places.max()) + 1)[places] == 1
     known = ~twice | (stands & only)
-    for name, w in zip(names, at.weights, strict=False):
+    for name, w in zip(names, weights, strict=False):
         cotangents = np.ravel(w)[places]
         ends = (np.where(known, cotangents, end(cotangents, 0.0)) for end in ENDS)
         spans[name] = Span(*(pulled(source, end, shown) for end in ends))
