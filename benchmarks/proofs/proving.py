@@ -22,8 +22,8 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.asking import is_inside
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
-from gradfuzz.calls.judging.conventions import excused
 from gradfuzz.calls.judging.judge import judged
+from gradfuzz.calls.judging.repeated import excused_call
 from gradfuzz.calls.proofs import subject_of_call
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Verdict
@@ -122,7 +122,7 @@ def _is_convention(call: Call, modes: tuple[Mode, ...]) -> bool:
     """
     verdicts = judged(call, (modes[-1:], modes)).verdicts
     cases = [replace(one.case, verdict=Verdict.DISAGREE) for one in verdicts]
-    return any(excused(call, case).verdict is Verdict.CONVENTION for case in cases)
+    return any(excused_call(call, case).verdict is Verdict.CONVENTION for case in cases)
 
 
 def of_written(library: str, call: Written, seed: int) -> Iterator[Record]:

@@ -55,11 +55,12 @@ def targets(
     """List the systems that this machine can ask, with versions, and what to install for the others.
 
     `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist:
-    kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
-    of its own beside the store, where sweeps find it; `targets remove` removes it. `targets check CMD` checks
-    that an adapter follows the protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to
-    start from. `targets functions NAME` lists every function that a library offers, whether it is
-    differentiable, and what the sweeps of its functions asked.
+    kinks, ties, ends of domains; and what the documents of libraries say about calls of their functions.
+    `targets install NAME[==VERSION]...` installs a library into an environment of its own beside the store,
+    where sweeps find it; `targets remove` removes it. `targets check CMD` checks that an adapter follows the
+    protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to start from. `targets functions
+    NAME` lists every function that a library offers, whether it is differentiable, and what the sweeps of its
+    functions asked.
     """
     installed(ctx, store)
     if action in ("install", "remove"):
@@ -83,7 +84,7 @@ def targets(
         catalogues.functions(one, form, store)
         return
     if action == "conventions":
-        from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS
+        from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 
         ledger = [row.document() for row in CONVENTIONS]
         answer(form, lambda: documents.conventions_document(ledger), lambda: terminal.conventions(ledger))

@@ -7,6 +7,7 @@
     results      what comes of a sweep, as data
     questions    what is asked
     tolerance    how large an error is allowed
+    conventions  which answers are right where no derivative decides
     verdict      truth and answer compared
     shrinking    smaller programs with the same disagreement
     findings     from a disagreement to a finding

@@ -18,7 +18,7 @@ from tests.excuses.registry import excuse, planted_elsewhere
 
 MEASURE = "testing/measuring/measure.py"
 NUMERIC = "testing/measuring/numeric.py"
-DIFFERENCES = "testing/measuring/differences.py"
+DIFFERENCES = "fuzzer/tolerance/differences.py"
 
 Function = Callable[[Any], Any]
 

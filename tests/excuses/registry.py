@@ -50,12 +50,12 @@ def planted_elsewhere(excuses: str, tests: tuple[str, ...], *sites: str) -> None
 
 NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     # A pattern of sites, and why they excuse nothing
-    ("fuzzer/verdict/conventions.py: *", "numbers of examples"),
+    ("fuzzer/conventions/table.py: *", "numbers of examples"),
     ("testing/measuring/setting.py: _STEPS", "how weights and lines are drawn"),
     ("fuzzer/verdict/labels.py: *", "steps of a picture"),
     ("fuzzer/verdict/metamorphic*.py: *", "how a variant of a question is made"),
     ("fuzzer/verdict/rows.py: *", "how many are asked at once"),
-    ("fuzzer/verdict/ties_linalg.py: *", "a count that stands for many"),
+    ("fuzzer/conventions/ties_linalg.py: *", "a count that stands for many"),
     ("fuzzer/results/finding.py CheckResult.unsettled: *", "how each of the others is made"),
     ("fuzzer/verdict/judge.py judge: Verdict.INCONCLUSIVE", "what a case is before it is judged"),
     ("fuzzer/verdict/judge.py plainly_right: *", "what a case is before it is judged"),
@@ -89,6 +89,6 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("testing/measuring/oracle.py FunctionOracle._at: except Exception", "an exception is an answer"),
     ("testing/measuring/subject.py *: except Exception", "a usage error, or no complex step"),
     ("testing/measuring/units.py: *", "units of a question, which divide out"),
-    ("testing/measuring/differences.py: *", "the size or the number of steps, where no row names it"),
+    ("fuzzer/tolerance/differences.py: *", "the size or the number of steps, where no row names it"),
 )
 """Sites that a scan of the source finds and that excuse nothing. A row that names one takes precedence."""

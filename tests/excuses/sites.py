@@ -22,16 +22,15 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradfuzz.calls.judging.conventions import CONVENTIONS as CALLS
+from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 from gradfuzz.fuzzer.tolerance.alternatives import written_otherwise
-from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS as PROGRAMS
 from gradfuzz.programs.language.functions import _ROWS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import Call, Program, Return
 
 PACKAGE = Path(__file__).parents[2] / "gradfuzz"
 
-JUDGING = ("fuzzer/tolerance", "fuzzer/verdict", "testing/measuring", "calls/judging")
+JUDGING = ("fuzzer/tolerance", "fuzzer/conventions", "fuzzer/verdict", "testing/measuring", "calls/judging")
 """Where an allowance without end, an exception or a number excuses."""
 
 _WORDS = ("Reason", "Doubt")
@@ -124,8 +123,8 @@ def _constants(node: ast.Assign | ast.AnnAssign) -> Iterator[str]:
 
 
 def _of_tables() -> Iterator[str]:
-    yield from (f"convention of programs: {row.name}" for row in PROGRAMS)
-    yield from (f"convention of calls: {row.name}" for row in CALLS)
+    yield from (f"convention of programs: {row.name}" for row in CONVENTIONS if row.ops)
+    yield from (f"convention of calls: {row.name}" for row in CONVENTIONS if row.functions)
     for row in _ROWS:
         if row.otherwise:
             yield f"function written otherwise: {row.name}"

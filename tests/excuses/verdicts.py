@@ -10,10 +10,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from gradfuzz.fuzzer.conventions.convention import Convention
+from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
-from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS, Convention
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.truth import Truths
@@ -26,6 +27,7 @@ from tests.excuses.planted import Changed, Planted, asked, judged, saying, times
 from tests.excuses.registry import EXCUSES, Excuse, excuse, planted_elsewhere
 
 JUDGE = "fuzzer/verdict/judge.py"
+ROWS = "fuzzer/conventions/"
 NAN = np.nan
 
 # Conventions ------------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ def _of_limit(row: Convention) -> Planted:
     return Planted(right, "as documented", found, right.conventions == (row.name,))
 
 
-for _row in CONVENTIONS:
+for _row in (row for row in CONVENTIONS if row.ops):
     _plant = functools.partial(_of_convention if _row.examples else _of_limit, _row)
     EXCUSES.append(Excuse(_row.name, _row.why, (f"convention of programs: {_row.name}",), _plant))
 
@@ -144,7 +146,6 @@ CANCELLING = """def f(x: "float[2]", y):
     "Both sides of a comparison are equal, and the answer is the slope of the side that the engine takes."
     " What"
     " is neither that nor the derivative may mix the sides: the same mistakes are found at a neighbour.",
-    f"{JUDGE} judge: Verdict.CONVENTION",
 )
 def the_side_of_a_comparison() -> Planted:
     def at(y: float) -> Question:
@@ -159,7 +160,8 @@ planted_elsewhere(
     "A derivative is wrong where the documentation of a target states that it is limited. Any number is: the"
     " plants are a wrong value, an exception, and the same number without a limit.",
     ("tests/unit/fuzzer/test_judge.py::test_a_documented_limit_makes_a_wrong_derivative_a_convention",),
-    f"{JUDGE} judge: Verdict.CONVENTION",
+    f"{ROWS}predicted.py anything: inf",
+    f"{ROWS}predicted.py anything: inf",
 )
 
 
@@ -268,24 +270,21 @@ def between_the_slopes() -> Planted:
 
 @excuse(
     "NaN is an answer at the norm of zeros, whose makers mean it. Beside NaN the entries are judged.",
-    f"{JUDGE} _judge_kink: Verdict.CONVENTION",
+    f"{ROWS}situation.py Situation.compared: inf",
 )
 def nan_at_the_norm_of_zeros() -> Planted:
     question = asked("vector_norm(x) + x[1]", x=[0.0, 0.0])
     wrong = ([NAN, 3.0], [np.inf, 1.0], [NAN, np.inf])
     found = tuple(judged(question, saying(x=gradient)) for gradient in wrong)
     elsewhere = judged(asked("vector_norm(x)", x=[3.0, 4.0]), saying(x=[NAN, NAN]))
-    return Planted(judged(question, saying(x=[NAN, NAN])), "NaN, which is one", (*found, elsewhere))
+    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX divides 0 by 0", (*found, elsewhere))
 
 
-@excuse(
-    "The same where the norm is always 0 and the point is smooth.",
-    f"{JUDGE} _off: Verdict.CONVENTION",
-)
+@excuse("The same where the norm is always 0 and the point is smooth.")
 def nan_of_a_norm_that_is_always_0() -> Planted:
     question = asked("vector_norm(x * 0.0) + x[0]", x=[1.0, 2.0])
     found = tuple(judged(question, saying(x=gradient)) for gradient in ([2.0, NAN], [NAN, 1.0]))
-    return Planted(judged(question, saying(x=[NAN, NAN])), "NaN, which is one", found)
+    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX divides 0 by 0", found)
 
 
 @excuse(

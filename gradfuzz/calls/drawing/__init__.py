@@ -1,6 +1,5 @@
 """Calls of a function.
 
-views         the view of its array that an argument is
 values        the values of arrays of floats, in styles
 learned       what is learned about a function by calling it
 dimensions    shapes by the axes that annotations name

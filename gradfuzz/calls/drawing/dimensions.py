@@ -6,7 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 
-from gradfuzz.calls.drawing.views import Shape
+from gradfuzz.fuzzer.results.views import Shape
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 
 Lengths = dict[str, Shape]

@@ -19,8 +19,8 @@ from gradfuzz.calls.drawing import dimensions
 from gradfuzz.calls.drawing.learned import Choice, Learned, T
 from gradfuzz.calls.drawing.structures import Drawing, mixed, structure
 from gradfuzz.calls.drawing.values import DTYPES, STYLES, Style, filled
-from gradfuzz.calls.drawing.views import Shape, can_be, shape_of, stored
 from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.results.views import Shape, can_be, shape_of, stored
 from gradfuzz.libraries.layouts import LAYOUTS, Layout
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 

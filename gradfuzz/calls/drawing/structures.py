@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gradfuzz.calls.drawing.views import Shape
 from gradfuzz.fuzzer.results.call import Argument
+from gradfuzz.fuzzer.results.views import Shape
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 
 _LENGTHS = Odds((5, "rank"), (4, "inner"), (3, "1"), (3, "2"), (1, "0"))

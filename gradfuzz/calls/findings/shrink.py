@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.judging.judge import Judged, Modes, judged, raises
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.finding import FINITE, Class
+from gradfuzz.fuzzer.results.views import seen
 from gradfuzz.oracles.base import Array
 
 

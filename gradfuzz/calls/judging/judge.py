@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.calls.asking import asked, called, quiet, values_of
-from gradfuzz.calls.judging.conventions import excused
+from gradfuzz.calls.judging.repeated import excused_call
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
@@ -106,7 +106,7 @@ def _judged(
                     lacks[steps] = one.case.message
                     failed.update(steps if len(steps) == 1 else ())
                     continue
-                verdicts.append(Judged(steps, excused(call, one.case), one.method))
+                verdicts.append(Judged(steps, excused_call(call, one.case), one.method))
                 if len(steps) == 1 and not _has_second(verdicts[-1]):
                     failed.update(steps)
     finally:

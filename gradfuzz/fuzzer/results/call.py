@@ -51,6 +51,11 @@ class Argument:
         """Whether it is an array of floats, real or complex, that is no constant."""
         return self.array is not None and self.array.dtype.kind in "fcV" and not self.constant
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is an array of complex numbers."""
+        return self.array is not None and self.array.dtype.kind == "c"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:

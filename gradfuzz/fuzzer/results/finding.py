@@ -60,6 +60,11 @@ class Class(enum.Enum):
         return self not in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR)
 
     @property
+    def of_derivatives(self) -> bool:
+        """Whether it is about numbers of a derivative, and not of a value."""
+        return self.of_numbers and self is not Class.WRONG_PRIMAL
+
+    @property
     def of_finite_numbers(self) -> bool:
         """Whether it is about numbers, and NaN and infinity are none of them."""
         return self.of_numbers and self is not Class.NON_FINITE
@@ -95,8 +100,8 @@ class CheckResult:
 
     `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of the
     allowed one; `worst` names that entry (input, index). `allowed` has one array per differentiated input.
-    `conventions` names the rows of the conventions table (`conventions.CONVENTIONS`) that the program meets
-    at the point of a case that is a convention or inconclusive.
+    `conventions` names the rows of `fuzzer.conventions.table` that the program meets at the point of a case
+    that is a convention or inconclusive, or the row that accepts the answer.
     """
 
     oracle: str

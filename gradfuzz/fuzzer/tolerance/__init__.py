@@ -6,6 +6,7 @@
                     the same for these ops
     beyond_range    the same where intermediates leave the range of the dtype
     lanes           what these share: values with lanes
+    differences     the slope of a function in machine floats, and its bound
     alternatives    other ways to write the same derivative, which libraries have
 
 - The allowed error is eight times what rounding every primitive result does to the engine's derivative

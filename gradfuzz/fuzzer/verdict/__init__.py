@@ -4,10 +4,8 @@
     judge, classify                    the verdict of a check; what kind of wrong it is
     along                              gradients of many entries, by their products with a few directions
     reached                            one entry of many, asked of the part of a program that it reaches
-    kinks, ties, ties_linalg           kinks seen along more directions; which choices of a program are exact
-                                       ties
+    kinks                              kinks seen along more directions
     rounding                           what is wrong below float64 alone, and may be rounding
-    conventions                        what systems answer where there is no derivative, and why
     evaluator                          judges by truth and tolerance, and remembers both for a question
     shared                             what a process makes once: its oracles, and the evaluator
     metamorphic, metamorphic_checks    questions whose answers follow from another answer, and checks by them

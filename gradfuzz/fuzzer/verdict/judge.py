@@ -27,26 +27,23 @@ is not called either.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Reason, Verdict
+from gradfuzz.fuzzer.conventions import predicted
+from gradfuzz.fuzzer.conventions.accepted import Span, right_by
+from gradfuzz.fuzzer.conventions.convention import Convention, excused
+from gradfuzz.fuzzer.conventions.situation import AtPoint
+from gradfuzz.fuzzer.conventions.table import CONVENTIONS, explaining
+from gradfuzz.fuzzer.conventions.ties import Ties, ties
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.along import noise_of, products
-from gradfuzz.fuzzer.verdict.classify import (
-    CLEAR,
-    Comparison,
-    classify_entry,
-    compare,
-    error_over_allowed,
-    ratio_of,
-)
-from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL, explaining
-from gradfuzz.fuzzer.verdict.ties import Ties, ties
+from gradfuzz.fuzzer.verdict.classify import CLEAR, Comparison, compare
 from gradfuzz.oracles.base import (
     ALONG,
     Answer,
@@ -55,7 +52,6 @@ from gradfuzz.oracles.base import (
     Point,
     ProbedQuestion,
     Question,
-    Slopes,
     Truth,
     by_output,
     known,
@@ -79,17 +75,14 @@ _NEGLIGIBLE = 2.0**-60
 has such bounds.
 """
 
-_TIED = "threshold"
-"""The convention of a comparison of equal numbers."""
+_MORE = (predicted.or_nan, predicted.of_the_side_taken)
+"""What a row of programs accepts beside what is right."""
 
 _RAISING = (Reason.PRIMAL, Reason.RANGE, Reason.TRIP_LIMIT)
 """Why the engine has no tolerance where an exception may be of the point: rounding takes another branch,
 Python's floats raise at the end of the range, a loop is given up. Any other exception stands in the place of
 a derivative that is known.
 """
-
-_AT_A_LIMIT = (*FINITE, Class.NON_FINITE, Class.WRONG_RULE, Class.PRECISION)
-"""What a documented limit of differentiation explains. It explains no wrong value, and no exception."""
 
 
 def judge(
@@ -105,20 +98,12 @@ def judge(
     engine = tolerance
     if answer.bounds is not None:
         tolerance = tolerance.of_bounds(len(answer.values), answer.bounds)
-    case = _judged(case, truth, tolerance)
-    if _takes_sides(case, engine) and _TIED in conventions_met(question, point):
-        # Jumps at one point may cancel: then the function is smooth, and each side of it has another slope.
-        message = "both sides of a comparison are equal, and the slope is that of the side taken"
-        return replace(case, verdict=Verdict.CONVENTION, kind=None, message=message, conventions=(_TIED,))
-    if answer.limit is not None and case.verdict is Verdict.DISAGREE and case.kind in _AT_A_LIMIT:
-        message = f"{answer.limit.what}, as documented: {answer.limit.link}"
-        met = (answer.limit.name,)
-        return replace(case, verdict=Verdict.CONVENTION, kind=None, message=message, conventions=met)
+    case = _excused(_judged(case, truth, tolerance), tolerance, engine)
     if case.verdict is not Verdict.CONVENTION and (
         case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT
     ):
         return case
-    return replace(case, conventions=conventions_met(question, case.point))
+    return replace(case, conventions=case.conventions or conventions_met(question, case.point))
 
 
 def joined(case: CheckResult, truth: Truth, engine: Tolerance) -> CheckResult:
@@ -155,18 +140,33 @@ def joined(case: CheckResult, truth: Truth, engine: Tolerance) -> CheckResult:
     return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
 
 
-def _takes_sides(case: CheckResult, engine: Tolerance) -> bool:
-    """Whether a wrong derivative is that of the sides that the comparisons of the program take, which is what
-    the engine computes.
+def _excused(case: CheckResult, tolerance: Tolerance, engine: Tolerance) -> CheckResult:
+    """The case, or a convention where a row that the program meets accepts the answer.
+
+    What the engine computes is the derivative of the sides that the comparisons of the program take.
     """
-    wrong = case.verdict is Verdict.DISAGREE and case.kind in FINITE and case.answer.status == "ok"
-    if not wrong or engine.reason is not None or not all(n in engine.gradient for n in case.question.wrt):
-        return False
-    expected, got = (products(case.question, g) for g in (engine.gradient, case.answer.gradient))
-    noise = noise_of(case.question, engine)
-    allowed = {n: engine.allowed(e, noise[n], np.zeros_like(e)) for n, e in expected.items()}
-    comparison = compare(expected, got, allowed, case.question.precision)
-    return comparison is None or not comparison.clear
+    question, side = case.question, None
+    if case.verdict is not Verdict.DISAGREE or case.kind is None or not case.kind.of_derivatives:
+        return case
+    if engine.reason is None and all(name in engine.gradient for name in question.wrt):
+        own, noise = products(question, engine.gradient), noise_of(question, engine)
+        granted = {n: CLEAR * engine.allowed(e, noise[n], np.zeros_like(e)) for n, e in own.items()}
+        side = {name: Span(e, e, granted=granted[name]) for name, e in own.items()}
+    at = AtPoint(case, products(question, case.answer.gradient), tolerance, side)
+    return excused(at, _rows(case))
+
+
+def _rows(case: CheckResult) -> Iterator[tuple[Convention, str]]:
+    """Those that the program meets and that accept more than what is right, with their sources; and the limit
+    that the target documents there.
+    """
+    met, limit = _ties(case.question, case.point), case.answer.limit
+    for row in CONVENTIONS:
+        if met is not None and row.name in met.conventions and row.accepts in _MORE:
+            yield row, row.source(row.ops[0]) or ""
+    if limit is not None:
+        why = f"{limit.what}, as documented"
+        yield Convention(limit.name, why, {}, predicted.anything), limit.link
 
 
 def conventions_met(question: Question, point: Point) -> tuple[str, ...]:
@@ -248,89 +248,22 @@ def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckR
         return unclear
     if _malformed(case) is not None or not _finite(truth.left) or not _finite(truth.right):
         return unclear
-    got, noise = products(question, answer.gradient), noise_of(question, tolerance)
-    nearest: dict[str, Array] = {}
-    allowed: dict[str, Array] = {}
-    for name, left in truth.left.items():
-        right = truth.right[name]
-        low, high = np.minimum(left, right), np.maximum(left, right)
-        nearest[name] = np.where(np.isnan(got[name]), low, np.clip(got[name], low, high))
-        size = np.maximum(np.abs(low), np.abs(high))
-        allowed[name] = tolerance.allowed(size, noise[name], truth.side_bounds[name])
-    comparison = compare(nearest, got, allowed, question.precision)
+    got, noise, spans = products(question, answer.gradient), noise_of(question, tolerance), right_by(truth)
+    assert spans is not None, "there are slopes"
+    sizes = {name: np.maximum(np.abs(span.low), np.abs(span.high)) for name, span in spans.items()}
+    allowed = {n: tolerance.allowed(size, noise[n], truth.side_bounds[n]) for n, size in sizes.items()}
     case = replace(case, allowed=allowed)
-    if _legal_nan(case, nearest, got, allowed):
-        return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
-    message = "outside the slopes to the left and to the right of a kink"
+    comparison, message = AtPoint(case, got, tolerance).compared(spans)
     if comparison is None or comparison.kind is None:
-        comparison, message = _across(truth.across, got, allowed, tolerance, comparison)
-        if comparison is None or comparison.kind is None:
-            message = "between the slopes to the left and to the right"
-            return decided(comparison, case, verdict=Verdict.CONVENTION, message=message)
-    if not comparison.clear or not _values_hold(case, truth, tolerance):
-        return unclear
-    met = _ties(case.question, case.point)
-    if met is None or met.count != 1:
-        return unclear
-    return decided(comparison, _disagrees(case, comparison.kind, message))
-
-
-def _across(
-    lines: tuple[Slopes, ...],
-    got: Mapping[str, Array],
-    allowed: Mapping[str, Array],
-    tolerance: Tolerance,
-    by_entry: Comparison | None,
-) -> tuple[Comparison | None, str]:
-    """The entry that has the largest part in the answer's slope along the first line where that is not
-    between the slopes on both sides, next to what it would have to be; `by_entry`, the comparison of the
-    entries, where there is no such line.
-
-    What is allowed along a line adds up from what is allowed for the entries.
-    """
-    for line in lines:
-        parts = {name: d * got[name] for name, d in line.direction.items()}
-        slope = math.fsum(p for part in parts.values() for p in part.ravel().tolist())
-        low, high = min(line.left, line.right), max(line.left, line.right)
-        granted = math.fsum(float(np.sum(np.abs(d) * allowed[name])) for name, d in line.direction.items())
-        size = np.asarray(max(abs(low), abs(high)))
-        granted += float(tolerance.allowed(size, np.zeros(()), np.asarray(line.bound)))
-        nearest = min(max(slope, low), high)
-        if classify_entry(nearest, slope, granted) is None:
-            continue
-        name = max(parts, key=lambda n: float(np.max(np.abs(parts[n]), initial=0.0)))
-        largest = int(np.argmax(np.abs(parts[name])))
-        index = tuple(int(k) for k in np.unravel_index(largest, parts[name].shape))
-        d, entry = float(line.direction[name][index]), float(got[name][index])
-        expected, error = entry + (nearest - slope) / d, error_over_allowed(nearest, slope, granted)
-        kind = classify_entry(expected, entry, granted / abs(d), tolerance.precision)
-        told = ", ".join(f"{n}: {along.tolist()}" for n, along in line.direction.items())
-        message = (
-            f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides of"
-            f" the kink are {line.left:.7g} and {line.right:.7g}"
-        )
-        ratio = ratio_of(expected, entry)
-        return Comparison(kind, (name, index), expected, entry, ratio, error, error), message
-    return by_entry, ""
-
-
-_LEGAL_NAN = "NaN, which is one of the conventions at this point"
-
-
-def _legal_nan(
-    case: CheckResult, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
-) -> bool:
-    """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is
-    an answer, too.
-    """
-    if not any(np.any(np.isnan(got[name])) for name in expected):
-        return False
-    rest = {name: np.where(np.isnan(got[name]), true, got[name]) for name, true in expected.items()}
-    comparison = compare(expected, rest, allowed, case.question.precision)
-    if comparison is not None and comparison.kind is not None:
-        return False
-    met = _ties(case.question, case.point)
-    return met is not None and bool(met.conventions & NAN_IS_LEGAL)
+        message = "between the slopes to the left and to the right"
+        return decided(comparison, case, verdict=Verdict.CONVENTION, message=message)
+    message = message or "outside the slopes to the left and to the right of a kink"
+    wrong = decided(comparison, _disagrees(case, comparison.kind, message))
+    if comparison.kind is Class.NON_FINITE and _excused(wrong, tolerance, tolerance) is not wrong:
+        return wrong
+    met = _ties(question, case.point)
+    is_sure = comparison.clear and _values_hold(case, truth, tolerance)
+    return wrong if is_sure and met is not None and met.count == 1 else unclear
 
 
 def _ties(question: Question, point: Point) -> Ties | None:
@@ -455,7 +388,7 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
         return replace(case, verdict=Verdict.AGREE)
     drowned = _drowned(expected, allowed, truth.bounds)
     if comparison is not None and comparison.kind is not None:
-        return _off(case, comparison, (expected, got, allowed), drowned=drowned)
+        return _off(case, comparison, drowned=drowned)
     unjudged = _unjudged(case, expected, got, truth, tolerance)
     case = replace(case, unjudged=unjudged)
     if drowned or (unjudged and all(map(np.all, unjudged.values()))):
@@ -474,15 +407,11 @@ def _leaves_range(truth: Truth, precision: Precision) -> bool:
     )
 
 
-def _off(
-    case: CheckResult, comparison: Comparison, arrays: tuple[Mapping[str, Array], ...], *, drowned: bool
-) -> CheckResult:
-    """The verdict where an entry is off by more than is allowed: `arrays` are expected, got and allowed."""
+def _off(case: CheckResult, comparison: Comparison, *, drowned: bool) -> CheckResult:
+    """The verdict where an entry is off by more than is allowed."""
     if comparison.kind is Class.NON_FINITE and drowned:
         message = "rounding may be larger than the derivative, so a division may end in NaN"
         return replace(case, reason=Reason.NOISE, message=message)
-    if comparison.kind is Class.NON_FINITE and _legal_nan(case, *arrays):
-        return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
     if not comparison.clear:
         times = f"{comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
         message = f"just beyond what rounding allows: {times}"

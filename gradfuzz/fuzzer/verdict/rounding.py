@@ -33,10 +33,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradfuzz.fuzzer.conventions.table import NAN_IS_LEGAL
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.results.trigger import loops_in
 from gradfuzz.fuzzer.verdict.along import products
-from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.oracles.base import Array, Oracle, Point, Question, Truth, known

@@ -10,7 +10,7 @@ findings
                      since}]}
 targets {targets: [{name, version, installed, ...}]}
 targets conventions
-        {conventions: [{name, ops, why, nan, source,
+        {conventions: [{name, ops, functions, why, nan, source,
                         examples: [{expression, at, slopes, answers, forward}]}]}
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity",

@@ -305,9 +305,10 @@ def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
             if example["forward"]:
                 others = _told_by(systems, {**example["answers"], **example["forward"]})
                 table.add_row("  in forward mode", "", "", "", *others)
-        title = Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold")
+        title = Text(": ".join([row["name"], *([", ".join(row["ops"])] if row["ops"] else [])]), style="bold")
         source = f" ({row['source']})" if row["source"] else ""
-        parts += [title, paragraph(f"{row['why']}.{source}"), *([table] if systems else []), Text("")]
+        parts += [title, paragraph(f"{row['why']}.{source}"), *([table] if systems else [])]
+        parts += [paragraph(f"{names}: {url}") for names, url in row["functions"].items()] + [Text("")]
     return Group(*parts)
 
 

@@ -5,7 +5,7 @@
     oracle                  the function answers questions about its program
     units                   cotangents and directions that divide out
     setting, own_rule       the library's derivative as a graph; what it says where numbers do not decide
-    numeric, differences    the truth of a function that cannot be traced, measured on the function itself
+    numeric                 the truth of a function that cannot be traced, measured on the function itself
 
 - A function's derivative is judged as a target's is (`fuzzer.verdict.checking`), on the traced program. The
   program is believed where it computes what the function computes, at the arguments and around them.

@@ -23,6 +23,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
+from gradfuzz.fuzzer.tolerance.differences import COARSE, TRUSTED, Slope, slope
 from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.rounding import points_beside
@@ -30,7 +31,6 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQues
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.testing.measuring.differences import COARSE, TRUSTED, Slope, slope
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject

@@ -23,13 +23,13 @@ import numpy as np
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+from gradfuzz.fuzzer.tolerance.differences import LOST
 from gradfuzz.fuzzer.verdict.classify import compare
 from gradfuzz.fuzzer.verdict.judge import decided
 from gradfuzz.oracles.base import Array, Question, Truth, known
 from gradfuzz.oracles.references.balls import SAME, enclosures, roundings
 from gradfuzz.oracles.rule import constants
 from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.testing.measuring.differences import LOST
 from gradfuzz.testing.measuring.setting import Setting
 from gradfuzz.testing.measuring.subject import Subject
 

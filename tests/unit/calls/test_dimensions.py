@@ -127,6 +127,6 @@ def test_calls_of_annotated_functions_agree(
 
 
 def _arrays(call: Call) -> list[np.ndarray]:
-    from gradfuzz.calls.drawing.views import seen
+    from gradfuzz.fuzzer.results.views import seen
 
     return [seen(one) for one in call.arrays()]

@@ -19,7 +19,7 @@ from autograd.extend import defjvp, defvjp
 from autograd.numpy import numpy_wrapper
 
 from gradfuzz.calls.judging.judge import judged
-from gradfuzz.calls.judging.limits import LIMITS, is_beyond
+from gradfuzz.fuzzer.conventions.limits import LIMITS, is_beyond
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
 from gradfuzz.oracles.base import Mode

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.conventions.accepted import RAISES
+from gradfuzz.fuzzer.conventions.convention import Convention, Example
+from gradfuzz.fuzzer.conventions.table import CONVENTIONS
+from gradfuzz.fuzzer.conventions.ties import ties
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
-from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS, RAISES, Convention, Example
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
@@ -111,9 +113,11 @@ def test_rows_have_names_ops_and_reasons() -> None:
     names = [row.name for row in CONVENTIONS]
     assert len(set(names)) == len(names)
     for row in CONVENTIONS:
-        assert row.ops
         assert row.why
-        assert row.examples or row.source.startswith("https://"), "a limit is documented"
+        assert row.ops or row.functions
+        assert all(url.startswith("https://") for url in row.functions.values())
+        is_of_a_choice = row.examples or not row.ops
+        assert is_of_a_choice or row.document()["source"].startswith("https://"), "a limit is documented"
         assert set(row.ops) <= {*OPS, "if", "while", "for"}
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.conventions.ties import ties
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.kinks import directions_across, on_a_line
-from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.oracles.base import Answer, Mode, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse

@@ -91,6 +91,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "results",
         "questions",
         "tolerance",
+        "verdict.classify",
+        "conventions",
         "verdict",
         "shrinking",
         "findings",

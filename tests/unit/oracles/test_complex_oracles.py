@@ -18,12 +18,12 @@ from click.testing import CliRunner
 
 from gradfuzz.cli import main
 from gradfuzz.errors import ProgramTypeError, UsageError
+from gradfuzz.fuzzer.conventions.ties import ties
 from gradfuzz.fuzzer.questions import asking
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import wide_tolerances
 from gradfuzz.fuzzer.verdict.checking import check_program
-from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.jax.exact import exact
 from gradfuzz.programs import in_pairs, parse, to_text

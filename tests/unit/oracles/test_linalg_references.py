@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import DomainError
+from gradfuzz.fuzzer.conventions.ties import ties
 from gradfuzz.fuzzer.tolerance.allowed import wide_tolerances
-from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.fuzzer.verdict.truth import Truths
 from gradfuzz.oracles.base import Mode, Point, Question, Truth
 from gradfuzz.oracles.references.arb import ArbNamespace, ArbReference

@@ -17,10 +17,10 @@ from gradfuzz import engine
 from gradfuzz.engine.rules.jvp import JVP
 from gradfuzz.engine.rules.vjp import VJP
 from gradfuzz.errors import DomainError, ProgramTypeError
+from gradfuzz.fuzzer.conventions.ties import ties
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.tolerance.perturbed import PerturbedNamespace
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.registry import references, resolve

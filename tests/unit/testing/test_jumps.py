@@ -13,9 +13,9 @@ import pytest
 
 from gradfuzz import check_gradient
 from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.tolerance.differences import Slope, slope
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.differences import Slope, slope
 from gradfuzz.testing.measuring.measured import InconclusiveWarning
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 

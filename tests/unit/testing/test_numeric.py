@@ -13,13 +13,13 @@ import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.fuzzer.tolerance.differences import slope
 from gradfuzz.libraries.autograd import AutogradLibrary
 from gradfuzz.libraries.numpy import NumpyLibrary
 from gradfuzz.oracles.base import ALONG, Answer, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.differences import slope
 from gradfuzz.testing.measuring.numeric import NumericTruth, judged_by_numbers
 
 ROUNDOFF = 2.0**-53

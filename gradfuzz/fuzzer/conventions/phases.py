@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.judging.accepted import UNDEFINED, Accepted, Span, is_complex, is_plain, named, pulled
+from gradfuzz.fuzzer.conventions.accepted import UNDEFINED, Accepted, Span
+from gradfuzz.fuzzer.conventions.situation import OfCall
 from gradfuzz.fuzzer.results.call import Argument, Call
-from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.fuzzer.results.views import pulled, seen
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.oracles.base import Array
 
@@ -31,22 +31,22 @@ _SHARES = (0.5, 0.0, 1.0)
 """The shares of a phase that left singular vectors take."""
 
 
-def turned(call: Call, case: CheckResult) -> Accepted:
+def turned(at: OfCall) -> Accepted:
     """The gradients by vectors whose phase is left as it is."""
-    argument, names = next(named(call, case))
-    if not (is_complex(argument) or _has_complex_eigenvectors(call, seen(argument))):
+    argument, names = next(at.named())
+    if not (argument.is_complex or _has_complex_eigenvectors(at.call, seen(argument))):
         return None
-    whole = _complex(case.answer.values, seen(argument).ndim)
-    if not is_plain(call, case) or whole is None:
+    whole = _complex(at.case.answer.values, seen(argument).ndim)
+    if not at.is_plain or whole is None:
         return UNDEFINED
     matrix = seen(argument).astype(np.complex128)
-    choices = _choices(call, matrix, whole)
-    weights = _complex([w for w in case.question.weights if w is not None], matrix.ndim)
+    choices = _choices(at.call, matrix, whole)
+    weights = _complex(at.cotangents, matrix.ndim)
     assert weights is not None, "weights have the shapes of the values"
-    found = [_gradient(argument, tangents, read, weights) for tangents, read in choices]
-    alternatives = []
-    for parts in found:
-        off = _ROUNDINGS * unit_roundoff(case.question.precision) * max(np.max(np.abs(one)) for one in parts)
+    unit, alternatives = unit_roundoff(at.case.question.precision), []
+    for tangents, read in choices:
+        parts = _gradient(argument, tangents, read, weights)
+        off = _ROUNDINGS * unit * max(np.max(np.abs(one)) for one in parts)
         alternatives.append({n: Span(g - off, g + off) for n, g in zip(names, parts, strict=False)})
     return alternatives or UNDEFINED
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gradfuzz.fuzzer.results.call import Argument
@@ -19,6 +21,20 @@ def seen(argument: Argument) -> Array:
     if argument.layout == "stepped":
         return array[..., ::2]
     return np.repeat(array, 2, axis=0) if argument.layout == "expanded" else array
+
+
+def owners(argument: Argument) -> Array:
+    """The number of each entry of the view in its array."""
+    stored = np.asarray(argument.array)
+    return seen(replace(argument, array=np.arange(stored.size).reshape(stored.shape)))
+
+
+def pulled(argument: Argument, entries: Array, of: Array | None = None) -> Array:
+    """The gradient by the array of which an argument is a view, from that by the view's entries, or by
+    entries that belong to those `of` the array.
+    """
+    stored, places = np.asarray(argument.array), owners(argument) if of is None else of
+    return np.bincount(places.ravel(), np.ravel(entries), stored.size).reshape(stored.shape)
 
 
 def can_be(shape: Shape, layout: Layout) -> bool:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import ast
+from pkgutil import resolve_name
 
 import numpy as np
 
-from gradfuzz.calls.asking import returned, values_of
-from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.judging.accepted import integers, is_complex, is_square
 from gradfuzz.fuzzer.results.call import Argument, Call
-from gradfuzz.libraries.detect import library_named
-from gradfuzz.libraries.watching import function_of
+from gradfuzz.fuzzer.results.views import seen
+from gradfuzz.oracles.base import Array
 
 
-def failed(call: Call) -> bool:
-    """Whether the library says that its factorization failed."""
-    library = library_named(call.library)
-    arrays = [library.constant(value) for value in values_of(call)]
-    info = getattr(returned(call, library, arrays), "info", None)
-    return info is not None and bool(np.any(library.numpy(info) != 0))
+def integers(call: Call) -> list[Array]:
+    """The arrays of integers."""
+    return [x for one in call.arrays() if (x := seen(one)).dtype.kind in "iu"]
+
+
+def is_square(x: Array) -> bool:
+    """Whether it is a square matrix, or a stack of them, larger than 1x1."""
+    return x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1
 
 
 def has_dependent_columns(call: Call) -> bool:
@@ -80,7 +80,7 @@ def scipy_has_no_value(call: Call) -> bool:
 
     It does so where no distribution has such parameters.
     """
-    if any(map(is_complex, call.differentiated())):
+    if any(one.is_complex for one in call.differentiated()):
         return True
     if any(one.items is not None or ":" in (one.literal or "") for one in call.arguments):
         return False  # a list, a dtype or a record is no number
@@ -88,7 +88,7 @@ def scipy_has_no_value(call: Call) -> bool:
     name = call.function[call.function.index("scipy.") :]
     try:
         with np.errstate(all="ignore"):
-            value = function_of(name)(*[x for k, x in built if not k], **{k: x for k, x in built if k})
+            value = resolve_name(name)(*[x for k, x in built if not k], **{k: x for k, x in built if k})
     except (AttributeError, ImportError, TypeError):  # it has no such function or parameter
         return False
     except ValueError:
@@ -113,7 +113,7 @@ def names_arrays(call: Call) -> bool:
 
 def _is_primitive(call: Call) -> bool:
     """Whether autograd wraps the function, and does not write it by others."""
-    return hasattr(function_of(call.function), "fun")
+    return hasattr(resolve_name(call.function), "fun")
 
 
 def _differentiates(argument: Argument) -> bool:

@@ -7,51 +7,46 @@ well; what was overwritten has nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.judging.accepted import ENDS, UNDEFINED, Accepted, Span, is_plain, named, right
-from gradfuzz.fuzzer.results.call import Argument, Call
-from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.fuzzer.conventions.accepted import ENDS, Accepted, Span
+from gradfuzz.fuzzer.conventions.situation import OfCall
+from gradfuzz.fuzzer.results.call import Argument
+from gradfuzz.fuzzer.results.views import owners, pulled, seen
 from gradfuzz.oracles.base import Array
 
 
-def written_twice(call: Call, case: CheckResult) -> Accepted:
+def written_twice(at: OfCall) -> Accepted:
     """The accepted gradients; None where no place is written twice, or numbers are added to one another."""
-    found = _places(call, case)
+    found = _places(at)
     if found is None:
         return None
     source, places = found
     twice = np.bincount(places.ravel())[places] > 1
     if not np.any(twice) or not source.is_differentiated:
         return None
-    spans = right(call, case)
-    if spans is None or not is_plain(call, case):
-        return UNDEFINED
-    names = next(names for one, names in named(call, case) if one is source)
-    stored = np.asarray(source.array)
-    shown = seen(replace(source, array=np.arange(stored.size).reshape(stored.shape)))
+    spans, weights = at.right, at.cotangents
+    names = next(names for one, names in at.named() if one is source)
+    stored, shown = np.asarray(source.array), owners(source)
     if shown.ndim == places.ndim:
         shown = shown[tuple(map(slice, places.shape))]
-    owners = np.broadcast_to(shown, places.shape)
-    numbers = [stored.real.ravel()[owners], stored.imag.ravel()[owners]]
-    outputs = [np.ravel(y) for y in case.answer.values]
-    weights = [np.ravel(w) for w in case.question.weights if w is not None]
+    shown = np.broadcast_to(shown, places.shape)
+    numbers = [stored.real.ravel()[shown], stored.imag.ravel()[shown]]
+    outputs = [np.ravel(y) for y in at.case.answer.values]
     stands = np.all([y[places] == x for y, x in zip(outputs, numbers, strict=False)], axis=0)
     only = np.bincount(places[stands], minlength=int(places.max()) + 1)[places] == 1
     known = ~twice | (stands & only)
     for name, w in zip(names, weights, strict=False):
-        cotangents = w[places]
+        cotangents = np.ravel(w)[places]
         ends = (np.where(known, cotangents, end(cotangents, 0.0)) for end in ENDS)
-        low, high = (np.bincount(owners.ravel(), e.ravel(), stored.size).reshape(stored.shape) for e in ends)
-        spans[name] = Span(low, high)
+        spans[name] = Span(*(pulled(source, end, shown) for end in ends))
     return [spans]
 
 
-def _places(call: Call, case: CheckResult) -> tuple[Argument, Array] | None:
+def _places(at: OfCall) -> tuple[Argument, Array] | None:
     """What is written, and the number of the place in the result where each of its entries is written."""
+    call = at.call
     kind = call.function.rpartition(".")[2].strip("_")
     arrays, literals = list(call.arrays()), [a.literal for a in call.arguments if a.literal is not None]
     if len(arrays) < 2 or "True" in literals or any(a.keyword == "reduce" for a in call.arguments):
@@ -62,7 +57,7 @@ def _places(call: Call, case: CheckResult) -> tuple[Argument, Array] | None:
         inner = int(kind[-2])
         index = seen(arrays[1]).astype(np.int64)
         planes = np.arange(math.prod(index.shape[:-inner])).reshape(index.shape[:-inner] + (1,) * inner)
-        return arrays[0], index + planes * math.prod(np.shape(case.answer.values[0])[-inner:])
+        return arrays[0], index + planes * math.prod(np.shape(at.case.answer.values[0])[-inner:])
     indices = [one for one in arrays[1:] if seen(one).dtype.kind in "iub"]
     sources = [one for one in arrays[1:] if seen(one).dtype.kind not in "iub"]
     if not indices or len(sources) != 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.verdict.ties_linalg import MANY, LinalgTies
+from gradfuzz.fuzzer.conventions.ties_linalg import MANY, LinalgTies
 from gradfuzz.oracles.base import Point
 from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -45,7 +45,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
     """Counts ties: one for each selection with several equal candidates, `MANY` for each comparison of
     floats, which no slope can judge.
 
-    `met` collects the names of the conventions (`conventions.CONVENTIONS`) whose situation the program meets.
+    `met` collects the names of the conventions (`table.CONVENTIONS`) whose situation the program meets.
     """
 
     def __init__(self, precision: Precision) -> None:
