@@ -497,6 +497,9 @@ def test_the_ledger_of_conventions() -> None:
     by_name = {row["name"]: row for row in rows}
     assert by_name["abs-at-0"]["examples"][0]["answers"] == {"engine": 0.0, "jax": 1.0, "torch": 0.0}
     assert by_name["norm-at-0"]["examples"][0]["answers"]["jax"] == ["NaN", "NaN"]
+    both = by_name["symmetric-part"]
+    assert both["ops"] == ["cholesky", "eigh", "eigvalsh"]
+    assert both["functions"]["paddle.*pinv"].startswith("https://")
     text = run("targets", "conventions").stdout
     assert all(name in text for name in by_name)
     assert "[nan, nan]" in text
