@@ -83,7 +83,7 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     from gradfuzz.fuzzer.questions import asking
     from gradfuzz.fuzzer.verdict.answering import ask_everyone
     from gradfuzz.oracles import registry
-    from gradfuzz.programs.language.printer import to_text
+    from gradfuzz.programs.language.program import to_text
     from gradfuzz.reports.machine import json as documents
     from gradfuzz.reports.terminal import report as terminal
 

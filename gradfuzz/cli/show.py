@@ -28,7 +28,7 @@ class Form(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
 
     @property
     def _choice(self) -> click.Choice[str]:
-        from gradfuzz.oracles.dialects.table import DIALECTS
+        from gradfuzz.oracles.dialect_table import DIALECTS
 
         return click.Choice((*OWN, *DIALECTS))
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 T = TypeVar("T")
 

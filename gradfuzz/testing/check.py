@@ -21,7 +21,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.testing.asserting import assertion, level, theirs
 from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.frameworks.framework import FrameworkName, first_line

@@ -13,7 +13,8 @@ import numpy as np
 from autograd.extend import defjvp, defvjp, primitive
 
 from gradfuzz.calls.judging.judge import Judgement, judged
-from gradfuzz.calls.libraries.library import Library, library_named
+from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.registry import library_named
 from gradfuzz.fuzzer.findings import prove
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult

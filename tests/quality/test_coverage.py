@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.programs import parse
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.strategies import (
     GOALS,
     GeneratedCase,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, find, settings
 
 from gradfuzz.programs import Assign, Break, Call, Continue, Name, Program, parse, walk
-from gradfuzz.programs.language.printer import expression_text, to_text
+from gradfuzz.programs.language.printer import expression_text
+from gradfuzz.programs.language.program import to_text
 from gradfuzz.strategies import cases, draw_many, expressions, loop_bodies, loops, points
 from gradfuzz.strategies.loop.facts import Facts, LoopFacts
 

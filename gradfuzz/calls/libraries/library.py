@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import functools
-import importlib
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,12 +14,8 @@ from gradfuzz.calls.libraries.watching import Note, found_at, patched
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.oracles.libraries import settle
 from gradfuzz.testing.frameworks.detect import framework_named
 from gradfuzz.testing.frameworks.framework import FrameworkName
-
-LIBRARIES = ("torch", "jax", "autograd", "tensorflow", "mlx", "paddle")
-"""The libraries whose functions can be called."""
 
 
 class Library(abc.ABC):
@@ -184,15 +178,6 @@ class Library(abc.ABC):
     @abc.abstractmethod
     def complex_code(self, re: str, im: str) -> str:
         """The expression of the complex array with these parts."""
-
-
-@functools.cache
-def library_named(name: str) -> Library:
-    """The library; its module imports it. JAX, which would compute on a GPU, is kept on the CPU."""
-    settle(name)
-    home = importlib.import_module(f"gradfuzz.calls.libraries.{name}")
-    found: Library = home.LIBRARY
-    return found
 
 
 def function_of(name: str) -> Callable[..., Any]:

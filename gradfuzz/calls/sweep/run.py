@@ -22,7 +22,7 @@ from typing import Any
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.drawing.search import PATIENCE
 from gradfuzz.calls.findings.clusters import clusters
-from gradfuzz.calls.libraries.library import LIBRARIES
+from gradfuzz.calls.libraries.registry import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.set_up import Had, SetUp

@@ -96,7 +96,7 @@ def kind_of_sweep(
     from gradfuzz.oracles import registry
 
     if "functions" in families:
-        from gradfuzz.calls.libraries.library import LIBRARIES
+        from gradfuzz.calls.libraries.registry import LIBRARIES
         from gradfuzz.calls.sweep import run as of_functions
 
         return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, LIBRARIES)
@@ -114,12 +114,13 @@ def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool
 
 def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None, tried: Attempts) -> Review:
     """The review of earlier findings. After Ctrl-C it leaves out what takes time."""
+    from gradfuzz.calls.sweep.replay import replay
     from gradfuzz.fuzzer.sweep.reviewing import review
 
     store, run = (recorder.store, recorder.run) if recorder else (None, 0)
     try:
         tell = partial(click.echo, err=True)
-        result = review(finished, known, store, run, tell=tell, failed=tried.keep)
+        result = review(finished, known, store, run, tell=tell, failed=tried.keep, ask=replay)
     except KeyboardInterrupt:
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:

@@ -42,7 +42,7 @@ from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Checkpoint, Graph
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import Type
 
 Mode = Literal["fwd", "rev"]

@@ -20,7 +20,8 @@ from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Graph, Var
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
-from gradfuzz.programs.language.syntax import Const, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Const
 from gradfuzz.programs.language.types import Type, promote
 
 Function = Callable[..., Any] | Program | Graph

@@ -35,7 +35,8 @@ from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Mode, Oracle, Truth, check_name
-from gradfuzz.programs.language.syntax import Name, Param, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Name, Param, Return
 from gradfuzz.programs.language.typecheck import typecheck
 
 _OPS, _POINTS = 3, 6

@@ -19,7 +19,8 @@ from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.trigger import FORMS, Trigger
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.programs.language.syntax import Call, Expr, Node, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call, Expr, Node
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.text.expressions import call
 

@@ -11,6 +11,7 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TripCount, interpret
+from gradfuzz.programs.language.program import Program, names_in, walk
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -19,12 +20,9 @@ from gradfuzz.programs.language.syntax import (
     For,
     If,
     Name,
-    Program,
     Repeat,
     Stmt,
     While,
-    names_in,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.expressions import call

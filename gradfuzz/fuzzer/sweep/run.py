@@ -44,7 +44,7 @@ from gradfuzz.fuzzer.workers.local import Here, Pool, usual_size
 from gradfuzz.fuzzer.workers.worker import Workers, kept
 from gradfuzz.oracles.base import check_name
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import to_text
 from gradfuzz.strategies import FAMILIES
 
 _BATCH = 16

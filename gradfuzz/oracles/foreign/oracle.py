@@ -26,8 +26,9 @@ from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import Break, Const, Continue, For, If, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import Break, Const, Continue, For, If, Repeat, While
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.parse import parse
 

@@ -21,7 +21,7 @@ from gradfuzz.oracles.base import Answer, Array, Question
 from gradfuzz.oracles.jax.derivatives import Derivative, derivative
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 
 jax.config.update("jax_enable_x64", True)
 

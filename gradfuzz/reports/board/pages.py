@@ -115,7 +115,7 @@ def _index(board: Board, places: dict[str, str]) -> Iterator[dict[str, str]]:
 @functools.cache
 def _templates() -> Environment:
     templates = environment()
-    packages = ("gradfuzz.reports.board", "gradfuzz.reports.html")
+    packages = (__package__, "gradfuzz.reports.html")
     templates.loader = ChoiceLoader([PackageLoader(package) for package in packages])
     templates.globals |= {"words": words, "titles": titles, "anchor": anchor, "safe_link": safe_link}
     templates.globals |= {"signs": SIGNS, "plain": plain, "in_address": in_address}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from gradfuzz.programs import Call, Const, Expr, Name, Program, Type, call, parse
-from gradfuzz.programs.language.syntax import names_in
+from gradfuzz.programs.language.program import names_in
 from gradfuzz.strategies.drawing.dice import Odds
 
 

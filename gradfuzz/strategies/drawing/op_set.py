@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gradfuzz.programs import Expr, Name
+from gradfuzz.programs.language.program import called
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import called
 from gradfuzz.strategies.drawing.algebra import Pattern
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 

@@ -6,7 +6,7 @@ from hypothesis import currently_in_test_context, event
 from hypothesis.control import current_build_context
 
 from gradfuzz.programs import Program
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 from gradfuzz.strategies.drawing.draw import draws
 from gradfuzz.strategies.loop.facts import Facts
 

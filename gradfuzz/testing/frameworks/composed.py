@@ -11,7 +11,7 @@ import numpy as np
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, NoModeError
 
 _SLOW = 0.1

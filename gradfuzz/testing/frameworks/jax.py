@@ -19,7 +19,7 @@ from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, NoMode, Tree
 from gradfuzz.tracing.common.units import Unit
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
 
 

@@ -24,7 +24,7 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType
 from gradfuzz.tracing.common import compositions
 from gradfuzz.tracing.common.compositions import check_room, kind_of, too_long

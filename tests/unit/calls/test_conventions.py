@@ -23,7 +23,8 @@ from gradfuzz.calls.judging.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.oracles.base import Answer, Mode, Point, Question, Truth
-from gradfuzz.programs.language.syntax import Const, Param, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Const, Param, Return
 from gradfuzz.programs.language.types import Type
 from tests.releases import is_from
 

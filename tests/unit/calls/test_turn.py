@@ -27,14 +27,15 @@ from gradfuzz.calls.findings.code import code
 from gradfuzz.calls.findings.prove import _factor, _is_one_factor, proved
 from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
 from gradfuzz.calls.judging.judge import Modes, judged, judged_by_some
-from gradfuzz.calls.libraries.library import library_named
+from gradfuzz.calls.libraries.registry import library_named
 from gradfuzz.calls.sweep import turn as turns
+from gradfuzz.calls.sweep.replay import replay
 from gradfuzz.calls.sweep.totals import Totals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.finding import Class, Finding, Verdict
-from gradfuzz.fuzzer.sweep.replaying import Status, replay
+from gradfuzz.fuzzer.sweep.replaying import Status
 from gradfuzz.strategies.drawing.dice import Seeded
 
 X = Parameter("x", (ARRAY,), required=True)

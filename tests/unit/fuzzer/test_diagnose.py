@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.sweep.batch import WorkItem, run
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Oracle
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 

@@ -35,7 +35,7 @@ from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 from gradfuzz.reports.machine.json import dumps, sweep_document

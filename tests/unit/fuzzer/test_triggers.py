@@ -22,7 +22,8 @@ from gradfuzz.programs import parse
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Equation
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import Call
 from gradfuzz.programs.language.typecheck import typecheck
 
 

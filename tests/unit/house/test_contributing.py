@@ -30,8 +30,8 @@ from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.fuzzer.results.known_reports import KnownReport
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-from gradfuzz.oracles import Answer, Mode, Oracle, Point, Question
-from gradfuzz.oracles.dialects.table import DIALECTS
+from gradfuzz.oracles import Answer, Mode, Oracle, Point, Question, registry
+from gradfuzz.oracles.dialect_table import DIALECTS
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.libraries import LIBRARIES
 from gradfuzz.oracles.mutants import registry as mutants
@@ -113,7 +113,8 @@ def verdicts(target: str, mode: Mode) -> dict[str, Verdict]:
 
 
 def test_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIBRARIES, "tinylib", module(monkeypatch, "tinylib_ways", ways=ways))
+    module(monkeypatch, "gradfuzz.oracles.tinylib.ways", ways=ways)
+    monkeypatch.setattr(registry, "LIBRARIES", (*LIBRARIES, "tinylib"))
     assert verdicts("tinylib", "rev") == {"tinylib:right": Verdict.AGREE, "tinylib:halved": Verdict.DISAGREE}
     assert "tinylib" in run("targets", "--planted")
 

@@ -28,7 +28,7 @@ from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.jax.exact import exact
 from gradfuzz.programs import in_pairs, parse, to_text
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 _LOOP = """
 def f(x, y):
