@@ -24,7 +24,7 @@ from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.calls.judging.conventions import excused
 from gradfuzz.calls.judging.judge import judged
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import subject_of_call
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Verdict

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.calls.libraries.library import Library, function_of
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import Library, function_of, library_named
 from gradfuzz.calls.libraries.watching import found_at
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.fuzzer.results.call import Argument, Call, Form

@@ -26,7 +26,7 @@ from gradfuzz.adapters.catalogue import (
     resolved,
     signature,
 )
-from gradfuzz.calls.libraries.registry import LIBRARIES
+from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.testing.frameworks.detect import framework_of
 

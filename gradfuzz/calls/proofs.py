@@ -11,9 +11,9 @@ from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UnsupportedError, UsageError
-from gradfuzz.fuzzer.questions.asking import closest
+from gradfuzz.fuzzer.questions.request import closest
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.proof import Outcome, ProofRecord
 from gradfuzz.oracles.base import Mode

@@ -30,7 +30,7 @@ def record(module: str | None, library: tuple[str, ...], output: Path, arguments
     its exit code is that of this command.
     """
     from gradfuzz.calls import recording
-    from gradfuzz.calls.libraries.registry import LIBRARIES, library_named
+    from gradfuzz.calls.libraries.library import LIBRARIES, library_named
     from gradfuzz.oracles import registry
     from gradfuzz.oracles.catalogues import catalogue
 

@@ -25,7 +25,7 @@ from gradfuzz.programs.language.syntax import ArrayConst, Const
 from gradfuzz.tracing.common.units import Unit
 
 
-class Rule(Oracle):
+class RuleOracle(Oracle):
     """The rules of another way; `stride` is its share of a sweep's programs."""
 
     traits = Traits()

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gradfuzz.errors import UnsupportedError, UsageError
-from gradfuzz.fuzzer.questions.asking import inputs_named, points_of, programs_of
+from gradfuzz.fuzzer.questions.request import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.questions.asking import imported
+from gradfuzz.fuzzer.questions.request import imported
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.testing.frameworks.detect import framework_of, signature_of

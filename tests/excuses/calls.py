@@ -13,8 +13,7 @@ import numpy as np
 from autograd.extend import defjvp, defvjp, primitive
 
 from gradfuzz.calls.judging.judge import Judgement, judged
-from gradfuzz.calls.libraries.library import Library
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.findings import prove
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
@@ -272,7 +271,7 @@ class _Fickle(EngineOracle):
     "pytest_plugin/check.py _outcome: Reason.REFERENCES",
 )
 def an_answer_that_does_not_stay() -> Planted:
-    def met(wrong: float) -> tuple[CheckResult, CheckResult, prove.Proof]:
+    def met(wrong: float) -> tuple[CheckResult, CheckResult, prove.FindingProof]:
         target, question = _Fickle(wrong), planted.asked("x * x", x=1.5)
         first = planted.judged(question, target)
         with patch.object(prove, "oracle", lambda name: target):

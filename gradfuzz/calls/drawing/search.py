@@ -16,7 +16,7 @@ from gradfuzz.adapters.catalogue import Function
 from gradfuzz.calls.asking import called, quiet, values_of
 from gradfuzz.calls.drawing.draw import Drawn, changed, drawn
 from gradfuzz.calls.drawing.learned import Choice, Learned
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.strategies.drawing.dice import Dice, Odds

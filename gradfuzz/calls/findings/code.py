@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradfuzz.calls.libraries.library import Library
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
 
 _AROUND: dict[Form, tuple[str, ...]] = {

@@ -14,7 +14,7 @@ from gradfuzz.calls.findings.script import ending_script, script
 from gradfuzz.calls.findings.short import short
 from gradfuzz.calls.findings.shrink import Wrong, shrunk
 from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, subject_of_call
 from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
 from gradfuzz.fuzzer.results.call import Call, Form

@@ -11,8 +11,7 @@ import numpy as np
 
 from gradfuzz.calls.asking import values_of
 from gradfuzz.calls.findings.code import around, code, function, names
-from gradfuzz.calls.libraries.library import Library
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Array, Mode, check_name

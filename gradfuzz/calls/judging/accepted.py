@@ -19,7 +19,7 @@ import numpy as np
 
 from gradfuzz.calls.asking import called, values_of
 from gradfuzz.calls.drawing.views import seen
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff

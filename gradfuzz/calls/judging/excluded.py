@@ -9,8 +9,7 @@ import numpy as np
 from gradfuzz.calls.asking import returned, values_of
 from gradfuzz.calls.drawing.views import seen
 from gradfuzz.calls.judging.accepted import integers, is_complex, is_square
-from gradfuzz.calls.libraries.library import function_of
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import function_of, library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 
 

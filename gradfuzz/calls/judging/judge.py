@@ -12,8 +12,7 @@ import numpy as np
 
 from gradfuzz.calls.asking import asked, called, quiet, values_of
 from gradfuzz.calls.judging.conventions import excused
-from gradfuzz.calls.libraries.library import Library
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict

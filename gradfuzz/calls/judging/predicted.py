@@ -35,7 +35,7 @@ from gradfuzz.calls.judging.accepted import (
     right,
 )
 from gradfuzz.calls.judging.excluded import has_crossed_bounds
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Array

@@ -1,7 +1,7 @@
 """The libraries whose functions are called.
 
-library       the interface of a library
-registry      the libraries by name
+contract      the interface of a library
+library       the libraries by name
 numbers       numbers of arrays as text
 watching      functions that tell of their calls
 connected     which results a library connects with which arguments

@@ -9,7 +9,7 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.tracer import Node, isbox, new_box, trace_stack
 
-from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.contract import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.results.call import Layout

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.contract import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array

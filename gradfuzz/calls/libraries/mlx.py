@@ -9,7 +9,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.contract import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.fuzzer.results.call import Layout
 from gradfuzz.oracles.base import Array

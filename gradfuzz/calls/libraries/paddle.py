@@ -9,7 +9,7 @@ import numpy as np
 import paddle
 
 from gradfuzz.calls.libraries.connected import connected
-from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.contract import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import Layout

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradfuzz.calls.libraries.library import Library
+from gradfuzz.calls.libraries.contract import Library
 from gradfuzz.calls.libraries.numbers import nested
 from gradfuzz.calls.libraries.watching import Note
 from gradfuzz.fuzzer.results.call import Layout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradfuzz.calls.judging.judge import judged
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.sweep.replaying import Replayed, Status
 from gradfuzz.testing.measuring.measure import FACTORS

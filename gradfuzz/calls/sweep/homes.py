@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from gradfuzz.calls.libraries.registry import LIBRARIES
+from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.errors import MissingExtraError
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.foreign import launcher, lending, managed

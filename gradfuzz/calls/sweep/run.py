@@ -22,13 +22,13 @@ from typing import Any
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.calls.drawing.search import PATIENCE
 from gradfuzz.calls.findings.clusters import clusters
-from gradfuzz.calls.libraries.registry import LIBRARIES
+from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.recording import by_function, read
 from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.set_up import Had, SetUp
 from gradfuzz.calls.sweep.supervise import end, supervised
 from gradfuzz.calls.sweep.targets import check, functions
-from gradfuzz.calls.sweep.totals import Key, Totals
+from gradfuzz.calls.sweep.totals import FunctionTotals, Key
 from gradfuzz.calls.sweep.turn import Result, Turn, confirmed
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.script_run import has_check, unchecked
@@ -68,7 +68,7 @@ _AHEAD = 40
 _GRACE = 3.0
 """Seconds after the time limit until what is under way is given up."""
 
-memos.KINDS[Turn] = memos.Kind("turn", Result)
+memos.KINDS[Turn] = memos.WorkKind("turn", Result)
 
 
 def sweep(
@@ -127,7 +127,7 @@ class _Sweep:
         self._libraries = libraries
         self._homes = {name: home_of(name) for name in libraries}
         self._ledger = Ledger(memo, config.shard)
-        self._totals = Totals(libraries)
+        self._totals = FunctionTotals(libraries)
         self._workers = _workers_of(config)
         self._load = self._workers.load()
         self._started = started

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.calls.libraries.registry import LIBRARIES
+from gradfuzz.calls.libraries.library import LIBRARIES
 from gradfuzz.calls.package import listed
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.functions import FAMILY

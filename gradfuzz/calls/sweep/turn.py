@@ -15,7 +15,7 @@ from gradfuzz.calls.drawing.search import PATIENCE, Search
 from gradfuzz.calls.findings.prove import proved
 from gradfuzz.calls.findings.shrink import Wrong
 from gradfuzz.calls.judging.judge import Judgement, Modes, judged_by_some, made
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, proofs_of_call
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings import script_run

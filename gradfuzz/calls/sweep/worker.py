@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gradfuzz.calls.findings.prove import deadly
 from gradfuzz.calls.judging.judge import Modes
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.sweep.again import asked_again
 from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.call import Call

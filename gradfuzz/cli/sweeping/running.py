@@ -96,7 +96,7 @@ def kind_of_sweep(
     from gradfuzz.oracles import registry
 
     if "functions" in families:
-        from gradfuzz.calls.libraries.registry import LIBRARIES
+        from gradfuzz.calls.libraries.library import LIBRARIES
         from gradfuzz.calls.sweep import run as of_functions
 
         return of_functions.sweep, of_functions.CALLS_EACH, lambda: filter(registry.beside, LIBRARIES)

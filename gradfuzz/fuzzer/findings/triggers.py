@@ -26,7 +26,7 @@ from gradfuzz.programs.text.expressions import call
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTrigger:
     """What the proofs that follow must know of a finding."""
 
     precedence: Precedence
@@ -39,7 +39,7 @@ class Known:
         return " ".join([self.signature, *sorted(self.trigger.ops), *sorted(self.trigger.loops)])
 
 
-def unexplained(met: Candidate, known: Sequence[Known], target: Oracle) -> Candidate | None:
+def unexplained(met: Candidate, known: Sequence[KnownTrigger], target: Oracle) -> Candidate | None:
     """A candidate on which the target is wrong and that has not the triggers of known findings.
 
     None where the disagreement vanishes with them, or with one of them. `met` itself where that cannot be

@@ -26,7 +26,7 @@ from gradfuzz.programs.language.syntax import (
 )
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.expressions import call
-from gradfuzz.strategies.loop.facts import Facts
+from gradfuzz.strategies.loop.facts import ProgramFacts
 
 TRIPS = 64
 """Longer loops are asked about only where they were drawn: drawn loops have at most 17 iterations."""
@@ -173,5 +173,5 @@ def float_carry(program: Program) -> str | None:
     """A float carry of the only loop, if possible one that is read after it. None where there is none."""
     if only_loop(program) is None:
         return None
-    (loop,) = Facts(program).loops
+    (loop,) = ProgramFacts(program).loops
     return next((name for name in loop.carries if name in loop.after), next(iter(loop.carries), None))

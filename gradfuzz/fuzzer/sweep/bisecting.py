@@ -32,7 +32,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReleaseChange:
     """A change between two neighbouring releases, except for releases that cannot tell."""
 
     came: bool
@@ -61,7 +61,7 @@ class Bisection:
 
     releases: tuple[str, ...]
     asked: tuple[Said, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ReleaseChange, ...]
 
     @property
     def told(self) -> tuple[Said, ...]:
@@ -158,17 +158,17 @@ class _Search:
             elif status is self._status(high):
                 high = middle
 
-    def _changes(self) -> list[Change]:
+    def _changes(self) -> list[ReleaseChange]:
         pairs = itertools.pairwise(self._told())
         return [self._change(a, b) for a, b in pairs if self._status(a) is not self._status(b)]
 
-    def _change(self, low: int, high: int) -> Change:
+    def _change(self, low: int, high: int) -> ReleaseChange:
         before, after = self._said[low], self._said[high]
         shared = sorted({*before.packages} & {*after.packages})
         both = [(name, before.packages[name], after.packages[name]) for name in shared]
         others = tuple(f"{name} {one} and {other}" for name, one, other in both if one != other)
         untold, came = self._releases[low + 1 : high], after.status is Status.FAILED
-        return Change(came, before.version, after.version, untold, others)
+        return ReleaseChange(came, before.version, after.version, untold, others)
 
 
 def asker(

@@ -81,7 +81,7 @@ def script(
     """
     question = shown.question
     program = program or question.program
-    asked = Asked()
+    asked = OpCollector()
     AdapterEmitter(question.precision, asked).function(program, "f")
     truth = truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
     rest = [_gradient(question), truth]
@@ -124,7 +124,7 @@ def _gradient(question: Question) -> str:
     )
 
 
-class Asked(dict[str, str]):
+class OpCollector(dict[str, str]):
     """Collects the ops that an emitter asks for."""
 
     def __missing__(self, op: str) -> str:

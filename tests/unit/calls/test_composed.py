@@ -11,8 +11,7 @@ import pytest
 
 from gradfuzz.calls.judging.judge import judged
 from gradfuzz.calls.libraries.connected import connected
-from gradfuzz.calls.libraries.library import Library
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Layout
 from gradfuzz.fuzzer.results.finding import Verdict

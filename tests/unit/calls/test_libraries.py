@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
-from gradfuzz.calls.libraries.library import Library
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import Library, library_named
 from gradfuzz.errors import NotDifferentiableError, UnsupportedError
 from gradfuzz.fuzzer.results.call import LAYOUTS, Argument, Call, Form, Layout
 from gradfuzz.oracles.base import Array

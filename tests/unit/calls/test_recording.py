@@ -12,7 +12,7 @@ import torch
 from click.testing import CliRunner
 
 from gradfuzz.calls import recording
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.cli import main
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results.call import Argument, Call

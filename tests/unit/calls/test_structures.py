@@ -11,7 +11,7 @@ import pytest
 from gradfuzz.calls.asking import called
 from gradfuzz.calls.drawing.structures import Drawing, mixed, structure
 from gradfuzz.calls.findings.code import expression
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.strategies.drawing.dice import Seeded
 

@@ -38,7 +38,7 @@ from gradfuzz.oracles.mutants import registry as mutants
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.programs import loop_program
 from gradfuzz.programs.graphs.graph import Equation
-from gradfuzz.reports.formats import FORMATS, Format
+from gradfuzz.reports.formats import FORMATS, ReportFormat
 from gradfuzz.strategies import FAMILIES, Family, loops
 from gradfuzz.strategies.loop.case import cases
 
@@ -236,7 +236,7 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 def test_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     module(monkeypatch, "gradfuzz.reports.tiny", render=render)
-    monkeypatch.setitem(FORMATS, "tiny", Format("tiny", "gradfuzz-tiny.txt", "tiny"))
+    monkeypatch.setitem(FORMATS, "tiny", ReportFormat("tiny", "gradfuzz-tiny.txt", "tiny"))
     run("sweep", "mutant:nx-1747", "--max-examples", "4", "--report", "tiny", exit_code=FINDINGS)
     written = Path("gradfuzz-tiny.txt").read_text(encoding="utf-8")
     assert re.fullmatch(r"(GF-[0-9a-f]+ mutant:nx-1747\n?)+", written)

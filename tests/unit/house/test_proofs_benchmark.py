@@ -25,7 +25,7 @@ from benchmarks.proofs.proving import Rule, add, of_written
 from benchmarks.proofs.reasons import REASONS
 from benchmarks.proofs.rules import ONE_WAY, RULES, used_by_jax
 from benchmarks.proofs.written import apart
-from gradfuzz.calls.libraries.registry import library_named
+from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing.measuring.subject import subject_of
 
