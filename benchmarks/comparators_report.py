@@ -11,7 +11,18 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest
 
-from benchmarks.comparators import BANDS, DTYPES, FAMILIES, JUDGE, ORDINARY, SCALES, WRONG, Key, Sample, Tally
+from benchmarks.comparators_sample import (
+    BANDS,
+    DTYPES,
+    FAMILIES,
+    JUDGE,
+    ORDINARY,
+    SCALES,
+    WRONG,
+    Key,
+    Sample,
+    Tally,
+)
 from benchmarks.figures import COLOURS, axes, save
 from benchmarks.foreign_checks import CHECKS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.figures import COLOURS, axes, save
-from benchmarks.tolerance import ORDERS, POINTS, SOURCES, Tallies, Tally, Wrong, known
+from benchmarks.tolerance_sample import ORDERS, POINTS, SOURCES, Tallies, Tally, Wrong, known
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, FUNCTION_UNITS, LANES
 from gradfuzz.fuzzer.verdict.along import FEW, MANY, STRAY

@@ -1,7 +1,8 @@
 """What Hypothesis loads from gradfuzz: settings profiles, and strategies for its types.
 
 Hypothesis runs `register` on import, by an entry point, so this module imports next to nothing. The types
-are registered when both Hypothesis and `gradfuzz.programs` are loaded, in either order.
+are registered when both Hypothesis and `gradfuzz.programs` are loaded, in either order. Where Hypothesis
+loads no plug-ins, `gradfuzz.strategies` registers them.
 
     pytest --hypothesis-profile=gradfuzz-quick
                       25 examples for a test, for interactive work; earlier failures come first
@@ -16,7 +17,12 @@ on earlier runs.
 from __future__ import annotations
 
 import functools
+import importlib.abc
+import importlib.util
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,14 +35,41 @@ QUICK, CI, NIGHTLY = "gradfuzz-quick", "gradfuzz-ci", "gradfuzz-nightly"
 """The names of the settings profiles."""
 
 
-def register() -> None:
-    """Registers the profiles, and the types if they are loaded. Changes to a profile made later are kept."""
-    _register_profiles()
-    if "gradfuzz.programs" in sys.modules:
-        register_types()
+_HOME = "gradfuzz.programs.language.program"
+"""The module of the types."""
 
 
 @functools.cache
+def register() -> None:
+    """Registers the profiles, and the types once they are loaded. Later changes to a profile are kept."""
+    _register_profiles()
+    if _HOME in sys.modules:
+        _register_types()
+    else:
+        sys.meta_path.insert(0, _Registration())
+
+
+class _Registration(importlib.abc.MetaPathFinder):
+    """Registers the types when their module is imported. What imports it are the other finders."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != _HOME:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and (loader := spec.loader) is not None:
+
+            def exec_module(module: ModuleType) -> None:
+                del loader.exec_module  # the loader, which may load others, too, is as it was
+                loader.exec_module(module)
+                _register_types()
+
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
 def _register_profiles() -> None:
     from hypothesis import HealthCheck, Phase, settings
 
@@ -57,12 +90,11 @@ def _register_profiles() -> None:
     settings.register_profile(NIGHTLY, common, max_examples=2000, print_blob=True, suppress_health_check=slow)
 
 
-@functools.cache
-def register_types() -> None:
+def _register_types() -> None:
     """Registers a strategy for `Program` that is built at the first draw."""
     from hypothesis import strategies as st
 
-    from gradfuzz.programs.language.syntax import Program
+    from gradfuzz.programs.language.program import Program
 
     st.register_type_strategy(Program, _programs)
 

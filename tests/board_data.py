@@ -9,7 +9,7 @@ from typing import Any
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.board.collected import Board, Run, board
+from gradfuzz.reports.board.collection import Board, BoardRun, board
 from tests.report_data import finding, finished
 
 OPS = {"op": {"sin": 9, "cos": 9, "det": 4, "tan": 2}}
@@ -26,7 +26,7 @@ def swept(version: str, *findings: Finding, name: str = "torch:eager", never: tu
 
 
 def made(*runs: tuple[str, SweepFinished] | tuple[str, SweepFinished, Review]) -> Board:
-    return board(Run(*run) for run in runs)
+    return board(BoardRun(*run) for run in runs)
 
 
 def both() -> Board:

@@ -35,7 +35,8 @@ from gradfuzz.fuzzer.results.finding import Cause, Class, Cluster, Finding, Find
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
-from gradfuzz.programs.language.syntax import Param, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Param
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 

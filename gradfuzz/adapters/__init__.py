@@ -9,7 +9,6 @@
     cpp/ elixir/ js/ swift/
                     the same for other languages, a folder each
     shipped.py      the table of the adapters that gradfuzz ships
-    own.py          the former name of `python -m gradfuzz.oracles.server`, which still works
 
 - The scripts run where the library is installed and import nothing of gradfuzz. `path` says where each of
   them lies.

@@ -12,7 +12,7 @@ from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
 from gradfuzz.calls.drawing.draw import refused
 from gradfuzz.calls.drawing.search import Search
 from gradfuzz.errors import UnsupportedError, UsageError
-from gradfuzz.fuzzer.questions.asking import closest
+from gradfuzz.fuzzer.questions.request import closest
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.proof import Outcome, ProofRecord
 from gradfuzz.libraries.detect import library_named

@@ -12,7 +12,7 @@ from gradfuzz.cli.shell import click
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from gradfuzz.reports.board.collected import Run
+    from gradfuzz.reports.board.collection import BoardRun
 
 
 @click.command(short_help="Make a site of what recorded runs know.")
@@ -27,7 +27,7 @@ def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
     The site loads nothing from elsewhere and opens from disk. It has a page for each system, op and finding,
     badges, a search, and an Atom feed.
     """
-    from gradfuzz.reports.board.collected import board as collected
+    from gradfuzz.reports.board.collection import board as collected
     from gradfuzz.reports.board.pages import site
 
     if url and not url.startswith(("https://", "http://")):
@@ -50,19 +50,19 @@ def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
     click.echo(f"{out / 'index.html'}: {systems} systems, {findings} findings, {number} files.")
 
 
-def _runs(path: Path) -> Iterator[Run]:
+def _runs(path: Path) -> Iterator[BoardRun]:
     from gradfuzz.fuzzer.store.runs import Store
     from gradfuzz.fuzzer.store.stream import is_stream, read
-    from gradfuzz.reports.board.collected import Run
+    from gradfuzz.reports.board.collection import BoardRun
 
     if path.is_file() and is_stream(path):
         finished, review = read(path)
         changed = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC)
         began = finished.environment.get("started") or changed.isoformat(timespec="seconds")
-        yield Run(began, finished, review)  # a sweep that was killed does not say when it began
+        yield BoardRun(began, finished, review)  # a sweep that was killed does not say when it began
         return
     with Store(path) as store:
         for run in store.runs():
             if run.settings["config"].get("shard") is None:
                 finished, review = store.finished(run.number)
-                yield Run(run.began, finished, review)
+                yield BoardRun(run.began, finished, review)

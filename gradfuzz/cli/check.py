@@ -80,22 +80,22 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     MODULE:FUNC is imported and traced. A complex input, as in --at z=0.5+0.25j, becomes the inputs z_re and
     z_im. Exit code 1 if an answer is wrong.
     """
-    from gradfuzz.fuzzer.questions import asking
+    from gradfuzz.fuzzer.questions import request
     from gradfuzz.fuzzer.verdict.answering import ask_everyone
     from gradfuzz.oracles import registry
-    from gradfuzz.programs.language.printer import to_text
+    from gradfuzz.programs.language.program import to_text
     from gradfuzz.reports.machine import json as documents
     from gradfuzz.reports.terminal import report as terminal
 
     order, modes = _order_and_modes(flags["order"], flags["mode"], ctx)
-    inputs = asking.read_inputs(flags["at"])
+    inputs = request.read_inputs(flags["at"])
     loops = None if flags["loop"] in (None, "all") else (flags["loop"],)
-    programs = asking.programs_of(
-        source, loops=loops, trips=flags["trips"], init=asking.read_inits(flags["init"]), inputs=inputs
+    programs = request.programs_of(
+        source, loops=loops, trips=flags["trips"], init=request.read_inits(flags["init"]), inputs=inputs
     )
     names = list(dict.fromkeys((*(flags["only"] or registry.installed()), *flags["others"])))
-    points = [asking.points_of(program, inputs, flags["dtype"]) for _, program in programs]
-    for remark in asking.remarks(programs[0][1], inputs, source):
+    points = [request.points_of(program, inputs, flags["dtype"]) for _, program in programs]
+    for remark in request.remarks(programs[0][1], inputs, source):
         click.echo(remark, err=True)
     click.echo(f"Asking {', '.join(names)}.", err=True)
     answers = ask_everyone(
@@ -103,7 +103,7 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
         points,
         names,
         precision=flags["dtype"],
-        wrt=asking.inputs_named(programs[0][1], flags["wrt"]) if flags["wrt"] else None,
+        wrt=request.inputs_named(programs[0][1], flags["wrt"]) if flags["wrt"] else None,
         order=order,
         modes=modes,
     )

@@ -66,7 +66,7 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
 
 
 def _of_function(source: str, flags: Mapping[str, Any]) -> list[ProofRecord]:
-    from gradfuzz.fuzzer.questions.asking import read_inputs
+    from gradfuzz.fuzzer.questions.request import read_inputs
     from gradfuzz.testing.proving.gradient import prove_gradient
     from gradfuzz.testing.proving.listing import record_of
     from gradfuzz.testing.starter import example

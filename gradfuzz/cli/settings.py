@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.cli.shell import SETTINGS, Failure, Group, click, flags_of
+from gradfuzz.cli.shell import SETTINGS, CommandFailure, Group, click, flags_of
 from gradfuzz.errors import did_you_mean, listed
 
 
@@ -20,9 +20,9 @@ def read_settings(ctx: click.Context) -> None:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("gradfuzz", {})
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Failure(f"{SETTINGS} cannot be read: {error}") from error
+        raise CommandFailure(f"{SETTINGS} cannot be read: {error}") from error
     if not isinstance(table, dict):
-        raise Failure(f"{SETTINGS}: tool.gradfuzz is {table!r}; write a table, [tool.gradfuzz]")
+        raise CommandFailure(f"{SETTINGS}: tool.gradfuzz is {table!r}; write a table, [tool.gradfuzz]")
     assert isinstance(ctx.command, Group)
     ctx.default_map = dict(_defaults(ctx.command, table))
 
@@ -48,7 +48,7 @@ def _refuse_unknown(table: Mapping[str, Any], name: str, known: set[str]) -> Non
         if key not in known:
             what = "command" if isinstance(value, dict) else "flag"
             hint = did_you_mean(key.replace("_", "-"), known) or f"; there are {listed(sorted(known), key)}"
-            raise Failure(f"{SETTINGS}: [{name}] has the key {key!r}, which is no {what}{hint}")
+            raise CommandFailure(f"{SETTINGS}: [{name}] has the key {key!r}, which is no {what}{hint}")
 
 
 def _keys(command: click.Command) -> dict[str, click.Option]:

@@ -30,13 +30,13 @@ SETTINGS = "pyproject.toml"
 """The file of settings, in the current directory."""
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """An error of gradfuzz, printed as one paragraph."""
 
     exit_code = USAGE
 
 
-class Unwritten(Failure):
+class Unwritten(CommandFailure):
     """Output could not be written: the work is not complete."""
 
     exit_code = INCOMPLETE
@@ -60,7 +60,7 @@ class Commands(Group):
         except click.BadParameter as error:
             raise _with_source(error) from None
         except GradfuzzError as error:
-            failure = Unwritten if isinstance(error, StoreError) else Failure
+            failure = Unwritten if isinstance(error, StoreError) else CommandFailure
             raise failure(" ".join(str(error).split())) from error
         except OSError as error:
             if error.errno == errno.EPIPE:

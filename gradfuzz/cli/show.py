@@ -21,14 +21,14 @@ OWN = ("short", "python", "native", "pytest", "issue", "json")
 """What a finding can be shown as, besides the dialects."""
 
 
-class Form(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
+class ShownForm(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
     """One of OWN, or a dialect. The table of dialects is read when somebody asks, as it loads NumPy."""
 
     name = "form"
 
     @property
     def _choice(self) -> click.Choice[str]:
-        from gradfuzz.oracles.dialects.table import DIALECTS
+        from gradfuzz.oracles.dialect_table import DIALECTS
 
         return click.Choice((*OWN, *DIALECTS))
 
@@ -49,7 +49,7 @@ class Form(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
 @click.option(
     "--as",
     "dialect",
-    type=Form(),
+    type=ShownForm(),
     help=(
         "Print this and nothing else: a few lines that print got and expected (short), the target's own"
         " script (native, or python where it is one), the same"

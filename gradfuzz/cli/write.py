@@ -34,7 +34,7 @@ def write(
     checks the gradient at these arguments and at arguments that Hypothesis draws. It runs as it is, and is
     yours to edit.
     """
-    from gradfuzz.fuzzer.questions.asking import read_inputs
+    from gradfuzz.fuzzer.questions.request import read_inputs
     from gradfuzz.testing.starter import starter
 
     if output is not None and output.exists():

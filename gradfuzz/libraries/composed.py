@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.errors import UntraceableError
 from gradfuzz.libraries.library import ArrayFunction, Library, NoModeError
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 _SLOW = 0.1
 """Seconds of work along one direction, after the first, from which on forward mode is not asked."""

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.libraries.library import Library, LibraryName
-from gradfuzz.oracles.libraries import settle
+from gradfuzz.oracles.registry import settle
 from gradfuzz.tracing.common.leaves import leaves_of
 
 _PACKAGES: dict[str, LibraryName] = {

@@ -23,7 +23,7 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.graph import entered
 from gradfuzz.tracing.common.units import Unit
 

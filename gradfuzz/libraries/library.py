@@ -28,7 +28,7 @@ from gradfuzz.oracles.lacks import Lack
 from gradfuzz.oracles.said import spoken, telling
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.leaves import leaves_of, with_leaves
 from gradfuzz.tracing.common.units import Unit
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName
 from gradfuzz.oracles.base import Array
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 
 class NumpyLibrary(Library):

@@ -20,7 +20,7 @@ from gradfuzz.oracles.lacks import Lack
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.common.units import Unit
 

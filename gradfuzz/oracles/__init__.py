@@ -19,7 +19,7 @@ bugs.
                   the oracles, a package each
     foreign       targets in processes of their own
     emit          what all standalone scripts share
-    dialects      scripts for other languages and libraries
+    dialects      scripts for other languages and libraries; `dialect_table` has a row for each
 
 - A library is imported when one of its oracles is made, not before.
 - A plug-in is imported when its target is named, and then in a process of its own. What is wrong with it is a

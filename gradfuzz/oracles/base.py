@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 T = TypeVar("T")
 
@@ -144,7 +144,7 @@ ALONG = "along"
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class LibraryLimit:
     """A limit of a library that its documentation states: a wrong derivative there is no bug."""
 
     name: str
@@ -173,7 +173,7 @@ class Answer:
     values: tuple[Array, ...] = ()
     gradient: Mapping[str, Array] = field(default_factory=dict)
     message: str = ""
-    limit: Limit | None = field(default=None, metadata={"gradfuzz optional": True})
+    limit: LibraryLimit | None = field(default=None, metadata={"gradfuzz optional": True})
     bounds: Mapping[str, Array] | None = field(default=None, metadata={"gradfuzz optional": True})
     rules: tuple[str, ...] = field(default=(), metadata={"gradfuzz optional": True})
 

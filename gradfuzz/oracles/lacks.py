@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.oracles.base import Mode, Question
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""All oracles by name. Rows of `libraries.LIBRARIES` and entry points (`plugins`) add more."""
+"""All oracles by name. `libraries.LIBRARIES` and entry points (`plugins`) add more."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gradfuzz import adapters
@@ -144,9 +145,19 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
         return _adapter(library)
     if supervised and _version(library) is not None:
         return _started(library, _guest(library))
-    module = importlib.import_module(LIBRARIES[library])
-    ways: list[Oracle] = module.ways()
+    ways: list[Oracle] = ways_module(library).ways()
     return ways
+
+
+def ways_module(library: str) -> ModuleType:
+    """The module of a library of `LIBRARIES`, with `ways()`, `settle()` and `script(...)`."""
+    return importlib.import_module(f"gradfuzz.oracles.{library}.ways")
+
+
+def settle(library: str) -> None:
+    """Makes a library of `LIBRARIES` compute on the device of this process. Called before it is imported."""
+    if library in LIBRARIES:
+        ways_module(library).settle()
 
 
 def plug_ins() -> list[str]:

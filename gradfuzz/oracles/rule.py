@@ -19,12 +19,13 @@ from gradfuzz.oracles.said import telling
 from gradfuzz.oracles.target_name import RULE
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.recent import Latest
-from gradfuzz.programs.language.syntax import ArrayConst, Const, Program, walk
+from gradfuzz.programs.language.syntax import ArrayConst, Const
 from gradfuzz.tracing.common.units import Unit
 
 
-class Rule(Oracle):
+class RuleOracle(Oracle):
     """The rules of another way; `stride` is its share of a sweep's programs."""
 
     traits = Traits()

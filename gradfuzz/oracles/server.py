@@ -24,13 +24,12 @@ from gradfuzz.oracles.foreign.memory import collect_less
 from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.foreign.tensors import from_tensor, to_tensor
 from gradfuzz.oracles.foreign.wire import from_wire
-from gradfuzz.oracles.libraries import settle
-from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.registry import resolve, settle
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 _CHUNK = 1 << 18
 """Bytes per read."""

@@ -7,15 +7,12 @@ graphs        the functional form
 evaluation    programs and graphs run in an arithmetic
 """
 
-import importlib as _importlib
-import sys as _sys
-
 from gradfuzz.programs.evaluation.interpret import evaluate, interpret
 from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.ops import OPS, Op, result_type
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import Program, to_text, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
@@ -29,12 +26,10 @@ from gradfuzz.programs.language.syntax import (
     If,
     Name,
     Param,
-    Program,
     Repeat,
     Return,
     Stmt,
     While,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import Typed, typecheck
 from gradfuzz.programs.language.types import BOOL, FLOAT, INT, Type
@@ -48,8 +43,3 @@ __all__ += ["Assign", "Block", "Break", "Continue", "For", "If", "Repeat", "Retu
 __all__ += ["OPS", "ArrayConst", "Call", "Const", "Expr", "Name", "Op", "call", "result_type", "walk"]
 __all__ += ["from_json", "loop_program", "parse", "parse_type", "to_json", "to_text"]
 __all__ += ["Graph", "evaluate", "in_pairs", "interpret", "lower"]
-
-if (
-    "hypothesis" in _sys.modules
-):  # so that st.from_type(Program) draws, whichever of the two is imported first
-    _importlib.import_module("gradfuzz.hypothesis_plugin").register_types()

@@ -28,7 +28,7 @@ if typing.TYPE_CHECKING:
     from collections.abc import Generator
 
     from gradfuzz.pytest_plugin.check import GradfuzzCheck
-    from gradfuzz.pytest_plugin.gathered import Gathered
+    from gradfuzz.pytest_plugin.session import Gathered
 
 __all__ = [
     "gradfuzz_check",
@@ -107,7 +107,7 @@ class _Listener:
         if said is None:
             return
         if _gathered not in self._config.stash:
-            from gradfuzz.pytest_plugin.gathered import Gathered
+            from gradfuzz.pytest_plugin.session import Gathered
 
             self._config.stash[_gathered] = Gathered(self._config)
         self._config.stash[_gathered].add(said)

@@ -28,7 +28,7 @@ _MODES: Mapping[str, tuple[tuple[Mode, ...], ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SuiteCell:
     """One test: a target, and one check of one op of a suite."""
 
     target: str
@@ -58,12 +58,12 @@ class Put:
 # Marks ------------------------------------------------------------------------------------------------------
 
 
-def cells_of(marks: Sequence[pytest.Mark]) -> list[Cell]:
+def cells_of(marks: Sequence[pytest.Mark]) -> list[SuiteCell]:
     """The tests of several marks, each once. A mark that makes no sense fails as pytest does."""
     asked = list(dict.fromkeys(itertools.chain.from_iterable(map(_asked, marks))))
     several = [len({cell[k] for cell in asked}) > 1 for k in (0, 1)]  # targets, suites
     told = [k for k, part in enumerate((*several, True, True)) if part]
-    return [Cell(*cell, id="-".join(cell[k] for k in told)) for cell in asked]
+    return [SuiteCell(*cell, id="-".join(cell[k] for k in told)) for cell in asked]
 
 
 def _asked(mark: pytest.Mark) -> Iterator[tuple[str, str, str, str]]:

@@ -28,9 +28,9 @@ from gradfuzz.fuzzer.sweep.totals import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.pytest_plugin.cells import Cell, puts
-from gradfuzz.pytest_plugin.findings import Judged, as_met, kinds_of, shrunk
-from gradfuzz.pytest_plugin.options import Options, Profile, options
+from gradfuzz.pytest_plugin.cells import SuiteCell, puts
+from gradfuzz.pytest_plugin.findings import JudgedAnswer, as_met, kinds_of, shrunk
+from gradfuzz.pytest_plugin.options import Profile, SuiteOptions, options
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.numbers import count, inputs
 
@@ -47,8 +47,8 @@ class Outcome:
     no longer do.
     """
 
-    judged: Sequence[Judged]
-    wrong: Sequence[Judged]
+    judged: Sequence[JudgedAnswer]
+    wrong: Sequence[JudgedAnswer]
     findings: Sequence[Finding]
     known: Sequence[BaselineEntry]
     expired: Sequence[BaselineEntry]
@@ -57,7 +57,7 @@ class Outcome:
 class GradfuzzCheck:
     """The fixture. A test calls it once; `target`, `suite`, `op` and `check` say what the test is about."""
 
-    def __init__(self, cell: Cell, item: pytest.Item) -> None:
+    def __init__(self, cell: SuiteCell, item: pytest.Item) -> None:
         self._cell = cell
         self._item = item
         self.target, self.suite, self.op, self.check = cell.target, cell.suite, cell.op, cell.check
@@ -130,7 +130,7 @@ def _ways(target: str) -> tuple[Oracle, ...]:
     return tuple(resolve(target, together=True, supervised=True))
 
 
-def _judged(cell: Cell, profile: Profile) -> list[Judged]:
+def _judged(cell: SuiteCell, profile: Profile) -> list[JudgedAnswer]:
     """All answers. A way gets all questions at once: that is cheaper where each must be compiled."""
     asked = puts(cell.suite, cell.op, cell.check)
     if profile == "quick":
@@ -142,11 +142,11 @@ def _judged(cell: Cell, profile: Profile) -> list[Judged]:
         answers = dict(zip(map(id, able), oracle.answer_all([put.question for put in able]), strict=True))
         for put in mine:
             cases = confirmed(oracle, put.question, answers.get(id(put)))
-            judged += [Judged(put, k, oracle, case) for k, case in enumerate(cases)]
+            judged += [JudgedAnswer(put, k, oracle, case) for k, case in enumerate(cases)]
     return judged
 
 
-def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozenset[str] | None]]:
+def _asked_ways(cell: SuiteCell, profile: Profile) -> Iterator[tuple[Oracle, frozenset[str] | None]]:
     """The ways to ask, each with its columns of a grid (None: all). "nightly" adds secondary ways."""
     ways = _ways(cell.target)
     plainly = [way for way in ways if profile == "nightly" or not way.traits.secondary] or list(ways)
@@ -164,7 +164,7 @@ def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozense
 # Findings ---------------------------------------------------------------------------------------------------
 
 
-def _outcome(cell: Cell, judged: Sequence[Judged], given: Options) -> Outcome:
+def _outcome(cell: SuiteCell, judged: Sequence[JudgedAnswer], given: SuiteOptions) -> Outcome:
     """A finding for each sort of wrong answer. What is not wrong when it is asked again is inconclusive."""
     wrong = [j for j in judged if j.case.verdict.is_wrong]
     findings: dict[str, Finding] = {}
@@ -189,7 +189,7 @@ def _outcome(cell: Cell, judged: Sequence[Judged], given: Options) -> Outcome:
     )
 
 
-def _shrinks(finding: Finding, given: Options) -> bool:
+def _shrinks(finding: Finding, given: SuiteOptions) -> bool:
     """Whether to shrink: in the nightly profile, and where the baseline may have the shrunk finding."""
     if given.profile == "nightly":
         return True
@@ -207,7 +207,7 @@ def _today() -> datetime.date:
 # Words ------------------------------------------------------------------------------------------------------
 
 
-def _message(cell: Cell, found: Outcome) -> str:
+def _message(cell: SuiteCell, found: Outcome) -> str:
     asked = sum(j.case.verdict is not Verdict.UNSUPPORTED for j in found.judged)
     lines = [
         f"{cell.target} {found.wrong[0].oracle.version}: {len(found.wrong)} of {count(asked, 'answer')} about"
@@ -222,7 +222,7 @@ def _message(cell: Cell, found: Outcome) -> str:
     return "\n".join([*lines, f"Again: {cell.rerun}"])
 
 
-def _told(one: Judged, *alike: Judged) -> Iterator[str]:
+def _told(one: JudgedAnswer, *alike: JudgedAnswer) -> Iterator[str]:
     """A wrong answer as lines, and where else it occurred."""
     case, question = one.case, one.case.question
     modes = f"by {', '.join(question.modes)}"
@@ -244,7 +244,7 @@ def _verdict(case: CheckResult) -> str:
     return words.verdict_of(case) if case.verdict is Verdict.CRASHED else case.verdict.value
 
 
-def _reasons(judged: Sequence[Judged]) -> str:
+def _reasons(judged: Sequence[JudgedAnswer]) -> str:
     told = dict.fromkeys(words.remark(j.case) for j in judged)
     reasons = [plain.line(reason) for reason in told if reason]
     more = f"; and {len(reasons) - _REASONS} more reasons" if len(reasons) > _REASONS else ""
@@ -254,7 +254,7 @@ def _reasons(judged: Sequence[Judged]) -> str:
 # For the end of the session ---------------------------------------------------------------------------------
 
 
-def _document(cell: Cell, found: Outcome, seconds: float) -> str:
+def _document(cell: SuiteCell, found: Outcome, seconds: float) -> str:
     """The results for the process that gathers them, as JSON."""
     counts: dict[tuple[str, str], Counts] = {}
     conventions: Counter[str] = Counter()

@@ -18,7 +18,7 @@ from gradfuzz.pytest_plugin.cells import Put
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class JudgedAnswer:
     """An answer with its verdict: its question, the number of its point, and the oracle."""
 
     put: Put
@@ -33,15 +33,15 @@ class Judged:
         return self.put.use, TargetName.of(self.oracle.name).owner, kind
 
 
-def kinds_of(wrong: Iterable[Judged]) -> list[list[Judged]]:
+def kinds_of(wrong: Iterable[JudgedAnswer]) -> list[list[JudgedAnswer]]:
     """Those of each kind, the first first: suites begin with the simplest situation."""
-    found: dict[tuple[str, str, str], list[Judged]] = {}
+    found: dict[tuple[str, str, str], list[JudgedAnswer]] = {}
     for one in wrong:
         found.setdefault(one.sort, []).append(one)
     return list(found.values())
 
 
-def as_met(wrong: Judged, family: str, seen: int) -> Finding:
+def as_met(wrong: JudgedAnswer, family: str, seen: int) -> Finding:
     """The finding at the suite's own question and point."""
     case, question, batched = wrong.case, wrong.case.question, wrong.oracle.traits.batched
     candidate = Candidate.of(question, wrong.place, together=batched)
@@ -51,7 +51,7 @@ def as_met(wrong: Judged, family: str, seen: int) -> Finding:
     return _named(replace(finding, seen=seen, note=note, script=script))
 
 
-def shrunk(wrong: Judged, family: str, seen: int) -> tuple[Finding | None, str]:
+def shrunk(wrong: JudgedAnswer, family: str, seen: int) -> tuple[Finding | None, str]:
     """The finding shrunk as in a sweep; or None and the reason, if it is not reproduced."""
     question, batched = wrong.case.question, wrong.oracle.traits.batched
     case = replace(wrong.case, question=replace(question, points=(wrong.case.point,)))

@@ -16,7 +16,7 @@ Profile = Literal["quick", "ci", "nightly"]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SuiteOptions:
     """`profile`: how much is asked. `known`: the baseline, read from `file`."""
 
     profile: Profile
@@ -26,15 +26,15 @@ class Options:
     accept: str | None
 
 
-_KEY: pytest.StashKey[Options] = pytest.StashKey()
+_KEY: pytest.StashKey[SuiteOptions] = pytest.StashKey()
 
 
-def options(config: pytest.Config) -> Options:
+def options(config: pytest.Config) -> SuiteOptions:
     """The options of this session; `RecordError` if the baseline cannot be read."""
     if _KEY not in config.stash:
         path = config.getoption("gradfuzz_baseline")
         file = None if path is None else config.invocation_params.dir / path
-        config.stash[_KEY] = Options(
+        config.stash[_KEY] = SuiteOptions(
             cast(Profile, config.getoption("gradfuzz_profile") or "ci"),
             Baseline() if file is None else baseline.read(file),
             file,

@@ -22,7 +22,7 @@ STREAM = "ndjson"
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ReportFormat:
     """`file` is the default file, "" for stdout; `module` is the module of this package with `render`."""
 
     name: str
@@ -35,18 +35,18 @@ class Format:
         return cast(Renderer, module.render)(finished, review)
 
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, ReportFormat] = {
     row.name: row
     for row in (
-        Format("terminal", "gradfuzz-report.txt", "terminal.report"),
-        Format("concise", "gradfuzz-findings.txt", "terminal.concise"),
-        Format("json", "gradfuzz-report.json", "machine.json"),
-        Format("html", "gradfuzz-report.html", "html"),
-        Format("junit", "gradfuzz-junit.xml", "machine.junit"),
-        Format("sarif", "gradfuzz.sarif", "machine.sarif"),
-        Format("github", "", "markdown.github"),
-        Format("markdown", "gradfuzz-report.md", "markdown.report"),
-        Format(STREAM, "gradfuzz-events.ndjson", "machine.ndjson"),
+        ReportFormat("terminal", "gradfuzz-report.txt", "terminal.report"),
+        ReportFormat("concise", "gradfuzz-findings.txt", "terminal.concise"),
+        ReportFormat("json", "gradfuzz-report.json", "machine.json"),
+        ReportFormat("html", "gradfuzz-report.html", "html"),
+        ReportFormat("junit", "gradfuzz-junit.xml", "machine.junit"),
+        ReportFormat("sarif", "gradfuzz.sarif", "machine.sarif"),
+        ReportFormat("github", "", "markdown.github"),
+        ReportFormat("markdown", "gradfuzz-report.md", "markdown.report"),
+        ReportFormat(STREAM, "gradfuzz-events.ndjson", "machine.ndjson"),
     )
 }
 """The formats by name."""

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Assign, Call, Program, called, names_in, walk
+from gradfuzz.programs.language.program import Program, called, names_in, walk
+from gradfuzz.programs.language.syntax import Assign, Call
 from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES

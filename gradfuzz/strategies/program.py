@@ -48,3 +48,6 @@ def programs(
         return held
     program: Program = draw(_FAMILIES[Dice(draw).pick(families)])
     return program
+
+
+st.register_type_strategy(Program, programs())

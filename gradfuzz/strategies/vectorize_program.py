@@ -14,7 +14,8 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import For, Param, Program, Repeat, While, called, names_in, walk
+from gradfuzz.programs.language.program import Program, called, names_in, walk
+from gradfuzz.programs.language.syntax import For, Param, Repeat, While
 from gradfuzz.programs.language.types import FLOAT
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.inputs.point import Inputs, arguments_of, draw_point

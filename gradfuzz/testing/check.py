@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gradfuzz.errors import UnsupportedError, UsageError
-from gradfuzz.fuzzer.questions.asking import inputs_named, points_of, programs_of
+from gradfuzz.fuzzer.questions.request import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
@@ -22,7 +22,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.testing.asserting import assertion, level, theirs
 from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.leading import lead

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.questions.asking import imported
+from gradfuzz.fuzzer.questions.request import imported
 from gradfuzz.libraries.detect import library_of, signature_of
 from gradfuzz.libraries.library import LibraryName, first_line
 from gradfuzz.oracles.base import Array

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradfuzz.reports.board.collected import Board
+from gradfuzz.reports.board.collection import Board
 from gradfuzz.reports.board.pages import site
 from tests.board_data import SYSTEMS, both, large, made, swept, wrong
 

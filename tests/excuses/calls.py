@@ -272,7 +272,7 @@ class _Fickle(EngineOracle):
     "pytest_plugin/check.py _outcome: Reason.REFERENCES",
 )
 def an_answer_that_does_not_stay() -> Planted:
-    def met(wrong: float) -> tuple[CheckResult, CheckResult, prove.Proof]:
+    def met(wrong: float) -> tuple[CheckResult, CheckResult, prove.FindingProof]:
         target, question = _Fickle(wrong), planted.asked("x * x", x=1.5)
         first = planted.judged(question, target)
         with patch.object(prove, "oracle", lambda name: target):

@@ -26,7 +26,8 @@ from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 from gradfuzz.fuzzer.tolerance.alternatives import written_otherwise
 from gradfuzz.programs.language.functions import _ROWS
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Call, Return
 
 PACKAGE = Path(__file__).parents[2] / "gradfuzz"
 

@@ -18,7 +18,7 @@ from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.truth import Truths
-from gradfuzz.oracles.base import Answer, Doubt, Limit, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Doubt, LibraryLimit, Point, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs import parse
@@ -108,7 +108,7 @@ def _of_limit(row: Convention) -> Planted:
     """Any wrong derivative is excused where an adapter says that the program meets the limit; a wrong value
     and an exception are not, nor is the same derivative where it says nothing.
     """
-    limit = Limit(row.name, row.why, row.source)
+    limit = LibraryLimit(row.name, row.why, row.source)
 
     class Limited(EngineOracle):
         off, says, fails = 0.0, True, False

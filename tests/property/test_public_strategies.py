@@ -44,7 +44,7 @@ from gradfuzz.strategies import (
     tensor_cases,
     tensor_programs,
 )
-from gradfuzz.strategies.drawing.shown import array_text
+from gradfuzz.strategies.drawing.display import array_text
 from gradfuzz.strategies.inputs.point import defined
 
 PROGRAM = parse("""

@@ -49,7 +49,7 @@ from gradfuzz.strategies import (
     programs,
 )
 from gradfuzz.strategies.inputs.point import defined
-from gradfuzz.strategies.loop.facts import Facts
+from gradfuzz.strategies.loop.facts import ProgramFacts
 
 PROGRAMS = 1000
 CASES = 600
@@ -95,7 +95,7 @@ def test_programs_are_small(drawn: list[Program]) -> None:
     )
     assert sizes[len(sizes) // 2] <= 8
     assert sizes[len(sizes) * 9 // 10] <= 18
-    assert sum(len(Facts(p).loops) == 1 for p in drawn) > 0.75 * len(drawn)
+    assert sum(len(ProgramFacts(p).loops) == 1 for p in drawn) > 0.75 * len(drawn)
 
 
 def test_programs_are_rarely_drawn_twice(drawn: list[Program]) -> None:
@@ -136,7 +136,7 @@ def test_trips_and_forms_keep_to_their_bounds(
 ) -> None:
     most = max(least + more, 1)
     program = data.draw(loops(min_trips=least, max_trips=most, forms=forms, run_time=False, by_value=False))
-    facts = Facts(program)
+    facts = ProgramFacts(program)
     for loop in facts.loops:
         assert loop.form in forms
         if loop.outer is None and isinstance(loop.count, int):
@@ -162,7 +162,7 @@ def test_what_is_switched_off_is_not_drawn(data: st.DataObject) -> None:
     )
     types = typecheck(program).variables
     assert len(program.params) <= 2
-    assert len(Facts(program).loops) == 1
+    assert len(ProgramFacts(program).loops) == 1
     assert len(program.result.values) == 1
     assert all(not t.shape for t in types.values())
     assert all(p.type == FLOAT for p in program.params)

@@ -17,7 +17,7 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many, tensor_cases, tensor_programs
 from gradfuzz.strategies.drawing.dice import Plain
 from gradfuzz.strategies.drawing.shape import draw_array
-from gradfuzz.strategies.tensor.blanks import Argument, fits
+from gradfuzz.strategies.tensor.blanks import BlankArgument, fits
 from gradfuzz.strategies.tensor.program import TensorProgram, compose_tensor, is_constant, tensor_point
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe
 
@@ -100,10 +100,10 @@ def test_recipes_fit_every_shape_that_they_want(recipe: TensorRecipe, seed: int)
 
 
 def test_what_is_constant_is_known() -> None:
-    def program(text: str, **arguments: Argument) -> TensorProgram:
+    def program(text: str, **arguments: BlankArgument) -> TensorProgram:
         return TensorProgram(parse(text), (), arguments)
 
-    one = Argument((3,))
+    one = BlankArgument((3,))
     assert is_constant(program('def f(a: "float[3]"):\n    return sum(softmax(a))', a=one))
     assert is_constant(program('def f(a: "float[3]"):\n    return where(a > 0.0, 1.0, 1.0)', a=one))
     assert not is_constant(program('def f(a: "float[3]"):\n    return softmax(a)', a=one))

@@ -11,7 +11,7 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.programs import parse
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 from gradfuzz.strategies import FAMILIES
 from gradfuzz.strategies.drawing.variety import most_varied, usages
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.programs import parse
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.strategies import (
     GOALS,
     GeneratedCase,
@@ -19,7 +19,7 @@ from gradfuzz.strategies import (
     loops,
     triggers,
 )
-from gradfuzz.strategies.loop.facts import Facts
+from gradfuzz.strategies.loop.facts import ProgramFacts
 
 DRAWS = 2000
 LEAST = 5
@@ -276,7 +276,7 @@ def test_a_change_brings_the_goal(change: Callable[[str], str], goal: str) -> No
 
 
 def test_facts_of_a_loop() -> None:
-    facts = Facts(parse(SWIFT))
+    facts = ProgramFacts(parse(SWIFT))
     (loop,) = facts.loops
     assert (loop.form, loop.count, loop.counter, loop.by_value) == ("repeat", 8, "i", True)
     assert loop.carries == ("acc",)
@@ -288,4 +288,4 @@ def test_facts_of_a_loop() -> None:
 
 def test_facts_can_be_read_off_every_program() -> None:
     programs: list[Program] = draw_many(loops(), 300, 2)
-    assert all(Facts(p).top for p in programs)
+    assert all(ProgramFacts(p).top for p in programs)

@@ -27,7 +27,7 @@ from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Point
-from gradfuzz.oracles.dialects.table import DIALECTS
+from gradfuzz.oracles.dialect_table import DIALECTS
 from gradfuzz.programs import parse
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")

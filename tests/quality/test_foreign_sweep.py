@@ -16,7 +16,8 @@ from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.programs import interpret
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import Call
 from gradfuzz.reports.common import account
 from gradfuzz.strategies.linalg.recipes import WEIGHTS
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from gradfuzz.fuzzer.findings.prove import Proof, prove
+from gradfuzz.fuzzer.findings.prove import FindingProof, prove
 from gradfuzz.fuzzer.findings.survey import answered
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import questions
@@ -101,7 +101,7 @@ class Shown:
     """What came of one disagreement."""
 
     raw: Raw
-    proof: Proof
+    proof: FindingProof
     original: Candidate
 
 

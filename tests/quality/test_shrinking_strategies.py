@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, find, settings
 
 from gradfuzz.programs import Assign, Break, Call, Continue, Name, Program, parse, walk
-from gradfuzz.programs.language.printer import expression_text, to_text
+from gradfuzz.programs.language.printer import expression_text
+from gradfuzz.programs.language.program import to_text
 from gradfuzz.strategies import cases, draw_many, expressions, loop_bodies, loops, points
-from gradfuzz.strategies.loop.facts import Facts, LoopFacts
+from gradfuzz.strategies.loop.facts import LoopFacts, ProgramFacts
 
 SETTINGS = settings(
     report_multiple_bugs=False,
@@ -35,7 +36,7 @@ def times_parameter(loop: LoopFacts) -> bool:
 
 
 def any_loop(test: Callable[[LoopFacts], object]) -> Callable[[Program], bool]:
-    return lambda program: any(test(loop) for loop in Facts(program).loops)
+    return lambda program: any(test(loop) for loop in ProgramFacts(program).loops)
 
 
 @pytest.mark.slow
@@ -66,12 +67,12 @@ def test_programs_shrink_to_little_more_than_what_is_wanted(
 ) -> None:
     program = find(loops(), wanted, settings=SETTINGS)
     print(to_text(program))
-    counts = [loop.count for loop in Facts(program).loops]
+    counts = [loop.count for loop in ProgramFacts(program).loops]
     assert len(counts) <= most_loops
     assert all(isinstance(n, int) and n <= most_trips for n in counts)
     steps = sum(
         not isinstance(n, str) and loop.form != "for"
-        for n, loop in zip(counts, Facts(program).loops, strict=True)
+        for n, loop in zip(counts, ProgramFacts(program).loops, strict=True)
     )
     assert ops(program) - 2 * steps <= most_ops, "the counter of a while loop takes two ops"
 

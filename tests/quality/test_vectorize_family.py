@@ -18,7 +18,7 @@ from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
-from gradfuzz.programs.language.syntax import names_in
+from gradfuzz.programs.language.program import names_in
 from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 from gradfuzz.strategies.vectorize_program import vectorize_triggers
 

@@ -25,7 +25,8 @@ from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import check_name
 from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.programs.language.syntax import Const, Param, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Const, Param, Return
 from gradfuzz.programs.language.types import Type
 from gradfuzz.testing.measuring.measure import FACTORS
 from gradfuzz.testing.measuring.measured import Method

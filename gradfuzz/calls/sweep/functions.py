@@ -25,7 +25,7 @@ from gradfuzz.calls.sweep.homes import home_of
 from gradfuzz.calls.sweep.set_up import Had, SetUp
 from gradfuzz.calls.sweep.supervise import end, supervised
 from gradfuzz.calls.sweep.targets import check, dtypes_of, functions, modes_of
-from gradfuzz.calls.sweep.totals import Key, Totals
+from gradfuzz.calls.sweep.totals import FunctionTotals, Key
 from gradfuzz.calls.sweep.turn import Result, Turn, confirmed
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.script_run import has_check, unchecked
@@ -58,7 +58,7 @@ _EARLIER = 20
 _AHEAD = 40
 """So many turns for each that is under way may wait for an earlier one."""
 
-memos.KINDS[Turn] = memos.Kind("turn", Result)
+memos.KINDS[Turn] = memos.WorkKind("turn", Result)
 
 
 def planned(whole: Sweep, config: SweepConfig, only: Collection[str] | None = None) -> Functions:
@@ -112,7 +112,7 @@ class Functions:
         self._libraries = libraries
         self._homes = {name: home_of(name) for name in libraries}
         self._ledger = whole.ledger
-        self._totals = Totals(libraries)
+        self._totals = FunctionTotals(libraries)
         self._modes, self._dtypes = modes_of(config), dtypes_of(config)
         self.crew = Crew(_workers_of(config), whole.woken)
         self.targets = tuple((name, version) for name, (version, _) in libraries.items())

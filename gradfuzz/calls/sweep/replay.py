@@ -1,4 +1,4 @@
-"""Asks again about the finding of a call: it is made and judged as when it was found."""
+"""Asks again about a finding. A call is made and judged as when it was found."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.failure import ENDS
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.sweep.replaying import Replayed, Status
+from gradfuzz.fuzzer.sweep.replaying import replay as of_program
+
+
+def replay(finding: Finding) -> Replayed:
+    """What became of a finding of a program or of a call."""
+    return of_program(finding) if finding.call is None else replayed(finding)
 
 
 def replayed(finding: Finding) -> Replayed:

@@ -23,7 +23,7 @@ Key = tuple[str, int]
 """A library, and the number of a function in its catalogue."""
 
 
-class Totals:
+class FunctionTotals:
     """The sums of one sweep, function by function."""
 
     def __init__(self, libraries: dict[str, tuple[str, list[of.Function]]]) -> None:

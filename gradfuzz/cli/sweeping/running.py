@@ -116,12 +116,13 @@ def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool
 
 def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None, tried: Attempts) -> Review:
     """The review of earlier findings. After Ctrl-C it leaves out what takes time."""
+    from gradfuzz.calls.sweep.replay import replay
     from gradfuzz.fuzzer.sweep.reviewing import review
 
     store, run = (recorder.store, recorder.run) if recorder else (None, 0)
     try:
         tell = partial(click.echo, err=True)
-        result = review(finished, known, store, run, tell=tell, failed=tried.keep)
+        result = review(finished, known, store, run, tell=tell, failed=tried.keep, ask=replay)
     except KeyboardInterrupt:
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:

@@ -20,7 +20,8 @@ from gradfuzz.errors import UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import Atom, Checkpoint, Constant, Graph, Var
 from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.programs.language.syntax import ArrayConst, Const, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import ArrayConst, Const
 
 Mode = Literal["fwd", "rev"]
 

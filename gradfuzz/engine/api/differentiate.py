@@ -24,7 +24,7 @@ import numpy as np
 
 from gradfuzz.engine.api.tracing import (
     Function,
-    Traced,
+    TracedFunction,
     active_builder,
     call_graph,
     precision_of,
@@ -42,7 +42,7 @@ from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Checkpoint, Graph
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import Type
 
 Mode = Literal["fwd", "rev"]
@@ -205,7 +205,7 @@ def _floated(value: Operand) -> Operand:
 
 def _trace(
     f: Function, args: Sequence[Operand], places: Sequence[int]
-) -> tuple[Traced, list[Any], list[tuple[str, ...]]]:
+) -> tuple[TracedFunction, list[Any], list[tuple[str, ...]]]:
     """`f` traced, the operands of its graph, and the named axes of each argument.
 
     The arguments at `places` get the named axes of all arguments, and of closed-over values that reach a

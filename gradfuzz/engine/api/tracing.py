@@ -20,7 +20,8 @@ from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Graph, Var
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
-from gradfuzz.programs.language.syntax import Const, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Const
 from gradfuzz.programs.language.types import Type, promote
 
 Function = Callable[..., Any] | Program | Graph
@@ -60,7 +61,7 @@ def type_of(value: Operand) -> Type:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class TracedFunction:
     """A traced function: a graph of its arguments and closed-over values, and the form of its result."""
 
     graph: Graph
@@ -95,7 +96,7 @@ def trace_function(
     *,
     axes: Sequence[tuple[str, ...]] = (),
     by_instance: bool = False,
-) -> Traced:
+) -> TracedFunction:
     """Runs `f` on recording arguments of `types`. A program or a graph is used as it is.
 
     Arguments with named `axes` are vectorized; their types have these axes in front. With `by_instance`,
@@ -112,7 +113,7 @@ def trace_function(
         if given != expected or len(types) != len(expected):
             taken, got = (", ".join(map(str, some)) for some in (expected, types))
             raise UsageError(f"{f.name} takes ({taken}), got ({got})")
-        return Traced(f, (), len(f.outputs) == 1)
+        return TracedFunction(f, (), len(f.outputs) == 1)
     builder = Trace(by_instance=by_instance)
     inputs = [builder.input(t, names[k] if k < len(names) else f"x{k}") for k, t in enumerate(types)]
     with build(builder) as level:
@@ -127,7 +128,7 @@ def trace_function(
     given_all = [*inputs, *builder.captured.values(), *instances]
     graph = builder.finish(given_all, outputs, getattr(f, "__name__", "f"))
     captured: tuple[Var | Vectorized, ...] = (*builder.captured, *(value for value, _ in builder.instances))
-    return Traced(graph, captured, single, named, builder.foreign)
+    return TracedFunction(graph, captured, single, named, builder.foreign)
 
 
 def _caller(graph: Graph) -> Callable[..., Any]:

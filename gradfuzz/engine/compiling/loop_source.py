@@ -13,9 +13,11 @@ from typing import Any
 from gradfuzz.engine.modes.prune import prune
 from gradfuzz.errors import TripLimitError
 from gradfuzz.programs.graphs.graph import Atom, Graph, Loop, Var
-from gradfuzz.programs.graphs.rematerialize import Trips, columns, replay
+from gradfuzz.programs.graphs.rematerialize import TripFunctions, columns, replay
 
-RUNTIME: dict[str, Any] = {f.__name__: f for f in (TripLimitError, Trips, columns, functools.partial, replay)}
+RUNTIME: dict[str, Any] = {
+    f.__name__: f for f in (TripLimitError, TripFunctions, columns, functools.partial, replay)
+}
 """The names that the source of loops reads."""
 
 
@@ -183,7 +185,7 @@ class LoopSource:
         if self.trip_limit is not None:
             options.append(f"trip_limit={self.trip_limit}")
         results = f"{_tuple(map(self._bind, node.carries))}, {_tuple(map(self._bind, node.written))}"
-        given = f"{node.form!r}, {node.checkpoint!r}, Trips({trips}), {initial}, {', '.join(options)}"
+        given = f"{node.form!r}, {node.checkpoint!r}, TripFunctions({trips}), {initial}, {', '.join(options)}"
         self._write(f"{results} = replay({given})", depth)
         self._arrays(node, depth)
 

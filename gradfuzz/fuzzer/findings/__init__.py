@@ -7,7 +7,7 @@
     triggers                     whether known findings explain a disagreement, or it is another bug
     survey                       where it shows: other ways, modes, precisions and loop forms
     diagnose, applied_rules      which planted bug it behaves like; which mutants a question concerns
-    alone, facts                 the ops of the program asked alone; what holds at every point, in sentences
+    single_ops, facts            the ops of the program asked alone; what holds at every point, in sentences
     gather                       measures what is shown beside a finding
     curve, variants, bodies, batches, step_sizes, adjoints
                                  its parts

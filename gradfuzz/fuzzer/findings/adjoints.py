@@ -23,7 +23,8 @@ from gradfuzz.fuzzer.questions.loop_forms import (
 from gradfuzz.fuzzer.results.evidence import Adjoints
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.programs.language.syntax import Assign, Call, Const, For, Name, Param, Program, Stmt
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Assign, Call, Const, For, Name, Param, Stmt
 from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.expressions import call
 

@@ -16,7 +16,8 @@ from gradfuzz.fuzzer.shrinking.point_reductions import varying_inputs
 from gradfuzz.fuzzer.verdict.labels import neighbours
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, Param, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call, Param
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 

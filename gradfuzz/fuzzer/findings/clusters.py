@@ -16,7 +16,8 @@ from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding, Likelihood
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.fuzzer.results.trigger import PLAIN
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import Call
 
 
 def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:

@@ -32,7 +32,7 @@ from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.registry import MUTANTS
 from gradfuzz.oracles.mutants.systematic import systematic
-from gradfuzz.programs.language.syntax import walk
+from gradfuzz.programs.language.program import walk
 
 _TELLING = (Verdict.DISAGREE, Verdict.CRASHED, Verdict.AGREE)
 """Verdicts that tell something about the target. At a kink, legal answers differ."""

@@ -17,7 +17,8 @@ from itertools import islice
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.findings.alone import (
+from gradfuzz.fuzzer.findings.diagnose import Witness
+from gradfuzz.fuzzer.findings.single_ops import (
     LEAST,
     Alone,
     alone,
@@ -27,7 +28,6 @@ from gradfuzz.fuzzer.findings.alone import (
     enough,
     of_parts,
 )
-from gradfuzz.fuzzer.findings.diagnose import Witness
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
@@ -35,7 +35,8 @@ from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Mode, Oracle, Truth, check_name
-from gradfuzz.programs.language.syntax import Name, Param, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Name, Param, Return
 from gradfuzz.programs.language.typecheck import typecheck
 
 _OPS, _POINTS = 3, 6

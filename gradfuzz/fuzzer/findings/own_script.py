@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit.script import array_text, opening
 from gradfuzz.oracles.emit.script_verdict import ENDING
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import to_text
 
 _IMPORTS = """\
 import numpy as np

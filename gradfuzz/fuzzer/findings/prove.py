@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.findings.representative import clearest, finding_at, findin
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.survey import Survey, asked, survey
-from gradfuzz.fuzzer.findings.triggers import Known, unexplained
+from gradfuzz.fuzzer.findings.triggers import KnownTrigger, unexplained
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.codec import KEY, OPTIONAL
 from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Finding, Reason, Verdict
@@ -35,7 +35,7 @@ _TIMES = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proof:
+class FindingProof:
     """A finding, or the reason and a message why it is not one. The finding's id is its signature.
 
     `kinds` are the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways`
@@ -65,8 +65,8 @@ def _met(raw: Raw) -> Candidate:
 
 
 def prove(
-    raw: Raw, known: Mapping[str, Known] | None = None, explain: bool = False, shrink: bool = True
-) -> Proof:
+    raw: Raw, known: Mapping[str, KnownTrigger] | None = None, explain: bool = False, shrink: bool = True
+) -> FindingProof:
     """Everything between a disagreement and a finding.
 
     `known` has the earlier findings by the skeleton of their program: a finding that would not precede one
@@ -79,14 +79,14 @@ def prove(
     proof = attempt("judging it again", _proof, raw, known or {}, tried, explain=explain, shrink=shrink)
     if isinstance(proof, OwnFault):
         finding = _unasked(raw, oracle(raw.case.oracle).version, "It was not asked again and not shrunk.")
-        return Proof(replace(finding, own_faults=(*tried.faults, proof)))
+        return FindingProof(replace(finding, own_faults=(*tried.faults, proof)))
     faults = tuple(tried.faults)
     if proof.finding is None:
         return replace(proof, own_faults=faults)
     return replace(proof, finding=replace(proof.finding, own_faults=faults))
 
 
-def confirmed(proof: Proof) -> Proof:
+def confirmed(proof: FindingProof) -> FindingProof:
     """The proof after the script of its finding was run."""
     if proof.finding is None:
         return proof
@@ -94,10 +94,12 @@ def confirmed(proof: Proof) -> Proof:
     if isinstance(found, Finding):
         return replace(proof, finding=found, confirmed=True)
     faults = *proof.finding.own_faults, found
-    return Proof(None, Reason.REFERENCES, "its own script says that it is right", own_faults=faults)
+    return FindingProof(None, Reason.REFERENCES, "its own script says that it is right", own_faults=faults)
 
 
-def _proof(raw: Raw, known: Mapping[str, Known], tried: Attempts, *, explain: bool, shrink: bool) -> Proof:
+def _proof(
+    raw: Raw, known: Mapping[str, KnownTrigger], tried: Attempts, *, explain: bool, shrink: bool
+) -> FindingProof:
     case = raw.case
     target = oracle(case.oracle)
     first = _met(raw)
@@ -107,7 +109,7 @@ def _proof(raw: Raw, known: Mapping[str, Known], tried: Attempts, *, explain: bo
         if other is None:
             program = case.question.program
             signatures = [one.signature for one in known.values() if one.trigger.is_in(program)]
-            return Proof(None, explained=signatures[0])
+            return FindingProof(None, explained=signatures[0])
         if other is not first:
             first, case = other, asked(other, target)
     again = _confirmed(first, target)
@@ -116,8 +118,8 @@ def _proof(raw: Raw, known: Mapping[str, Known], tried: Attempts, *, explain: bo
     assert case.kind is not None, "a disagreement has a class"
     if not same_kind(again, case.kind, case.message):
         if again.verdict is Verdict.INCONCLUSIVE:
-            return Proof(None, again.reason, again.message)
-        return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
+            return FindingProof(None, again.reason, again.message)
+        return FindingProof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
     before = len(tried.faults)
     smaller = tried("shrinking it", None, _smaller, first, case, target) if shrink else None
     candidate, smallest = smaller or (first, again)
@@ -141,9 +143,9 @@ def _smaller(first: Candidate, case: CheckResult, target: Oracle) -> tuple[Candi
 _DEADLY = "It was not asked again and not shrunk, since workers die of that."
 
 
-def unasked(raw: Raw, version: str) -> Proof:
+def unasked(raw: Raw, version: str) -> FindingProof:
     """The finding of what no worker survived, a question or its shrinking: as it was met."""
-    return Proof(_unasked(raw, version, _DEADLY))
+    return FindingProof(_unasked(raw, version, _DEADLY))
 
 
 def _unasked(raw: Raw, version: str, why: str) -> Finding:
@@ -165,9 +167,9 @@ def _finding(
     candidate: Candidate,
     smallest: CheckResult,
     target: Oracle,
-    known: Mapping[str, Known],
+    known: Mapping[str, KnownTrigger],
     tried: Attempts,
-) -> Proof:
+) -> FindingProof:
     assert smallest.kind is not None, "a disagreement has a class"
     around = tried("asking at other points", (), _on_grid, candidate, target)
     wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
@@ -205,7 +207,7 @@ def _finding(
         shown = candidate, smallest, found, finding.smallest.entry, target
         finding = replace(finding, evidence=tried("gathering its evidence", None, gather, *shown))
     kinds = frozenset(case.kind for case in wrong if case.kind is not None)
-    return Proof(finding, kinds=kinds, wrong_ways=found.wrong_ways, candidate=candidate)
+    return FindingProof(finding, kinds=kinds, wrong_ways=found.wrong_ways, candidate=candidate)
 
 
 def _survey(candidate: Candidate, smallest: CheckResult, target: Oracle) -> Survey:

@@ -10,7 +10,7 @@ import numpy as np
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint
 from gradfuzz.oracles.base import Array, by_output, check_name, output_index
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
 """Round numbers: what a person would try."""

@@ -18,15 +18,16 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
+from gradfuzz.oracles.dialect_table import DIALECTS, dialect
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_short import FORMS
 from gradfuzz.oracles.dialects.adapter_source import CutError
-from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.emit.short import Measure, ShortInput
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.oracles.libraries import LIBRARIES, settle
-from gradfuzz.oracles.registry import beside, plugged_in
+from gradfuzz.oracles.libraries import LIBRARIES
+from gradfuzz.oracles.registry import beside, plugged_in, settle, ways_module
 from gradfuzz.oracles.target_name import TargetName
 
 _OWN = ("engine", "mutant")
@@ -71,10 +72,9 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
         return _foreign(shown, target, dtypes)
     if base not in LIBRARIES:
         return ""
-    module = importlib.import_module(LIBRARIES[base])
     name = TargetName.of(target.name).computing
     shows = shown.expected, shown.allowed, shown.across
-    text: str = module.script(shown.question, shown.place, name, *shows, dtypes=dtypes)
+    text: str = ways_module(base).script(shown.question, shown.place, name, *shows, dtypes=dtypes)
     return text
 
 

@@ -11,8 +11,8 @@ from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.ranking import Seriousness, seriousness
 from gradfuzz.fuzzer.shrinking.reductions import canonical_names
-from gradfuzz.programs.language.printer import to_text
-from gradfuzz.programs.language.syntax import Const, Expr, Program
+from gradfuzz.programs.language.program import Program, to_text
+from gradfuzz.programs.language.syntax import Const, Expr
 
 Precedence = tuple[Seriousness, str, int, str, str]
 """Of findings with the same signature the one with the smallest gives its numbers."""

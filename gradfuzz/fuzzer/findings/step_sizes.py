@@ -24,7 +24,8 @@ from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import Precision, is_float, rounded
-from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr
 
 _STEPS = tuple(10.0**-k for k in range(15, 0, -1))
 

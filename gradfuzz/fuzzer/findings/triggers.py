@@ -19,13 +19,14 @@ from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.trigger import FORMS, Trigger
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.programs.language.syntax import Call, Expr, Node, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call, Expr, Node
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.text.expressions import call
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTrigger:
     """What the proofs that follow must know of a finding."""
 
     precedence: Precedence
@@ -38,7 +39,7 @@ class Known:
         return " ".join([self.signature, *sorted(self.trigger.ops), *sorted(self.trigger.loops)])
 
 
-def unexplained(met: Candidate, known: Sequence[Known], target: Oracle) -> Candidate | None:
+def unexplained(met: Candidate, known: Sequence[KnownTrigger], target: Oracle) -> Candidate | None:
     """A candidate on which the target is wrong and that has not the triggers of known findings.
 
     None where the disagreement vanishes with them, or with one of them. `met` itself where that cannot be

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Mode, Oracle, Point
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.loop_body import loop_program
 
 _MODES: dict[str, tuple[Mode, ...]] = {

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
-from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Param, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Param
 from gradfuzz.programs.language.types import Type
 
 

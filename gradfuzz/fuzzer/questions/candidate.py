@@ -9,7 +9,7 @@ import numpy as np
 
 from gradfuzz.oracles.base import Array, Mode, Point, Question
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import Typed
 
 

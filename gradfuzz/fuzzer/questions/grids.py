@@ -21,8 +21,7 @@ from gradfuzz.fuzzer.questions.vectorize_grid import (
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.oracles.base import Point, Question
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.printer import to_text
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program, to_text
 from gradfuzz.strategies.complex.program import complex_point, compose_complex
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.drawing.dice import Plain

@@ -11,6 +11,7 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TripCount, interpret
+from gradfuzz.programs.language.program import Program, names_in, walk
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -19,16 +20,13 @@ from gradfuzz.programs.language.syntax import (
     For,
     If,
     Name,
-    Program,
     Repeat,
     Stmt,
     While,
-    names_in,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.expressions import call
-from gradfuzz.strategies.loop.facts import Facts
+from gradfuzz.strategies.loop.facts import ProgramFacts
 
 TRIPS = 64
 """Longer loops are asked about only where they were drawn: drawn loops have at most 17 iterations."""
@@ -175,5 +173,5 @@ def float_carry(program: Program) -> str | None:
     """A float carry of the only loop, if possible one that is read after it. None where there is none."""
     if only_loop(program) is None:
         return None
-    (loop,) = Facts(program).loops
+    (loop,) = ProgramFacts(program).loops
     return next((name for name in loop.carries if name in loop.after), next(iter(loop.carries), None))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -14,7 +15,6 @@ from gradfuzz.programs.language.syntax import (
     For,
     If,
     Name,
-    Program,
     Repeat,
     Return,
     Stmt,

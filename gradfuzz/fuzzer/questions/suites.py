@@ -14,7 +14,7 @@ import numpy as np
 from gradfuzz.fuzzer.results.report_card import Value
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import FLOAT, Type
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse

@@ -16,7 +16,8 @@ from gradfuzz.oracles.base import Array, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TripCount, interpret
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 
 Tested = Mapping[str, Mapping[str, int]]
 """By kind of feature, how many programs had each; sizes count points."""

@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.fuzzer.questions.weighted import in_precision, weighted_question
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse

@@ -18,7 +18,7 @@ import numpy as np
 from gradfuzz.errors import UsageError
 from gradfuzz.oracles.base import Array, Mode, Point, Question
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import Typed, typecheck
 
 if TYPE_CHECKING:  # with the strategies comes Hypothesis, which a check of one program does without

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 import numpy as np
 
 from gradfuzz.errors import ProgramError, RecordError
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.json_form import (
     decode_array,
     decode_float,

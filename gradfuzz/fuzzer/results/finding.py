@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 
 class Verdict(enum.Enum):

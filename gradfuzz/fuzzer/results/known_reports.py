@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.results.trigger import PLAIN, loops_in, ops_in
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import to_text
 
 TRACKERS: Mapping[str, str] = {
     "pytorch": "pytorch/pytorch",

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.programs.language.syntax import Const, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Const
 
 _ORDINARY, _CONCEIVABLE = 100.0, 1e6
 """Sizes of inputs and constants: ordinary is 1/100 .. 100, conceivable 1e-6 .. 1e6."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.programs.language.printer import to_text
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program, to_text
 
 
 def source(finding: Finding, text: Callable[[Program], str] = to_text) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import For, Program, Repeat, While, called, walk
+from gradfuzz.programs.language.program import Program, called, walk
+from gradfuzz.programs.language.syntax import For, Repeat, While
 
 PLAIN = frozenset(
     {

@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.shrinking.point_reductions import fewer_points, plainer_com
 from gradfuzz.fuzzer.shrinking.shape_reductions import fewer_axes, shorter_axes
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -33,12 +34,10 @@ from gradfuzz.programs.language.syntax import (
     If,
     Name,
     Param,
-    Program,
     Repeat,
     Return,
     Stmt,
     While,
-    walk,
 )
 from gradfuzz.programs.language.types import FLOAT
 

@@ -19,19 +19,8 @@ from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.shrinking.variations import ordinary
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import (
-    ArrayConst,
-    Call,
-    Const,
-    Expr,
-    For,
-    If,
-    Name,
-    Param,
-    Program,
-    Stmt,
-    walk,
-)
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, For, If, Name, Param, Stmt
 from gradfuzz.programs.language.types import Type
 
 _ARRAY_OPS = """

@@ -24,6 +24,7 @@ from gradfuzz.fuzzer.shrinking.reductions import PLAIN_CONSTANTS, REDUCTIONS, ca
 from gradfuzz.fuzzer.shrinking.variations import variations
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Call,
@@ -32,11 +33,9 @@ from gradfuzz.programs.language.syntax import (
     If,
     Name,
     ParamValue,
-    Program,
     Repeat,
     Return,
     While,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradfuzz.fuzzer.questions.candidate import Candidate
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.parse import parse
 
 _SHAPES = (

@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.programs.language.syntax import Program, walk
+from gradfuzz.programs.language.program import Program, walk
 
 _BUDGET, _SLOW_BUDGET = 800, 40
 """How many candidates shrinking may try: a slow oracle compiles each of them."""

@@ -20,8 +20,7 @@ from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases, variant_cases
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Answer, Oracle, Question
-from gradfuzz.programs.language.printer import to_text
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called, to_text
 from gradfuzz.strategies import FAMILIES
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2

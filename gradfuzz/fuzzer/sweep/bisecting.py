@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from gradfuzz.errors import GradfuzzError, InstallError
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.sweep.replaying import Status, replay
+from gradfuzz.fuzzer.sweep.replaying import Ask, Status
 from gradfuzz.oracles.foreign import managed
 from gradfuzz.oracles.foreign.oracle import worker
 from gradfuzz.oracles.registry import resolve
@@ -32,7 +32,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReleaseChange:
     """A change between two neighbouring releases, except for releases that cannot tell."""
 
     came: bool
@@ -61,7 +61,7 @@ class Bisection:
 
     releases: tuple[str, ...]
     asked: tuple[Said, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ReleaseChange, ...]
 
     @property
     def told(self) -> tuple[Said, ...]:
@@ -158,25 +158,31 @@ class _Search:
             elif status is self._status(high):
                 high = middle
 
-    def _changes(self) -> list[Change]:
+    def _changes(self) -> list[ReleaseChange]:
         pairs = itertools.pairwise(self._told())
         return [self._change(a, b) for a, b in pairs if self._status(a) is not self._status(b)]
 
-    def _change(self, low: int, high: int) -> Change:
+    def _change(self, low: int, high: int) -> ReleaseChange:
         before, after = self._said[low], self._said[high]
         shared = sorted({*before.packages} & {*after.packages})
         both = [(name, before.packages[name], after.packages[name]) for name in shared]
         others = tuple(f"{name} {one} and {other}" for name, one, other in both if one != other)
         untold, came = self._releases[low + 1 : high], after.status is Status.FAILED
-        return Change(came, before.version, after.version, untold, others)
+        return ReleaseChange(came, before.version, after.version, untold, others)
 
 
 def asker(
-    finding: Finding, tell: Callable[[str], None], extra: Sequence[str] = (), *, discard: bool = False
+    finding: Finding,
+    tell: Callable[[str], None],
+    again: Ask,
+    extra: Sequence[str] = (),
+    *,
+    discard: bool = False,
 ) -> Callable[[str], Said]:
     """A function that asks a release about a finding, in its existing or a new environment.
 
-    `extra` are further requirements; `discard` removes the environments that were made.
+    `again` asks once more about a finding; `extra` are further requirements; `discard` removes the
+    environments that were made.
     """
     target = TargetName.of(finding.target)
 
@@ -191,7 +197,7 @@ def asker(
         try:
             # Says why it does not start, or that it has no such entry point.
             resolve(release.whole, together=True, supervised=True)
-            outcome = replay(replace(finding, target=release.whole))
+            outcome = again(replace(finding, target=release.whole))
             return Said(version, outcome.status, outcome.message, others)
         except GradfuzzError as error:
             return Said(version, Status.ERROR, " ".join(str(error).split()), others)

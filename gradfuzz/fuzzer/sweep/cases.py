@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradfuzz.fuzzer.questions.fitting import is_answered, listed
+from gradfuzz.fuzzer.questions.target_programs import is_answered, listed
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.strategies import FAMILIES, GeneratedCase

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.findings.prove import FindingProof
 from gradfuzz.fuzzer.results.codec import Json, decode, encode
 from gradfuzz.fuzzer.results.events import Shard
 from gradfuzz.fuzzer.results.functions import FunctionSummary
@@ -56,14 +56,14 @@ class Shrink:
     """Whether the program is made smaller."""
 
 
-class Kind(NamedTuple):
+class WorkKind(NamedTuple):
     """A kind of work: how its keys begin in every store, and the type of its results."""
 
     name: str
     result: type[Any]
 
 
-KINDS: dict[type[Any], Kind] = {WorkItem: Kind("order", Batch), Shrink: Kind("raw", Proof)}
+KINDS: dict[type[Any], WorkKind] = {WorkItem: WorkKind("order", Batch), Shrink: WorkKind("raw", FindingProof)}
 """The kinds of work, by type. A package that does work of its own adds a row."""
 
 

@@ -25,7 +25,7 @@ from gradfuzz.fuzzer.sweep.config import SweepConfig, config_of, differences, wh
 from gradfuzz.fuzzer.sweep.memo import Memo, Result, Work, key, unpack
 
 
-class Part(NamedTuple):
+class SweepPart(NamedTuple):
     """A part of a sweep, and where it was read."""
 
     source: str
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 class Parts:
     """The parts of one sweep, as a memo."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[SweepPart]) -> None:
         """`UsageError` where a part is missing or there twice, or where they are parts of several sweeps."""
         self.config = _checked(parts)
         self._rest: Memo | None = None
@@ -63,7 +63,7 @@ class Parts:
         return self
 
 
-def parts_in(path: Path) -> list[Part]:
+def parts_in(path: Path) -> list[SweepPart]:
     """The parts in a store, an event stream, or a JSON report. `RecordError` where there is none.
 
     Of a store these are the latest runs of each part of the sweep of which its latest run with a part is one.
@@ -79,25 +79,25 @@ def parts_in(path: Path) -> list[Part]:
             raise RecordError(f"{path}: {_NO_PART}")
         if not document.get("complete"):
             raise RecordError(f"{path}: {_CUT_SHORT}")
-        return [Part(str(path), decode(Shard, shard, "shard"))]
+        return [SweepPart(str(path), decode(Shard, shard, "shard"))]
     finished, _ = read_stream(path)
     if finished.shard is None:
         raise RecordError(f"{path}: {_NO_PART if finished.complete else _CUT_SHORT}")
     if not finished.complete:
         raise RecordError(f"{path}: {_CUT_SHORT}")
-    return [Part(str(path), finished.shard)]
+    return [SweepPart(str(path), finished.shard)]
 
 
 _NO_PART = "this is no part of a sweep; `gradfuzz sweep ... --shard 1/4` makes the first of four"
 _CUT_SHORT = "this sweep is not complete; the same command with --resume continues it"
 
 
-def _of_store(store: Store) -> list[Part]:
+def _of_store(store: Store) -> list[SweepPart]:
     runs = [run for run in reversed(store.runs()) if _part_of(run) is not None]
     if not runs:
         raise RecordError(f"{store.path}: {_NO_PART}")
     sweep = whole(runs[0].settings)
-    found: dict[int, Part] = {}
+    found: dict[int, SweepPart] = {}
     for run in runs:
         part = _part_of(run)
         if part is None or part[0] in found or whole(run.settings) != sweep:
@@ -106,7 +106,7 @@ def _of_store(store: Store) -> list[Part]:
         if not run.complete:
             raise RecordError(f"{source}: {_CUT_SHORT}")
         work = {name: base64.b64encode(data).decode() for name, data in store.finished_work(run.number)}
-        found[part[0]] = Part(source, Shard(*part, json.dumps(run.settings), work))
+        found[part[0]] = SweepPart(source, Shard(*part, json.dumps(run.settings), work))
     return list(found.values())
 
 
@@ -115,7 +115,7 @@ def _part_of(run: Run) -> tuple[int, int] | None:
     return None if part is None else (part[0], part[1])
 
 
-def _checked(parts: Sequence[Part]) -> SweepConfig:
+def _checked(parts: Sequence[SweepPart]) -> SweepConfig:
     """The configuration of the whole sweep."""
     if not parts:
         raise UsageError("there is nothing to merge; name the stores or streams of the parts of a sweep")
@@ -123,7 +123,7 @@ def _checked(parts: Sequence[Part]) -> SweepConfig:
     settings = _settings(first)
     seen: dict[int, str] = {}
     for source, shard in parts:
-        other = _settings(Part(source, shard))
+        other = _settings(SweepPart(source, shard))
         if shard.parts != first.shard.parts:
             words = f"is one of {shard.parts} parts, and {first.source} one of {first.shard.parts}"
             raise UsageError(f"{source} {words}; merge the parts of one sweep")
@@ -141,6 +141,6 @@ def _checked(parts: Sequence[Part]) -> SweepConfig:
     return config_of(settings)
 
 
-def _settings(part: Part) -> Mapping[str, Json]:
+def _settings(part: SweepPart) -> Mapping[str, Json]:
     """The settings of the whole sweep."""
     return whole(loads(part.shard.settings, part.source))

@@ -15,10 +15,10 @@ from typing import Any
 
 from gradfuzz.errors import UsageError, WorkerDiedError
 from gradfuzz.fuzzer.findings.clusters import clusters
-from gradfuzz.fuzzer.findings.prove import Proof, confirmed, prove, unasked
+from gradfuzz.fuzzer.findings.prove import FindingProof, confirmed, prove, unasked
 from gradfuzz.fuzzer.findings.script_run import has_check, unchecked
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
-from gradfuzz.fuzzer.findings.triggers import Known
+from gradfuzz.fuzzer.findings.triggers import KnownTrigger
 from gradfuzz.fuzzer.results.events import Event, FindingFound, TargetSummary
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
@@ -29,7 +29,7 @@ from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.config import CHEAP, SweepConfig, check
 from gradfuzz.fuzzer.sweep.memo import Ledger, Memo, Shrink
 from gradfuzz.fuzzer.sweep.run import Crew, Outcome, Sweep
-from gradfuzz.fuzzer.sweep.set_up import SetUp
+from gradfuzz.fuzzer.sweep.set_up import WaySetUp
 from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
 from gradfuzz.fuzzer.sweep.slot import Slot
 from gradfuzz.fuzzer.sweep.totals import Totals
@@ -39,7 +39,7 @@ from gradfuzz.fuzzer.workers.local import Here, Pool, usual_size
 from gradfuzz.fuzzer.workers.worker import Workers, kept
 from gradfuzz.oracles.base import check_name
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import to_text
 from gradfuzz.strategies import FAMILIES
 
 _BATCH = 16
@@ -94,9 +94,9 @@ def workers_of(config: SweepConfig) -> Workers:
 
 def cluster_of(config: SweepConfig) -> Workers:
     """The workers of the cluster that the settings name."""
-    from gradfuzz.fuzzer.workers.cluster import Cluster
+    from gradfuzz.fuzzer.workers.cluster import DaskCluster
 
-    return Cluster(config.cluster, {TargetName.of(name).system for name in config.targets})
+    return DaskCluster(config.cluster, {TargetName.of(name).system for name in config.targets})
 
 
 def _listed(config: SweepConfig, workers: Workers, ledger: Ledger) -> list[tuple[Listing, Ways]]:
@@ -141,14 +141,14 @@ class Programs:
         compiled = {way.name for way in ways if way.compiles}
         together = _BATCH_OF_COMPILED if len(compiled) == len(ways) else _BATCH
         self._batch = _BATCH_OF_SLOW if slow.intersection(config.targets) else together
-        self._set_up = SetUp()
+        self._set_up = WaySetUp()
         self._shrink_queues = ShrinkQueues(slow | compiled, only_firsts=config.shard is not None)
         self._met: set[Bucket] = set()
         self._batches: deque[Slot] = deque()
         self._deaths: Counter[Queue] = Counter()
         """How often the workers of a queue's proof died."""
-        self._proofs: dict[Queue, tuple[Raw, Shrink, Future[Proof]]] = {}
-        self._whole: dict[Queue, Proof] = {}
+        self._proofs: dict[Queue, tuple[Raw, Shrink, Future[FindingProof]]] = {}
+        self._whole: dict[Queue, FindingProof] = {}
         """The proofs among these whose finding is whole, while its script runs."""
 
     # Work
@@ -262,7 +262,7 @@ class Programs:
         )
         self._proofs[of] = raw, work, self._proof(work, known, explain)
 
-    def _proof(self, work: Shrink, known: Mapping[str, Known], explain: bool) -> Future[Any]:
+    def _proof(self, work: Shrink, known: Mapping[str, KnownTrigger], explain: bool) -> Future[Any]:
         raw = work.raw
         if raw.deadly:
             return kept(unasked(raw, self._version(raw)))
@@ -311,17 +311,17 @@ class Programs:
                 continue
             yield from self._entered(of, proof)
 
-    def _is_to_be_confirmed(self, raw: Raw, proof: Proof | OwnFault) -> bool:
+    def _is_to_be_confirmed(self, raw: Raw, proof: FindingProof | OwnFault) -> bool:
         """Whether the script of a finding is still to be run, and tells something."""
         if isinstance(proof, OwnFault) or proof.finding is None or proof.confirmed:
             return False
         return has_check(proof.finding) and self._totals.leads(proof.finding, raw.index)
 
-    def _confirmation(self, raw: Raw, proof: Proof) -> Future[Any]:
+    def _confirmation(self, raw: Raw, proof: FindingProof) -> Future[Any]:
         needs = {TargetName.of(raw.case.oracle).system}
         return self.crew.give(f"{_proving(raw)}, by its script", confirmed, proof, needs=needs, soon=True)
 
-    def _entered(self, of: Queue, proof: Proof | OwnFault) -> Iterator[Event]:
+    def _entered(self, of: Queue, proof: FindingProof | OwnFault) -> Iterator[Event]:
         """Enters the proof of a queue's disagreement, and tells its finding."""
         raw, work, _ = self._proofs.pop(of)
         self._whole.pop(of, None)
@@ -343,12 +343,12 @@ class Programs:
             else:
                 yield from self._entered(of, proof)
 
-    def _settled(self, raw: Raw, work: Shrink, proof: Proof | OwnFault) -> Finding | None:
+    def _settled(self, raw: Raw, work: Shrink, proof: FindingProof | OwnFault) -> Finding | None:
         """Enters a proof; the finding as it stands now."""
         if isinstance(proof, OwnFault):  # not even a finding as it was met came of it
             self._sweep.tried.keep(proof)
             self._totals.count([raw])
-            self._shrink_queues.settled(raw, Proof(None))
+            self._shrink_queues.settled(raw, FindingProof(None))
             return None
         for fault in proof.own_faults:
             self._sweep.tried.keep(fault)
@@ -382,7 +382,7 @@ class Programs:
         )
 
 
-def _lacks_evidence(proof: Proof, raw: Raw, known: Mapping[str, Known]) -> bool:
+def _lacks_evidence(proof: FindingProof, raw: Raw, known: Mapping[str, KnownTrigger]) -> bool:
     """Whether a proof that was made beside other findings lacks the evidence that it needs beside these."""
     finding = proof.finding
     if finding is None or finding.evidence is not None:

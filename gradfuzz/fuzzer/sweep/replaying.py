@@ -7,8 +7,7 @@ the usual evaluator. The recorded answer plays no part.
 from __future__ import annotations
 
 import enum
-import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,8 +59,15 @@ class Replayed:
     """Where it is undecided since gradfuzz itself failed."""
 
 
-def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
-    """Yields what became of each finding. Libraries are asked in a separate process, which they may crash."""
+Ask = Callable[[Finding], Replayed]
+"""What asks again about a finding. It is sent to another process, so it is a function of a module."""
+
+
+def replay_all(findings: Iterable[Finding], ask: Ask | None = None) -> Iterator[Replayed]:
+    """Yields what became of each finding. Libraries are asked in a separate process, which they may crash.
+
+    `ask` asks about one; `replay` does if none is given, which knows programs alone.
+    """
     pool: Pool | None = None
     try:
         for finding in findings:
@@ -69,7 +75,7 @@ def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
             if TargetName.of(finding.target).library not in ("engine", "mutant"):
                 workers = pool = pool or Pool(1)
             try:
-                yield workers.submit(_replayed, finding).result()
+                yield workers.submit(_replayed, ask or replay, finding).result()
             except WorkerDiedError:
                 yield Replayed(finding, Status.ERROR, f"{finding.target} took its process down")
     finally:
@@ -77,23 +83,18 @@ def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
             pool.close(at_once=True)
 
 
-def _replayed(finding: Finding) -> Replayed:
-    found = attempt(f"asking again about {finding.id}", replay, finding)
+def _replayed(ask: Ask, finding: Finding) -> Replayed:
+    found = attempt(f"asking again about {finding.id}", ask, finding)
     if isinstance(found, OwnFault):
         return Replayed(finding, Status.ERROR, f"gradfuzz itself failed: {found.error}", found)
     return found
 
 
-_OF_CALLS = "gradfuzz.calls.sweep.replay"
-"""The module that asks again about a call of a library's function. It stands on this one."""
-
-
 def replay(finding: Finding) -> Replayed:
-    """Asks again at each of the finding's points."""
-    if finding.call is not None:
-        answer: Replayed = importlib.import_module(_OF_CALLS).replayed(finding)
-        return answer
+    """Asks again at each of the points of a finding of a program."""
     try:
+        if finding.call is not None:
+            raise RecordError(f"{finding.id} is about a call of {finding.call.function}, and not a program")
         target = _target(finding)
         _check(finding)
         cases = list(_cases(finding, target))

@@ -19,7 +19,7 @@ ENOUGH = 8
 ANSWERS = (Verdict.AGREE, Verdict.DISAGREE, Verdict.CONVENTION)
 
 
-class SetUp:
+class WaySetUp:
     """The ways of a sweep that have not answered yet, and what they raised."""
 
     def __init__(self) -> None:

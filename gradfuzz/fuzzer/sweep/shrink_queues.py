@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Iterator
 
-from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.findings.prove import FindingProof
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
-from gradfuzz.fuzzer.findings.triggers import Known
+from gradfuzz.fuzzer.findings.triggers import KnownTrigger
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.raw import Raw, said
 from gradfuzz.fuzzer.results.trigger import Trigger
@@ -66,7 +66,7 @@ class ShrinkQueues:
         self._firsts: dict[Bucket, Raw] = {}
         self._looked: dict[Queue, set[tuple[str, str, str, int]]] = {}
         """The programs whose disagreements may have been explained, by entry point, check and family."""
-        self._known: dict[Queue, dict[str, Known]] = {}
+        self._known: dict[Queue, dict[str, KnownTrigger]] = {}
         self._waiting: set[Queue] = set()
         self.skipped: list[Raw] = []
         """Disagreements that are only counted; the reader empties the list."""
@@ -75,7 +75,7 @@ class ShrinkQueues:
         """The queue of an oracle's disagreements."""
         return TargetName.of(oracle_name).system, oracle_name in self._slow
 
-    def known(self, queue: Queue) -> dict[str, Known]:
+    def known(self, queue: Queue) -> dict[str, KnownTrigger]:
         """The queue's findings, by the skeletons of their programs."""
         return dict(self._known.get(queue, {}))
 
@@ -131,7 +131,7 @@ class ShrinkQueues:
             self.skipped += waiting
             waiting.clear()
 
-    def settled(self, raw: Raw, proof: Proof) -> None:
+    def settled(self, raw: Raw, proof: FindingProof) -> None:
         """Enters the proof of a queue's last disagreement."""
         queue, bucket = self.queue(raw.case.oracle), bucket_of(raw)
         self._waiting.discard(queue)
@@ -145,7 +145,7 @@ class ShrinkQueues:
         bones, place = skeleton(program), precedence(proof.finding, raw.index)
         repeated = bones in known
         first = min(place, known[bones].precedence) if repeated else place
-        known[bones] = Known(first, Trigger.of_finding(proof.finding), proof.finding.id)
+        known[bones] = KnownTrigger(first, Trigger.of_finding(proof.finding), proof.finding.id)
         if repeated:
             self._repeats[bucket] += 1
             if queue[1]:  # the same class in the other ways that are wrong about it is not shrunk again

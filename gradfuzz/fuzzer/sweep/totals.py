@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.findings.prove import FindingProof
 from gradfuzz.fuzzer.findings.signature import Precedence, precedence
 from gradfuzz.fuzzer.questions.tested import added, ordered
 from gradfuzz.fuzzer.results.counts import Counts
@@ -120,7 +120,7 @@ class Totals:
         entry = self._entry(finding)
         return entry is None or precedence(finding, index) < entry.key
 
-    def settle(self, raw: Raw, proof: Proof) -> Finding | None:
+    def settle(self, raw: Raw, proof: FindingProof) -> Finding | None:
         """Enters a proof: the finding as it stands now, or None for a false alarm and another sighting."""
         if proof.explained:
             self._sightings[proof.explained] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradfuzz.fuzzer.questions.fitting import fits
+from gradfuzz.fuzzer.questions.target_programs import fits
 from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
@@ -43,7 +43,7 @@ class Ways:
     ways: tuple[Way, ...]
 
 
-memos.KINDS[Listing] = memos.Kind("listing", Ways)
+memos.KINDS[Listing] = memos.WorkKind("listing", Ways)
 
 
 def listed(work: Listing) -> Ways:

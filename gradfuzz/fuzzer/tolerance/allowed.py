@@ -33,7 +33,7 @@ from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, Undec
 from gradfuzz.programs.evaluation.interpret import evaluate
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 SAFETY = 8.0
 """K: a right answer may be off by this many times its estimated noise."""

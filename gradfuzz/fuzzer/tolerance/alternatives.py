@@ -30,7 +30,8 @@ from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.engine.rules.vjp import VJP
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.functions import FUNCTIONS, Function, for_each
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 
 _PRODUCTS = ("prod", "cumulative_prod")
 _HERMITIAN = ("eigh", "eigvalsh")

@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Doubt, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 _STEPS: tuple[Mode, ...] = ("rev", "fwd")
 

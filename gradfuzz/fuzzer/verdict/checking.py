@@ -32,7 +32,7 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, Pro
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,18 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.oracles.base import Array, Point, Question, Reference, Slopes
-from gradfuzz.programs.language.syntax import (
-    ArrayConst,
-    Assign,
-    Call,
-    Const,
-    Expr,
-    Name,
-    Param,
-    Program,
-    names_in,
-    walk,
-)
+from gradfuzz.programs.language.program import Program, names_in, walk
+from gradfuzz.programs.language.syntax import ArrayConst, Assign, Call, Const, Expr, Name, Param
 from gradfuzz.programs.language.types import Type
 
 _RANDOM = 2

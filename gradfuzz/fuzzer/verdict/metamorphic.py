@@ -30,7 +30,7 @@ from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import typecheck
 
 Change = Callable[[Array], Array]

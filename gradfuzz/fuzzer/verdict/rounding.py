@@ -41,7 +41,8 @@ from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.oracles.base import Array, Oracle, Point, Question, Truth, known
 from gradfuzz.programs.language.precision import FORMATS, is_float
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 
 _SHORT = 12
 """A straight program of at most so many operations is short."""

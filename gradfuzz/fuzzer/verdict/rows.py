@@ -23,7 +23,7 @@ from gradfuzz.fuzzer.verdict.labels import entry_label
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Mode, Oracle, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 _AT_ONCE = 16
 """Programs that are asked about between two progress messages."""

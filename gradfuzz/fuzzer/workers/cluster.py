@@ -57,7 +57,7 @@ class _Task:
     """Dask's own."""
 
 
-class Cluster:
+class DaskCluster:
     """The workers of one cluster, for a sweep of these systems."""
 
     def __init__(self, place: str, systems: Collection[str]) -> None:

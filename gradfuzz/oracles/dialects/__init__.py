@@ -1,6 +1,6 @@
 """Languages and libraries that a finding's question is written in as a standalone script.
 
-    table                             `DIALECTS`, a row for each; a row is all it takes
+    reproducer_input                  what every dialect gets: a question, a point, the truth
     autograd_script, autograd_short, autograd_emit
                                       HIPS autograd
     nx_script, nx_emit, nx_linalg_source

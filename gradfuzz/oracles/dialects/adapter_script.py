@@ -9,7 +9,7 @@ from gradfuzz import adapters
 from gradfuzz.adapters.shipped import Adapter
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.adapter_source import cut
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.host import HostEmitter
 from gradfuzz.oracles.emit.linalg_source import Params
 from gradfuzz.oracles.emit.script import RESERVED, heading, inputs_source
@@ -26,7 +26,8 @@ from gradfuzz.oracles.emit.statements import (
 from gradfuzz.oracles.foreign.wire import operand_dtypes
 from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import ArrayConst, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import ArrayConst
 from gradfuzz.programs.language.types import DType, Type
 
 _TENSORS = '''\
@@ -80,7 +81,7 @@ def script(
     """
     question = shown.question
     program = program or question.program
-    asked = Asked()
+    asked = OpCollector()
     AdapterEmitter(question.precision, asked).function(program, "f")
     truth = truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
     rest = [_gradient(question), truth]
@@ -123,7 +124,7 @@ def _gradient(question: Question) -> str:
     )
 
 
-class Asked(dict[str, str]):
+class OpCollector(dict[str, str]):
     """Collects the ops that an emitter asks for."""
 
     def __missing__(self, op: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from gradfuzz import adapters
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.adapter_script import AdapterEmitter, Asked
+from gradfuzz.oracles.dialects.adapter_script import AdapterEmitter, OpCollector
 from gradfuzz.oracles.dialects.adapter_source import CutError, cut
 from gradfuzz.oracles.emit.short import (
     RESERVED,
@@ -35,7 +35,7 @@ from gradfuzz.programs.language.syntax import ArrayConst
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ShortForm:
     """How a library is asked in a few lines."""
 
     ways: tuple[str, ...]
@@ -115,8 +115,8 @@ def gradient_of(g, *xs, again=False):
 """,
 }
 
-FORMS: Mapping[str, Form] = {
-    "tensorflow": Form(
+FORMS: Mapping[str, ShortForm] = {
+    "tensorflow": ShortForm(
         ways=("eager",),
         imports=("import tensorflow as tf",),
         settings=(),
@@ -128,7 +128,7 @@ FORMS: Mapping[str, Form] = {
         forward=f"{_ALONG}({{g}}, {{xs}}, {{v}})",
         helpers=_TENSORFLOW,
     ),
-    "mlx": Form(
+    "mlx": ShortForm(
         ways=("eager", "float64"),
         imports=("import mlx.core as mx",),
         settings=("mx.set_default_device(mx.cpu)",),
@@ -141,7 +141,7 @@ FORMS: Mapping[str, Form] = {
         helpers={},
         boolean="bool_",
     ),
-    "paddle": Form(
+    "paddle": ShortForm(
         ways=("dygraph",),
         imports=("import paddle",),
         settings=('paddle.set_device("cpu")',),
@@ -154,7 +154,7 @@ FORMS: Mapping[str, Form] = {
         forward="",
         helpers=_PADDLE,
     ),
-    "autograd": Form(
+    "autograd": ShortForm(
         ways=("eager",),
         imports=("import autograd", "import autograd.numpy as anp"),
         settings=(),
@@ -180,7 +180,7 @@ def short(shown: ShortInput, oracle_name: str) -> str:
         return ""
     if "fwd" in question.modes and not form.pushes(len(question.wrt)):
         return ""
-    asked = Asked()
+    asked = OpCollector()
     _Emitter(form, question.precision, asked).function(question.program, "f")
     script = adapters.path(ADAPTERS[name.library].script)
     try:
@@ -218,7 +218,7 @@ def _plain(source: str) -> str:
     return "".join(f"{text}\n\n" if "\n" in text else f"{text}\n" for text in texts)
 
 
-def _lines(shown: ShortInput, form: Form) -> list[str]:
+def _lines(shown: ShortInput, form: ShortForm) -> list[str]:
     """The lines that differentiate."""
     question, wrt = shown.question, shown.wrt()
     if not question.modes:
@@ -247,7 +247,7 @@ class _Emitter(AdapterEmitter):
 
     reserved = RESERVED | {"f", _GRADIENT, _ALONG}
 
-    def __init__(self, form: Form, precision: Precision, spelling: Mapping[str, str]) -> None:
+    def __init__(self, form: ShortForm, precision: Precision, spelling: Mapping[str, str]) -> None:
         super().__init__(precision, spelling)
         self._form = form
 

@@ -36,7 +36,7 @@ class CutError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class AdapterCut:
     """The parts of an adapter that a script needs."""
 
     imports: str
@@ -49,7 +49,7 @@ class Cut:
 
 def cut(
     script: Path, way: str, ops: Iterable[str], taken: Collection[str] = (), *, bare: bool = False
-) -> Cut:
+) -> AdapterCut:
     """The parts of the adapter `script` that entry point `way` needs for these ops; raises `CutError`.
 
     Definitions whose name is `taken` are renamed. `bare`: the ops alone, without the class of the way.
@@ -77,7 +77,7 @@ class _Adapter:
     def of(cls, script: Path) -> _Adapter:
         return cls(ast.parse(script.read_text(encoding="utf-8")))
 
-    def cut(self, way: str, ops: list[str], taken: frozenset[str], *, bare: bool) -> Cut:
+    def cut(self, way: str, ops: list[str], taken: frozenset[str], *, bare: bool) -> AdapterCut:
         chain = self._chain(way)
         table = self._attribute(chain, "ops")
         if table is None:
@@ -110,7 +110,7 @@ class _Adapter:
         lacking = _undefined(ast.parse("\n".join([*kept, text, *spelled.values()])))
         if lacking or used & _BESIDE:
             raise CutError(f"it uses {', '.join(sorted(lacking | used & _BESIDE))}")
-        return Cut(
+        return AdapterCut(
             "".join(f"{line}\n" for line in kept if line != "import numpy as np"),
             text,
             cleaned.name(chain[0].name),

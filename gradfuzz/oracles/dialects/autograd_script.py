@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.autograd_emit import FUNCTIONS, HELPERS, LACKS, AutogradEmitter
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import as_port, truth_source
 

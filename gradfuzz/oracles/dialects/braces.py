@@ -24,6 +24,7 @@ from gradfuzz.oracles.emit.statements import (
     Pieces,
     Written,
 )
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -32,12 +33,10 @@ from gradfuzz.programs.language.syntax import (
     Continue,
     For,
     If,
-    Program,
     Repeat,
     Return,
     Stmt,
     While,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 from gradfuzz.programs.language.typecheck import typecheck
 
 

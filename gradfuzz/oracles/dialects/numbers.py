@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import allowed_errors, compared
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import to_text
 from gradfuzz.programs.language.types import Type
 
 Entry = tuple[str, str, list[float], list[float]]

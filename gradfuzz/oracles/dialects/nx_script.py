@@ -11,13 +11,14 @@ from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import decimal, entries, header, listed, unshown
 from gradfuzz.oracles.dialects.nx_emit import FUNCTIONS, LACKS, NxEmitter
 from gradfuzz.oracles.dialects.nx_linalg_source import shape_text
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
 from gradfuzz.oracles.emit.statements import Piece, nested_list
 from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.programs.language.syntax import ArrayConst, Call, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import ArrayConst, Call
 from gradfuzz.programs.language.types import Type
 
 LIMITS = DialectLimits(

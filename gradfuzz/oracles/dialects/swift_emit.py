@@ -12,7 +12,8 @@ from gradfuzz.oracles.emit.linalg_source import Params
 from gradfuzz.oracles.emit.statements import ATOM, OPERATORS, PRODUCT, SUM, Piece, Pieces, Written
 from gradfuzz.programs.language.functions import FUNCTIONS as ELEMENTWISE
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import ArrayConst, Assign, ParamValue, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import ArrayConst, Assign, ParamValue
 from gradfuzz.programs.language.types import Type
 
 FUNCTIONS = {op: op for op in ("cos", "exp", "expm1", "log", "log1p", "sin", "sqrt", "tan", "tanh")}

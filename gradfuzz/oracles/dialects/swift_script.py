@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import decimal, entries, header, plain_number, unshown
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.dialects.swift_emit import FUNCTIONS, HELPERS, LACKS, SwiftEmitter
-from gradfuzz.oracles.dialects.table import ReproducerInput
 
 LIMITS = DialectLimits(
     "Swift",

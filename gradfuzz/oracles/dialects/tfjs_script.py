@@ -9,11 +9,12 @@ import numpy as np
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import entries, flat, header, listed, plain_number, unshown
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.dialects.tfjs_emit import FUNCTIONS, HELPERS, LACKS, TfjsEmitter
 from gradfuzz.oracles.emit.statements import nested_list
 from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.programs.language.syntax import ArrayConst, Const, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import ArrayConst, Const
 from gradfuzz.programs.language.types import Type
 
 LIMITS = DialectLimits(

@@ -12,7 +12,8 @@ from typing import Any
 
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS, result_type
-from gradfuzz.programs.language.syntax import ParamValue, Program, called
+from gradfuzz.programs.language.program import Program, called
+from gradfuzz.programs.language.syntax import ParamValue
 from gradfuzz.programs.language.types import Type
 
 Shape = tuple[int, ...]

@@ -40,7 +40,7 @@ from gradfuzz.oracles.emit.statements import (
 )
 from gradfuzz.oracles.emit.tensor_source import is_tensor_op
 from gradfuzz.programs.language.functions import Function
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import to_text
 from gradfuzz.programs.language.syntax import ArrayConst
 from gradfuzz.programs.language.types import Type
 

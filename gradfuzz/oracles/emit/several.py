@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from gradfuzz.oracles.emit.linalg_source import Items
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, Expr, Name, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call, Expr, Name
 
 _Key = tuple[str, tuple[Expr, ...], Items]
 

@@ -20,6 +20,7 @@ from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.ops import OPS, result_type
 from gradfuzz.programs.language.precision import Precision, rounded
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
@@ -33,7 +34,6 @@ from gradfuzz.programs.language.syntax import (
     If,
     Name,
     ParamValue,
-    Program,
     Repeat,
     Return,
     While,

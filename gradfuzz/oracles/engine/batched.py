@@ -33,7 +33,7 @@ from gradfuzz.programs.evaluation.layout import Layout, layout_of
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.version import __version__
 
 

@@ -14,7 +14,7 @@ from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.version import __version__
 
 

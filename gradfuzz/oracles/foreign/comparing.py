@@ -10,7 +10,7 @@ import numpy as np
 
 from gradfuzz.oracles.base import Answer, Mode, Point, Question
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import typecheck
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     Assign,
     Block,
@@ -19,12 +20,10 @@ from gradfuzz.programs.language.syntax import (
     For,
     If,
     Name,
-    Program,
     Repeat,
     Return,
     Stmt,
     While,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.language.types import Type

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
-from gradfuzz.oracles.base import Answer, Array, Limit, Oracle, Point, Question, Traits
+from gradfuzz.oracles.base import Answer, Array, LibraryLimit, Oracle, Point, Question, Traits
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.expanding import expanded, functions_of
 from gradfuzz.oracles.foreign.process import ResourceLimits
@@ -26,8 +26,9 @@ from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import Break, Const, Continue, For, If, Program, Repeat, While, walk
+from gradfuzz.programs.language.syntax import Break, Const, Continue, For, If, Repeat, While
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.parse import parse
 
@@ -270,7 +271,7 @@ class ForeignOracle(Oracle):
         answers = self._without_limit(question, reply, count)
         if isinstance(reply.limit, UnsetType):
             return answers
-        limit = Limit(reply.limit.name, reply.limit.what, reply.limit.link)
+        limit = LibraryLimit(reply.limit.name, reply.limit.what, reply.limit.link)
         return [replace(answer, limit=limit) for answer in answers]
 
     def _without_limit(self, question: Question, reply: protocol.EvalOk, count: int) -> list[Answer]:

@@ -20,6 +20,7 @@ from types import EllipsisType
 from typing import Any
 
 from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
@@ -33,12 +34,10 @@ from gradfuzz.programs.language.syntax import (
     If,
     Name,
     ParamValue,
-    Program,
     Repeat,
     Return,
     Stmt,
     While,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import DType, Type, inexact, promote

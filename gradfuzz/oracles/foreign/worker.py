@@ -33,7 +33,7 @@ from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.process import Process, ResourceLimits
 from gradfuzz.oracles.foreign.wire import to_wire
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 P = TypeVar("P")
 

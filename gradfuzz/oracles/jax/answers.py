@@ -23,7 +23,7 @@ from gradfuzz.oracles.jax.lacks import LACKS
 from gradfuzz.oracles.lacks import is_refusal
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 
 jax.config.update("jax_enable_x64", True)
 

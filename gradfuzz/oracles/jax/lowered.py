@@ -18,7 +18,7 @@ from gradfuzz.oracles.jax.trips import known_trips
 from gradfuzz.programs.graphs.graph import Branch, Graph, Loop
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import FORMATS, Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 
 @dataclass(frozen=True, eq=False)

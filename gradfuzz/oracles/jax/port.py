@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import as_port
 from gradfuzz.oracles.jax.script import script
 from gradfuzz.programs.arithmetic.half_numpy import refused_op

@@ -11,7 +11,7 @@ from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.loops import Style
 from gradfuzz.oracles.jax.structured import Structured
 from gradfuzz.oracles.jax.traces import question_key, traced_function, traced_question, trips_of
-from gradfuzz.oracles.rule import Rule
+from gradfuzz.oracles.rule import RuleOracle
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.recent import Latest
 from gradfuzz.tracing.common.units import Unit
@@ -21,7 +21,7 @@ from gradfuzz.tracing.jax.units import units
 _STRIDES: dict[Style, int] = {"scan": 4, "fori_loop": 8, "while_loop": 8}
 
 
-class JaxRule(Rule):
+class JaxRule(RuleOracle):
     """The rules of one of JAX's loop constructs."""
 
     def __init__(self, style: Style) -> None:

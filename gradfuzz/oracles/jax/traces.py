@@ -23,8 +23,8 @@ from gradfuzz.oracles.jax.evaluate import Traced, core
 from gradfuzz.oracles.jax.loops import Style
 from gradfuzz.oracles.jax.lowered import function_of, lowered_program
 from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.recent import Latest
-from gradfuzz.programs.language.syntax import Program
 
 _RECENT = 256
 """So many questions are kept: those of a batch, which a sweep asks one way after the other."""

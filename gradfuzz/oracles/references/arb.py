@@ -38,7 +38,13 @@ from gradfuzz.oracles.references.arb_numbers import (
     pair,
     parts,
 )
-from gradfuzz.oracles.references.directions import FREE_PHASES, Line, Setting, UnsettledError, inconclusive
+from gradfuzz.oracles.references.directions import (
+    FREE_PHASES,
+    Line,
+    QuestionSetting,
+    UnsettledError,
+    inconclusive,
+)
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
@@ -245,7 +251,7 @@ class ArbReference(Reference):
     def _beside(self, question: Question, point: Point) -> Sides | None:
         with working(PRECISIONS[-1], question.order + 1):
             try:
-                setting = Setting(question, point)
+                setting = QuestionSetting(question, point)
                 sides = [_settled(setting, [], offset=sign * _BESIDE)[1] for sign in (-1, 1)]
                 before, after = (setting.gradient([_rounded(ball)[0] for ball in side]) for side in sides)
             except EvaluationError:
@@ -257,7 +263,7 @@ class ArbReference(Reference):
             trace: list[int] = []
             last = bits == PRECISIONS[-1]
             try:
-                setting = Setting(question, point)
+                setting = QuestionSetting(question, point)
                 with working(bits, question.order + 1):
                     values, gradient = _settled(setting, trace)
                     if last or all(map(_is_narrow, _all_balls(values, gradient))):
@@ -268,7 +274,9 @@ class ArbReference(Reference):
         raise AssertionError("the last precision always answers")
 
 
-def _settled(setting: Setting, trace: list[int], *, offset: arb = _HERE) -> tuple[list[Entries], list[arb]]:
+def _settled(
+    setting: QuestionSetting, trace: list[int], *, offset: arb = _HERE
+) -> tuple[list[Entries], list[arb]]:
     """The enclosures, where they do not depend on the phases of complex vectors: two results that do not meet
     show that they do.
     """
@@ -287,7 +295,12 @@ def _all_balls(values: Sequence[Entries], gradient: Sequence[arb]) -> list[arb]:
 
 
 def _enclosures(
-    setting: Setting, trace: list[int], eigenpairs: Eigenpairs, *, turned: bool = False, offset: arb = _HERE
+    setting: QuestionSetting,
+    trace: list[int],
+    eigenpairs: Eigenpairs,
+    *,
+    turned: bool = False,
+    offset: arb = _HERE,
 ) -> tuple[list[Entries], list[arb], int]:
     """Balls around the entries of each output and around each coordinate of the gradient; how many phases
     were free. With an `offset` at so much of each line from the point.
@@ -363,7 +376,7 @@ def _entry(ball: arb) -> tuple[float, float]:
 
 
 def _truth(
-    setting: Setting, values: Sequence[Entries], gradient: Sequence[arb], trace: Sequence[int]
+    setting: QuestionSetting, values: Sequence[Entries], gradient: Sequence[arb], trace: Sequence[int]
 ) -> Truth:
     entries = [_entry(ball) for ball in gradient]
     outputs = [(output.shape, [_entry(ball) for ball in output.flat]) for output in values]

@@ -74,7 +74,7 @@ def lines(order: int, probes: int, single: float | None = None) -> Iterator[list
         yield result
 
 
-class Setting:
+class QuestionSetting:
     """A question at one point, taken apart once: a reference runs the program many times there.
 
     Raises `DomainError` for an input that is not finite.

@@ -32,7 +32,7 @@ import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.oracles.base import Array, Doubt, Point, Question, Reference, Truth
-from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive
+from gradfuzz.oracles.references.directions import Line, QuestionSetting, UnsettledError, inconclusive
 from gradfuzz.oracles.references.mpmath_linalg import LinalgMpmath, bits_of
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import interpret
@@ -232,7 +232,7 @@ class MpmathReference(Reference):
     def _at(self, question: Question, point: Point) -> Truth:
         trace: list[int] = []
         try:
-            return _Stencils(self._context, Setting(question, point), trace).truth()
+            return _Stencils(self._context, QuestionSetting(question, point), trace).truth()
         except EvaluationError as error:
             return inconclusive(error, trace)
 
@@ -281,7 +281,7 @@ class _Entry:
 class _Stencils:
     """All that is evaluated for one question at one point."""
 
-    def __init__(self, context: Any, setting: Setting, trace: list[int]) -> None:
+    def __init__(self, context: Any, setting: QuestionSetting, trace: list[int]) -> None:
         self.mp = context
         self.setting = setting
         self.question = setting.question

@@ -24,7 +24,7 @@ from gradfuzz.oracles.torch.structured import TRACER_SETTINGS, undisturbed
 from gradfuzz.oracles.torch.unrolled import TorchOracle, by_either, executed, of_wrt, traced
 from gradfuzz.private_names import missing
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 Backend = Literal["eager", "aot_eager", "inductor"]
 

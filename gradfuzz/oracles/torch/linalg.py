@@ -9,7 +9,8 @@ import torch
 from gradfuzz.engine.modes.prune import prune
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 
 
 def symmetric(x: Any) -> Any:

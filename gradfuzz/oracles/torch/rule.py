@@ -12,7 +12,7 @@ import torch
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.oracles.base import Array, Question
-from gradfuzz.oracles.rule import Rule
+from gradfuzz.oracles.rule import RuleOracle
 from gradfuzz.oracles.torch.namespace import TorchNamespace
 from gradfuzz.oracles.torch.unrolled import Eager, argument, by_either, tensor, unrolled
 from gradfuzz.programs.evaluation.interpret import interpret
@@ -24,7 +24,7 @@ _STRIDE = 16
 """Recording every operation takes ten times as long as running it."""
 
 
-class TorchRule(Rule):
+class TorchRule(RuleOracle):
     """The rules of torch.autograd."""
 
     def __init__(self) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from gradfuzz.errors import PrecisionError
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 
 _LAPACK = frozenset(
     {"qr", "lu", "svd", "svdvals", "eig", "eigvals", "eigh", "eigvalsh", "cholesky", "solve"}

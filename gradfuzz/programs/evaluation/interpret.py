@@ -32,6 +32,7 @@ from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, 
 from gradfuzz.programs.graphs.rematerialize import columns, materialized, replay, trip_by_trip
 from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.ops import result_type
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.typecheck import typecheck
 
@@ -49,7 +50,7 @@ Run = Callable[[Environment], int | None]
 
 
 def interpret(
-    program: syntax.Program,
+    program: Program,
     inputs: Mapping[str, Any],
     namespace: Namespace,
     *,
@@ -105,12 +106,12 @@ class _Compiled:
 class _Statements:
     """Makes closures of a program's statements."""
 
-    def __init__(self, program: syntax.Program) -> None:
+    def __init__(self, program: Program) -> None:
         self.frame = Frame()
         self._types = typecheck(program).variables
         self._places: dict[str, int] = {}
 
-    def compile(self, program: syntax.Program) -> _Compiled:
+    def compile(self, program: Program) -> _Compiled:
         inputs = [self._place(p.name) for p in program.params]
         run = [self.statement(s) for s in program.body[:-1]]
         outputs = [self.expression(e).read for e in program.result.values]
@@ -409,7 +410,7 @@ class _Equations:
         return run_replayed if replayed else run
 
 
-def _compile_program(program: syntax.Program) -> _Compiled:
+def _compile_program(program: Program) -> _Compiled:
     return _Statements(program).compile(program)
 
 

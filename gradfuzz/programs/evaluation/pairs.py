@@ -11,7 +11,8 @@ import itertools
 from collections.abc import Iterator
 
 from gradfuzz.errors import ProgramTypeError
-from gradfuzz.programs.language.syntax import Assign, Call, Expr, For, Name, Param, Program, Return, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Assign, Call, Expr, For, Name, Param, Return
 from gradfuzz.programs.language.typecheck import Typed, typecheck
 
 PARTS = ("_re", "_im")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import TEMPORARY, Atom, Constant, Graph, LoopForm, Var
 from gradfuzz.programs.language import syntax
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import INT, Type
@@ -23,7 +24,7 @@ _FORMS: dict[type, LoopForm] = {syntax.While: "while", syntax.Repeat: "repeat", 
 Environment = dict[str, Atom]
 
 
-def lower(program: syntax.Program) -> Graph:
+def lower(program: Program) -> Graph:
     """The functional form of `program`: one input per parameter, one output per returned value, in order.
 
     Raises `ProgramTypeError` where the program does not type-check.
@@ -31,7 +32,7 @@ def lower(program: syntax.Program) -> Graph:
     return _recent.get(program)
 
 
-def _lowered(program: syntax.Program) -> Graph:
+def _lowered(program: Program) -> Graph:
     typed = typecheck(program)
     builder = GraphBuilder()
     environment: Environment = {p.name: builder.input(p.type, p.name) for p in program.params}
@@ -52,7 +53,7 @@ def _leaves(body: syntax.Block, kinds: type | tuple[type, ...]) -> bool:
 
 def _assigned(body: syntax.Block) -> dict[str, None]:
     """The names assigned in `body`, in the order of the text."""
-    return dict.fromkeys(node.target for node in syntax.walk(body) if isinstance(node, syntax.Assign))
+    return dict.fromkeys(node.target for node in walk(body) if isinstance(node, syntax.Assign))
 
 
 class _Lowering:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
@@ -16,7 +17,6 @@ from gradfuzz.programs.language.syntax import (
     Name,
     Param,
     ParamValue,
-    Program,
     Repeat,
     Return,
     Stmt,

@@ -34,7 +34,7 @@ Block = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Trips:
+class TripFunctions:
     """A loop's trips as functions of its carries; what it closes over is inside.
 
     `advance` and `record` take the trips first: a range of indices, or where stacks are read tuples (index,
@@ -51,7 +51,7 @@ class Trips:
 def replay(
     form: LoopForm,
     checkpoint: Checkpoint,
-    trips: Trips,
+    trips: TripFunctions,
     initial: Carries,
     *,
     stacks: Sequence[Sequence[Any]] = (),
@@ -59,7 +59,7 @@ def replay(
     reverse: bool = False,
     written: int,
     trip_limit: int | None = None,
-) -> tuple[Carries, tuple[Replayed, ...]]:
+) -> tuple[Carries, tuple[RematerializedStack, ...]]:
     """The final carries of a loop, and the stacks it writes. Raises `TripLimitError` above `trip_limit`
     trips.
     """
@@ -73,10 +73,10 @@ def replay(
         final = tape.explore(initial, trip_limit, at_least_once=form == "repeat")
     else:
         final = tape.run(initial, total)
-    return final, tuple([Replayed(tape, k) for k in range(written)])
+    return final, tuple([RematerializedStack(tape, k) for k in range(written)])
 
 
-class Replayed(Sequence[Any]):
+class RematerializedStack(Sequence[Any]):
     """A stack that is computed again as it is read."""
 
     __slots__ = ("_place", "_tape")
@@ -115,7 +115,8 @@ def columns(stacks: Sequence[Sequence[Any]], indices: range) -> list[Iterator[An
     """
     readers: dict[_Tape, _Reader] = {}
     return [
-        s.reader(readers, indices) if isinstance(s, Replayed) else map(s.__getitem__, indices) for s in stacks
+        s.reader(readers, indices) if isinstance(s, RematerializedStack) else map(s.__getitem__, indices)
+        for s in stacks
     ]
 
 
@@ -146,7 +147,9 @@ class _Reader:
 class _Tape:
     """What is kept of a loop: how to run its trips again, and from where."""
 
-    def __init__(self, trips: Trips, stacks: Sequence[Sequence[Any]], reverse: bool, states: int) -> None:
+    def __init__(
+        self, trips: TripFunctions, stacks: Sequence[Sequence[Any]], reverse: bool, states: int
+    ) -> None:
         self.trips, self.stacks, self.reverse, self.states = trips, stacks, reverse, states
         self.length = 0
         self.saved: list[tuple[int, Carries]] = []
@@ -332,7 +335,7 @@ def split(states: int, trips: int) -> int:
 
 def materialized(value: Any) -> Any:
     """`value`, or where it is a stack that is computed as it is read, the list of its entries."""
-    return [*value] if isinstance(value, Replayed) else value
+    return [*value] if isinstance(value, RematerializedStack) else value
 
 
 def trip_by_trip(
@@ -340,7 +343,7 @@ def trip_by_trip(
     condition: Callable[[Carries], bool] | None,
     carried: int,
     written: int,
-) -> Trips:
+) -> TripFunctions:
     """The trips of a loop whose body is a function of one trip.
 
     `body` takes (carries, entries read, index), without the index where there is a `condition`, and returns
@@ -372,7 +375,7 @@ def trip_by_trip(
             done += 1
         return done, carries
 
-    return Trips(advance, record, explore if condition else None)
+    return TripFunctions(advance, record, explore if condition else None)
 
 
 def _check(trips: int, trip_limit: int | None) -> None:

@@ -9,7 +9,8 @@
     typecheck                     the types of variables and outputs, definite assignment, errors with line
                                   and reason
     precision                     the formats that `float` may be, with their roundoff and range
-    printer                       `to_text`: Python that a person would write
+    printer                       the printed form: Python that a person would write
+    program                       a program, its text, and what stands inside one
     reach                         the part of a program that one entry of an input reaches
     recent                        what was made of the latest programs, found by their identity
 

@@ -47,10 +47,10 @@ _LOGIC: dict[str, tuple[str, int, int, int]] = {
 _POSITIONAL_PARAMS = ("shape", "axes", "dtype")
 
 
-def to_text(program: syntax.Program) -> str:
-    """The program as a `def`, ending with a newline."""
-    lines = [f"def {program.name}({', '.join(_param(p) for p in program.params)}):"]
-    lines.extend(_block(program.body, "    "))
+def function_text(name: str, params: Sequence[syntax.Param], body: syntax.Block) -> str:
+    """A `def`, ending with a newline."""
+    lines = [f"def {name}({', '.join(_param(p) for p in params)}):"]
+    lines.extend(_block(body, "    "))
     return "\n".join(lines) + "\n"
 
 

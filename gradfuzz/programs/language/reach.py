@@ -21,6 +21,7 @@ import numpy as np
 
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
@@ -31,9 +32,7 @@ from gradfuzz.programs.language.syntax import (
     Name,
     Param,
     ParamValue,
-    Program,
     Return,
-    walk,
 )
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type

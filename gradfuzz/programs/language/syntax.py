@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from gradfuzz.programs.language.types import DType, Type
 
@@ -195,76 +194,9 @@ class Param:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A small typed function. `body` ends with its only `Return`."""
-
-    name: str
-    params: tuple[Param, ...]
-    body: Block
-
-    @property
-    def result(self) -> Return:
-        """The closing `return`."""
-        last = self.body[-1]
-        assert isinstance(last, Return), "a program ends with return"
-        return last
-
-    def __str__(self) -> str:
-        from gradfuzz.programs.language.printer import to_text
-
-        return to_text(self)
-
-    def __repr__(self) -> str:
-        """The call that makes it, on one line."""
-        return f"parse({str(self)!r})"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """As Hypothesis and IPython show it: the same call, a statement on each line."""
-        printer.text('parse("""\n' + str(self) + '""")')
-
-
-def called(node: Node | Block | Program) -> set[str]:
-    """The ops of the calls inside `node`."""
-    return {inner.op for inner in walk(node) if isinstance(inner, Call)}
-
-
-def names_in(node: Node | Block | Program) -> set[str]:
-    """The variables that are read inside `node`."""
-    return {inner.id for inner in walk(node) if isinstance(inner, Name)}
-
-
-def walk(node: Node | Block | Program) -> Iterator[Node]:
-    """All statements and expressions inside `node`, outermost first, in the order of the text."""
-    if isinstance(node, Program):
-        node = node.body
-    stack: list[Node] = list(reversed(node)) if isinstance(node, tuple) else [node]
-    while stack:
-        here = stack.pop()
-        yield here
-        for name in reversed(_INNER.get(type(here), ())):
-            inner = getattr(here, name)
-            if isinstance(inner, tuple):
-                stack.extend(reversed(inner))
-            else:
-                stack.append(inner)
-
-
 def own_statements(body: Block) -> Iterator[Stmt]:
     """The statements of a body, those of its branches included and those of inner loops not."""
     for stmt in body:
         yield stmt
         if isinstance(stmt, If):
             yield from own_statements((*stmt.body, *stmt.orelse))
-
-
-_INNER: dict[type, tuple[str, ...]] = {
-    Call: ("args",),
-    Assign: ("value",),
-    While: ("condition", "body"),
-    Repeat: ("body", "condition"),
-    For: ("count", "body"),
-    If: ("condition", "body", "orelse"),
-    Return: ("values",),
-}
-"""The fields that hold other nodes, in the order of the text."""

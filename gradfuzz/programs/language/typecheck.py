@@ -24,6 +24,7 @@ from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import ALIASES, OPS, result_type
 from gradfuzz.programs.language.printer import expression_text, statement_text
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.types import BOOL, INT, Type, fail, promote
 
@@ -50,7 +51,7 @@ class Typed:
     outputs.
     """
 
-    program: syntax.Program
+    program: Program
     variables: dict[str, Type]
     outputs: tuple[Type, ...]
 
@@ -59,7 +60,7 @@ class Typed:
         return expression_type(expr, self.variables)
 
 
-def typecheck(program: syntax.Program) -> Typed:
+def typecheck(program: Program) -> Typed:
     """The types of `program`, or `ProgramTypeError` with the line and the reason.
 
     The line is the one in the text that the program was parsed from; for a program made otherwise the message
@@ -68,7 +69,7 @@ def typecheck(program: syntax.Program) -> Typed:
     return _typed.get(program)
 
 
-def _checked(program: syntax.Program) -> Typed:
+def _checked(program: Program) -> Typed:
     if nesting(program) > MAX_NESTING:
         fail(f"the program is nested deeper than {MAX_NESTING} levels; use temporaries")
     check_name(program.name, "a program")
@@ -146,7 +147,7 @@ _INNER: dict[type, Callable[[Any], tuple[syntax.Stmt | syntax.Expr, ...]]] = {
 """What stands one level deeper."""
 
 
-def nesting(program: syntax.Program) -> int:
+def nesting(program: Program) -> int:
     """The depth of the deepest node; a statement of the program's own body has depth 1."""
     deepest = 0
     level: list[syntax.Stmt | syntax.Expr] = [*program.body]
@@ -256,9 +257,9 @@ _SKIPPED = "continue in a body-first loop would skip its condition; use if/else,
 class _Names:
     """Definite assignment, loop counters, and where break, continue and return may stand."""
 
-    def __init__(self, program: syntax.Program) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
-        nodes = list(syntax.walk(program))
+        nodes = list(walk(program))
         self.everywhere = {p.name for p in program.params}
         self.everywhere |= {n.target for n in nodes if isinstance(n, syntax.Assign)}
         self.counters = {n.target for n in nodes if isinstance(n, syntax.For)}
@@ -360,7 +361,7 @@ class _Names:
 class _Types:
     """The join of the types assigned to each name, found by going over the program until nothing changes."""
 
-    def __init__(self, program: syntax.Program, types: dict[str, Type]) -> None:
+    def __init__(self, program: Program, types: dict[str, Type]) -> None:
         self.program = program
         self.types = types
         self.params = {p.name for p in program.params}

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from gradfuzz.errors import ProgramTypeError, listed
 from gradfuzz.programs.language.ops import ALIASES, OPS
-from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Name, ParamValue, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Name, ParamValue
 from gradfuzz.programs.language.typecheck import MAX_NESTING, RESERVED, expression_type
 from gradfuzz.programs.language.types import DType, Type, fail
 from gradfuzz.programs.text.reading import refuse, source, syntax_error

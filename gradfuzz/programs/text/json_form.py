@@ -30,6 +30,7 @@ from gradfuzz.errors import ProgramError, ProgramSyntaxError, listed
 from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import MAX_ENTRIES, MAX_NESTING, check_name
 from gradfuzz.programs.language.types import DType
 from gradfuzz.programs.text.parse import parse_type
@@ -125,7 +126,7 @@ def _decode_entry(value: Json, dtype: np.dtype[Any]) -> Json:
 # Writing ----------------------------------------------------------------------------------------------------
 
 
-def to_json(program: syntax.Program) -> dict[str, Json]:
+def to_json(program: Program) -> dict[str, Json]:
     """The program as data for `json.dumps`."""
     params, body = [[p.name, str(p.type)] for p in program.params], _write_block(program.body)
     return {"gradfuzz": VERSION, "name": program.name, "params": params, "body": body}
@@ -169,7 +170,7 @@ def _write_param(value: syntax.ParamValue) -> Json:
 # Reading ----------------------------------------------------------------------------------------------------
 
 
-def from_json(data: object) -> syntax.Program:
+def from_json(data: object) -> Program:
     """The program that `to_json` wrote, or `ProgramSyntaxError` with the place and the reason.
 
     The data may come from anywhere. What is checked is the form; whether names and types fit is `typecheck`'s
@@ -191,7 +192,7 @@ def from_json(data: object) -> syntax.Program:
             case _:
                 _fail(f"params[{k}]", f"{_short(entry)} is no parameter; it is [name, type]")
     name = _name(fields["name"], "name")
-    return syntax.Program(name, tuple(params), _read_block(fields["body"], "body", 1))
+    return Program(name, tuple(params), _read_block(fields["body"], "body", 1))
 
 
 def _short(data: Json) -> str:

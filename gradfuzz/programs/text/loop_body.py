@@ -9,6 +9,7 @@ from typing import Literal
 from gradfuzz.errors import ProgramSyntaxError, ProgramTypeError
 from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.printer import own_continue
+from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.typecheck import RESERVED, typecheck
 from gradfuzz.programs.language.types import FLOAT, INT, Type, broadcast_shapes
 from gradfuzz.programs.text.expressions import call
@@ -27,7 +28,7 @@ def loop_program(
     params: Mapping[str, Type] | None = None,
     condition: str | None = None,
     name: str = "f",
-) -> syntax.Program:
+) -> Program:
     """A loop around a bare body: `loop_program("acc*x")` is `acc = 1.0`, `for i in range(3): acc = acc * x`,
     `return acc`.
 
@@ -60,7 +61,7 @@ def loop_program(
         raise too_deep() from None
     loops = _loop(loop, block, count, again, counting)
     inputs = tuple(syntax.Param(n, t) for n, t in types.items())
-    program = syntax.Program(name, inputs, (*initial, *loops, syntax.Return((syntax.Name(_CARRY),))))
+    program = Program(name, inputs, (*initial, *loops, syntax.Return((syntax.Name(_CARRY),))))
     typecheck(shallow(program))
     return program
 
@@ -199,7 +200,7 @@ def _initial(
     for _ in range(8):  # each round that changes something adds an axis or widens one
         inside = Statements({**types, **carries, _COUNTER: INT})
         grown = dict(carries)
-        for node in syntax.walk(inside.block(statements)):
+        for node in walk(inside.block(statements)):
             if isinstance(node, syntax.Assign) and node.target in grown:
                 grown[node.target] = _grown(grown[node.target], node.value, inside)
         if grown == carries:

@@ -20,7 +20,8 @@ import ast
 import functools
 
 from gradfuzz.errors import ProgramSyntaxError
-from gradfuzz.programs.language.syntax import Param, Program
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Param
 from gradfuzz.programs.language.types import FLOAT, DType, Type
 from gradfuzz.programs.text.reading import check, read, refuse, shallow, source, too_deep
 from gradfuzz.programs.text.statements import Statements

@@ -10,7 +10,7 @@ import warnings
 from typing import NoReturn
 
 from gradfuzz.errors import ProgramSyntaxError, ProgramTypeError
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import MAX_NESTING, check_name, nesting
 
 MAX_CHARACTERS = 100_000

@@ -6,7 +6,7 @@ import json
 
 from markupsafe import escape
 
-from gradfuzz.reports.board.collected import System
+from gradfuzz.reports.board.collection import BoardSystem
 
 _LABEL = "gradfuzz"
 _FOUND, _NONE = "#ad3108", "#3d6b35"
@@ -16,13 +16,13 @@ _LETTER, _SPACE = 6.6, 12
 """The width of a letter at 11 px, and the space around a text."""
 
 
-def message(system: System) -> str:
+def message(system: BoardSystem) -> str:
     """What the badge says: the open findings of the newest release."""
     number = len(system.open)
     return f"{number} open" if number else "none open"
 
 
-def svg(system: System) -> str:
+def svg(system: BoardSystem) -> str:
     """The badge as a picture."""
     text, left = message(system), len(_LABEL) * _LETTER + _SPACE
     right = len(text) * _LETTER + _SPACE
@@ -39,7 +39,7 @@ def svg(system: System) -> str:
     )
 
 
-def endpoint(system: System) -> str:
+def endpoint(system: BoardSystem) -> str:
     """The same for shields.io's endpoint badge."""
     colour = (_FOUND if system.open else _NONE).removeprefix("#")
     told = {"schemaVersion": 1, "label": _LABEL, "message": message(system), "color": colour}

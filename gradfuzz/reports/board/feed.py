@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from gradfuzz.fuzzer.results.identity import signature_of
-from gradfuzz.reports.board.collected import Board
+from gradfuzz.reports.board.collection import Board
 from gradfuzz.reports.common import plain, words
 
 _SPACE = "http://www.w3.org/2005/Atom"

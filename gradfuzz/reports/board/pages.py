@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from gradfuzz.reports.board import badges, feed
-from gradfuzz.reports.board.collected import (
+from gradfuzz.reports.board.collection import (
     FIXED,
     GONE,
     OPEN,
@@ -20,10 +20,10 @@ from gradfuzz.reports.board.collected import (
     UNASKED,
     WRONG,
     Board,
-    Known,
+    BoardFinding,
     in_address,
 )
-from gradfuzz.reports.board.collected import System as Column
+from gradfuzz.reports.board.collection import BoardSystem as Column
 from gradfuzz.reports.common import plain, titles, words
 from gradfuzz.reports.common.standing import Standing, safe_link
 from gradfuzz.reports.html.article import anchor, article
@@ -35,7 +35,7 @@ SIGNS = {WRONG: "✗", RIGHT: "✓", REFUSES: "–", UNASKED: "", OPEN: "✗", F
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class BoardCell:
     """One op of one system on the map."""
 
     state: str
@@ -88,13 +88,13 @@ def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
     yield "assets/index.js", f"const INDEX = {json.dumps(list(_index(board, places)), ensure_ascii=True)};\n"
 
 
-def _cell(system: Column, state: str, found: list[Known]) -> Cell:
+def _cell(system: Column, state: str, found: list[BoardFinding]) -> BoardCell:
     href = f"findings/{found[0].key}.html" if len(found) == 1 else f"systems/{system.key}.html"
     kinds = {f"{in_address(k.finding.family)}/{_mode(k)}/{k.finding.precision}" for k in found}
-    return Cell(state, len(found), href, " ".join(sorted(kinds)))
+    return BoardCell(state, len(found), href, " ".join(sorted(kinds)))
 
 
-def _mode(known: Known) -> str:
+def _mode(known: BoardFinding) -> str:
     modes = known.finding.modes
     return (
         f"order-{len(modes)}" if len(modes) > 1 else {"rev": "vjp", "fwd": "jvp"}.get("".join(modes), "value")
@@ -115,7 +115,7 @@ def _index(board: Board, places: dict[str, str]) -> Iterator[dict[str, str]]:
 @functools.cache
 def _templates() -> Environment:
     templates = environment()
-    packages = ("gradfuzz.reports.board", "gradfuzz.reports.html")
+    packages = (__package__, "gradfuzz.reports.html")
     templates.loader = ChoiceLoader([PackageLoader(package) for package in packages])
     templates.globals |= {"words": words, "titles": titles, "anchor": anchor, "safe_link": safe_link}
     templates.globals |= {"signs": SIGNS, "plain": plain, "in_address": in_address}

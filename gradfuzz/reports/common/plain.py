@@ -18,8 +18,7 @@ from typing import TypeVar, cast
 
 from gradfuzz.fuzzer.results import shown
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.programs.language.printer import to_text
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program, to_text
 
 _LONGEST_LINE = 2_000
 """The most characters of a line of words."""

@@ -10,7 +10,7 @@ from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.trigger import OF_PARTS, Trigger
 from gradfuzz.oracles.base import in_words
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.numbers import count, pair, ratio, right_digits
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 def environment() -> Environment:
     """A new environment for templates; what is shown is escaped."""
     return Environment(
-        loader=PackageLoader("gradfuzz.reports.html"),
+        loader=PackageLoader(__package__),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -25,7 +25,7 @@ def environment() -> Environment:
 @functools.cache
 def asset(name: str) -> Markup:
     """A file of the package, for literal inclusion in the page."""
-    text = (files("gradfuzz.reports.html") / "templates" / name).read_text(encoding="utf-8")
+    text = (files(__package__) / "templates" / name).read_text(encoding="utf-8")
     return Markup(text.replace("\r\n", "\n").strip())  # noqa: S704 - our own file
 
 

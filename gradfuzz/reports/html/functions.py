@@ -24,7 +24,7 @@ from gradfuzz.reports.common.numbers import count
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MapKind:
     """What became of a function: the name of a style, a sign, and words."""
 
     style: str
@@ -32,15 +32,15 @@ class Kind:
     words: str
 
 
-_FOUND = Kind("found", "✕", "with a finding")
-_ALL = Kind("all", "✓", f"asked for all {len(MODES)} derivatives")
-_SOME = Kind("some", "◐", "asked for some of them")
+_FOUND = MapKind("found", "✕", "with a finding")
+_ALL = MapKind("all", "✓", f"asked for all {len(MODES)} derivatives")
+_SOME = MapKind("some", "◐", "asked for some of them")
 _OTHERS = {
-    REFUSED: Kind("refused", "!", "refused by the library"),
-    BROKEN: Kind("broken", "#", "broken off by an error of gradfuzz"),
-    NOT_REACHED: Kind("later", "?", NOT_REACHED),
-    NOT_DIFFERENTIABLE: Kind("constant", "–", NOT_DIFFERENTIABLE),
-    LEFT_OUT: Kind("out", "·", LEFT_OUT),
+    REFUSED: MapKind("refused", "!", "refused by the library"),
+    BROKEN: MapKind("broken", "#", "broken off by an error of gradfuzz"),
+    NOT_REACHED: MapKind("later", "?", NOT_REACHED),
+    NOT_DIFFERENTIABLE: MapKind("constant", "–", NOT_DIFFERENTIABLE),
+    LEFT_OUT: MapKind("out", "·", LEFT_OUT),
 }
 _KINDS = (_FOUND, _ALL, _SOME, *_OTHERS.values())
 """In the order of the cells of a group."""
@@ -56,32 +56,32 @@ _MARKUP = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MapCell:
     """A function on the map."""
 
     name: str
-    kind: Kind
+    kind: MapKind
     text: str
     """Lines: name, signature, what became of it, counts, the library's words."""
     findings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MapGroup:
     """The functions of a namespace."""
 
     name: str
     told: str
     """How many of each kind."""
-    cells: tuple[Cell, ...]
+    cells: tuple[MapCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MapRow:
     """A function that may have a derivative, in the table."""
 
     name: str
-    kind: Kind
+    kind: MapKind
     findings: tuple[str, ...]
     counts: tuple[str, ...]
     """Calls drawn, valid and judged, by mode, and answers that agree, disagree and are inconclusive."""
@@ -89,7 +89,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class MapReason:
     """The functions that were not to be asked for one reason."""
 
     outcome: str
@@ -102,11 +102,11 @@ class Map:
     """All that the page says of the functions."""
 
     coverage: Coverage
-    kinds: tuple[tuple[Kind, int], ...]
-    groups: tuple[Group, ...]
+    kinds: tuple[tuple[MapKind, int], ...]
+    groups: tuple[MapGroup, ...]
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    others: tuple[Reason, ...]
+    rows: tuple[MapRow, ...]
+    others: tuple[MapReason, ...]
 
     @property
     def size(self) -> int:
@@ -122,7 +122,7 @@ _ANSWERS = ("agree", "disagree", "inconclusive")
 def function_map(functions: Sequence[FunctionSummary]) -> Map:
     """The view of the functions of a sweep, whose texts are inert."""
     all_modes = modes(functions)
-    groups: dict[str, list[Cell]] = {}
+    groups: dict[str, list[MapCell]] = {}
     for one in functions:
         groups.setdefault(_namespace(one.name), []).append(_cell(one))
     own = groups.pop(_OWN, [])
@@ -142,7 +142,7 @@ def function_map(functions: Sequence[FunctionSummary]) -> Map:
 # Pieces -----------------------------------------------------------------------------------------------------
 
 
-def _kind(of: FunctionSummary) -> Kind:
+def _kind(of: FunctionSummary) -> MapKind:
     if of.findings:
         return _FOUND
     if of.outcome == ASKED:
@@ -159,20 +159,20 @@ def _namespace(name: str) -> str:
     return _OWN if "(" in name else name.rpartition(".")[0] or _OWN
 
 
-def _group(name: str, cells: Sequence[Cell]) -> Group:
+def _group(name: str, cells: Sequence[MapCell]) -> MapGroup:
     kinds = Counter(cell.kind for cell in cells)
     told = ", ".join(f"{kinds[kind]:,} {kind.words}" for kind in _KINDS if kinds[kind])
     ordered = sorted(cells, key=lambda cell: (_KINDS.index(cell.kind), cell.name))
-    return Group(name, f"{len(cells):,}: {told}", tuple(ordered))
+    return MapGroup(name, f"{len(cells):,}: {told}", tuple(ordered))
 
 
-def _cell(of: FunctionSummary) -> Cell:
+def _cell(of: FunctionSummary) -> MapCell:
     kind = _kind(of)
     signature = [short(of.signature, _SIGNATURE)] if of.signature != of.name else []
     why = f": {short(of.why, _WORDS)}" if of.why else ""
     found = f" ({', '.join(of.findings)})" if of.findings else ""
     lines = [short(of.name, _SIGNATURE), *signature, f"{kind.words}{found}{why}", *_counted(of)]
-    return Cell(short(of.name, _SIGNATURE), kind, "\n".join(lines), of.findings)
+    return MapCell(short(of.name, _SIGNATURE), kind, "\n".join(lines), of.findings)
 
 
 def _counted(of: FunctionSummary) -> Iterator[str]:
@@ -191,16 +191,16 @@ def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{spoken(name)} {n:,}" for name, n in counts.items() if n)
 
 
-def _row(of: FunctionSummary, all_modes: Sequence[str]) -> Row:
+def _row(of: FunctionSummary, all_modes: Sequence[str]) -> MapRow:
     asked = (f"{of.asked.get(mode, 0):,}" if mode not in of.lacks else "none" for mode in all_modes)
     answers = (f"{of.verdicts.get(name, 0):,}" for name in _ANSWERS)
     calls = (f"{n:,}" for n in (of.drawn, of.valid, of.judged))
     lacks = (f"no {spoken(mode)}: {short(words, _WORDS)}" for mode, words in of.lacks.items())
     words = "; ".join(filter(None, (short(of.why, _WORDS), *lacks)))
-    return Row(short(of.name, _SIGNATURE), _kind(of), of.findings, (*calls, *asked, *answers), words)
+    return MapRow(short(of.name, _SIGNATURE), _kind(of), of.findings, (*calls, *asked, *answers), words)
 
 
-def _others(functions: Sequence[FunctionSummary]) -> Iterator[Reason]:
+def _others(functions: Sequence[FunctionSummary]) -> Iterator[MapReason]:
     """The functions that were not to be asked, by their reasons, the most frequent first."""
     for outcome in (NOT_DIFFERENTIABLE, LEFT_OUT):
         names: dict[str, list[str]] = {}
@@ -208,4 +208,4 @@ def _others(functions: Sequence[FunctionSummary]) -> Iterator[Reason]:
             if one.outcome == outcome:
                 names.setdefault(one.why, []).append(short(one.name, _SIGNATURE))
         for why, of in sorted(names.items(), key=lambda item: -len(item[1])):
-            yield Reason(outcome, why, tuple(of))
+            yield MapReason(outcome, why, tuple(of))

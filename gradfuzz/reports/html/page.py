@@ -12,7 +12,8 @@ from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cluster, Finding
 from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 from gradfuzz.reports.common import numbers, summary, words
 from gradfuzz.reports.common.headline import judged
 from gradfuzz.reports.common.standing import Standing, Standings

@@ -31,7 +31,7 @@ from gradfuzz.strategies.inputs.matrix import draw_matrix
 from gradfuzz.strategies.inputs.point import Inputs
 from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS, transposed, with_rows
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
-from gradfuzz.strategies.loop.observed import observed
+from gradfuzz.strategies.loop.statistics import observed
 
 _SHAPES: Odds[Shape] = Odds(
     (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))

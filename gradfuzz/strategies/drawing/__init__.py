@@ -1,12 +1,12 @@
 """What strategies draw with: dice, tables, op sets, shapes, and drawing outside a test.
 
-    dice                 one integer for each decision, the simple choices first
-    draw                 `draws`, `draw_many`: the k-th draw of a seed is the same on every machine
-    variety              the ways in which programs use an op, and draws that visit them all soon
-    climb                leads Hypothesis to the worst error
-    op_set               the ops of `ops=`, and what can be written with them alone
-    shape, algebra       shapes of arrays and stacks; patterns and constructors of expressions
-    shown, validation    how draws are shown; what an option may be
+    dice                   one integer for each decision, the simple choices first
+    draw                   `draws`, `draw_many`: the k-th draw of a seed is the same on every machine
+    variety                the ways in which programs use an op, and draws that visit them all soon
+    climb                  leads Hypothesis to the worst error
+    op_set                 the ops of `ops=`, and what can be written with them alone
+    shape, algebra         shapes of arrays and stacks; patterns and constructors of expressions
+    display, validation    how draws are shown; what an option may be
 
 - Every public strategy is a function under `st.composite`. Its options are keywords, checked when it draws,
   and its repr is the call that makes it again.

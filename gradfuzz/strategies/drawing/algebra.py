@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from gradfuzz.programs import Call, Const, Expr, Name, Program, Type, call, parse
-from gradfuzz.programs.language.syntax import names_in
+from gradfuzz.programs.language.program import names_in
 from gradfuzz.strategies.drawing.dice import Odds
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class ExpressionPattern:
     """An expression in which every name is a place for another expression.
 
     In the tables of loops `c` is the place of the carry, and what stands at `x` must be in the domain.
@@ -50,13 +50,13 @@ def _filled(expr: Expr, parts: Mapping[str, Expr]) -> Expr:
 
 
 @functools.cache
-def pattern(text: str) -> Pattern:
+def pattern(text: str) -> ExpressionPattern:
     """The pattern that a text of the program language writes."""
     expr = parse(f"def f():\n    return {text}\n").result.values[0]
-    return Pattern(expr, tuple(sorted(names_in(expr))))
+    return ExpressionPattern(expr, tuple(sorted(names_in(expr))))
 
 
-def patterns(*rows: tuple[int, str]) -> Odds[Pattern]:
+def patterns(*rows: tuple[int, str]) -> Odds[ExpressionPattern]:
     """A table of patterns."""
     return Odds(*((weight, pattern(text)) for weight, text in rows))
 

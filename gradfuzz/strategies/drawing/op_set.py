@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gradfuzz.programs import Expr, Name
+from gradfuzz.programs.language.program import called
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import called
-from gradfuzz.strategies.drawing.algebra import Pattern
+from gradfuzz.strategies.drawing.algebra import ExpressionPattern
 from gradfuzz.strategies.drawing.dice import Dice, Odds
 
 T = TypeVar("T")
@@ -31,15 +31,15 @@ LOOP_OPS = (
 """All ops of loop programs."""
 
 
-def ops_of(option: Pattern | Callable[..., Expr] | Expr | None) -> frozenset[str]:
+def ops_of(option: ExpressionPattern | Callable[..., Expr] | Expr | None) -> frozenset[str]:
     """The ops of a table's option: an expression, a pattern, a builder of expressions, or None."""
     return _found.get(option)
 
 
-def _ops_of(option: Pattern | Callable[..., Expr] | Expr | None) -> frozenset[str]:
+def _ops_of(option: ExpressionPattern | Callable[..., Expr] | Expr | None) -> frozenset[str]:
     if option is None:
         return frozenset()
-    if isinstance(option, Pattern):
+    if isinstance(option, ExpressionPattern):
         option = option.expr
     elif callable(option):
         option = option(*map(Name, inspect.signature(option).parameters))

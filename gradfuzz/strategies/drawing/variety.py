@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Callable, Hashable, Iterator, Set
 from typing import TypeVar
 
-from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, For, ParamValue, Program, While, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, For, ParamValue, While
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.language.types import Type
 

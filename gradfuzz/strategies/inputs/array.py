@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gradfuzz.programs.language.precision import FORMATS, Precision, rounded
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
+from gradfuzz.strategies.drawing.display import shown
 from gradfuzz.strategies.drawing.shape import Shape, draw_array
-from gradfuzz.strategies.drawing.shown import shown
 from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape, reject
 
 Domain = Literal["any", "nonzero", "positive"]

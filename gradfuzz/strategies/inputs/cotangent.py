@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gradfuzz.programs import Program, typecheck
 from gradfuzz.strategies.drawing.dice import Dice, Draw
-from gradfuzz.strategies.drawing.shown import shown
+from gradfuzz.strategies.drawing.display import shown
 from gradfuzz.strategies.drawing.validation import check_numbers, check_program, reject
 
 Cotangents = tuple[npt.NDArray[np.float64] | None, ...]

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
+from gradfuzz.strategies.drawing.display import shown
 from gradfuzz.strategies.drawing.shape import Aspect, Shape, draw_batch, draw_size
-from gradfuzz.strategies.drawing.shown import shown
 from gradfuzz.strategies.drawing.validation import check_numbers, check_precision, check_shape, reject
 
 Structure = Literal[

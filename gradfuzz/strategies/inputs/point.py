@@ -17,7 +17,7 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.strategies.drawing.dice import TRIPS, Dice, Draw, Plain
-from gradfuzz.strategies.drawing.shown import shown
+from gradfuzz.strategies.drawing.display import shown
 from gradfuzz.strategies.drawing.validation import check_int, check_precision, check_program
 from gradfuzz.strategies.inputs.array import draw_numbers
 from gradfuzz.strategies.inputs.matrix import draw_matrix

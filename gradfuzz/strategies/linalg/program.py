@@ -20,7 +20,7 @@ from gradfuzz.strategies.inputs.matrix import RECTANGULAR, Structure, draw_matri
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
 from gradfuzz.strategies.linalg.recipes import RECIPES, WEIGHTS, Recipe
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
-from gradfuzz.strategies.loop.observed import observed
+from gradfuzz.strategies.loop.statistics import observed
 
 NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
 NORM_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")

@@ -7,7 +7,7 @@
     patterns                     the tables that expressions are made of
     facts                        what can be read off a program without running it
     goals, coverage              situations in which some system was wrong; how often draws reach them
-    observed                     events: what Hypothesis's statistics and Tyche show of a drawn program
+    statistics                   events: what Hypothesis's statistics and Tyche show of a drawn program
     case                         `cases`: a program, points, the inputs to differentiate, a precision, modes
 
 - A goal names the planted bugs that it triggers. A planted bug of loops is right on every program that

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gradfuzz.programs import Call, Program, walk
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
-from gradfuzz.strategies.drawing.shown import inputs_text
+from gradfuzz.strategies.drawing.display import inputs_text
 from gradfuzz.strategies.drawing.validation import check_choices, reject
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, draw_point
 from gradfuzz.strategies.loop.program import loops

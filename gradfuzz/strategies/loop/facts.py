@@ -137,7 +137,7 @@ class LoopFacts:
         return [array.id for array in there if isinstance(array, Name)]
 
 
-class Facts:
+class ProgramFacts:
     """The loops of a program in the order of the text, and its names."""
 
     def __init__(self, program: Program) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gradfuzz.programs import Break, Call, Const, Continue, Expr, Name, Program, walk
 from gradfuzz.strategies.drawing.dice import TRIPS
 from gradfuzz.strategies.loop.case import MODES, CaseView, GeneratedCase, Modes
-from gradfuzz.strategies.loop.facts import Facts, LoopFacts, names, reads_carry_nonlinearly
+from gradfuzz.strategies.loop.facts import LoopFacts, ProgramFacts, names, reads_carry_nonlinearly
 
 
 class View(CaseView):
@@ -24,7 +24,7 @@ class View(CaseView):
 
     def __init__(self, case: GeneratedCase) -> None:
         super().__init__(case)
-        self.facts: Facts = _facts(case.program)
+        self.facts: ProgramFacts = _facts(case.program)
         self.loops: list[LoopFacts] = self.facts.loops
         self.floats: tuple[str, ...] = self.facts.floats
         self.numbers: list[npt.NDArray[np.float64]] = [
@@ -55,8 +55,8 @@ class View(CaseView):
 
 
 @functools.lru_cache(maxsize=256)
-def _facts(program: Program) -> Facts:
-    return Facts(program)
+def _facts(program: Program) -> ProgramFacts:
+    return ProgramFacts(program)
 
 
 @dataclass(frozen=True, slots=True)

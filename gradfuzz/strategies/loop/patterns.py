@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
-from gradfuzz.strategies.drawing.algebra import Pattern, numbers, pattern, patterns
+from gradfuzz.strategies.drawing.algebra import ExpressionPattern, numbers, pattern, patterns
 from gradfuzz.strategies.drawing.dice import Odds
 from gradfuzz.strategies.drawing.op_set import INEQUALITIES, LOOP_OPS, ops_of, within
 from gradfuzz.strategies.drawing.validation import check_choices, reject
@@ -16,7 +16,7 @@ NUMBERS = numbers(
 REDUCTIONS = patterns((5, "sum(v)"), (2, "mean(v)"), (2, "prod(v)"), (1, "sum(v * v)"))
 POSITIVE = patterns((3, "2.0 + sin(e)"), (2, "1.0 + e * e"), (1, "exp(sin(e))"))
 
-_TERMS: Odds[Pattern | None] = Odds(
+_TERMS: Odds[ExpressionPattern | None] = Odds(
     (26, None),  # a leaf
     *patterns(
         *((14, "a * b"), (12, "a + b"), (7, "a - b"), (8, "sin(e)"), (4, "cos(e)"), (5, "tanh(e)")),
@@ -38,7 +38,7 @@ MATRICES = patterns(
     *((1, "m / (1.0 + sum(m * m, axis=0))"), (1, "cumulative_sum(m, axis=1)")),
 )
 
-_UPDATES: Odds[Pattern | None] = Odds(
+_UPDATES: Odds[ExpressionPattern | None] = Odds(
     *patterns(
         *((18, "c * p"), (6, "c + p"), (8, "sin(c * p)"), (9, "c * p + q"), (6, "c * c + p")),
         *((5, "sin(c) + p"), (4, "c * (p - 2.0)"), (3, "c * -p"), (3, "c * (p - q)"), (6, "c / x")),
@@ -76,20 +76,20 @@ _OTHERS = 3
 """So many times as often as an elementwise function of weight 1 is a pattern of weight 1 drawn."""
 
 
-def _called(row: Function) -> Pattern:
+def _called(row: Function) -> ExpressionPattern:
     """A function of an expression that is brought into its domain, beside another one where it takes two."""
     arguments = [*("a" if len(row.arguments) == 2 else ""), row.inside, *(f"{p}=1" for p in row.params)]
     return pattern(f"{row.name}({', '.join(arguments)})")
 
 
 @functools.cache
-def _functions(names: tuple[str, ...]) -> Odds[Pattern | None]:
+def _functions(names: tuple[str, ...]) -> Odds[ExpressionPattern | None]:
     """`_TERMS`, and the elementwise functions of `names`."""
     rows = [(FUNCTIONS[name].weight, _called(FUNCTIONS[name])) for name in names if FUNCTIONS[name].weight]
     return Odds(*((weight * _OTHERS, form) for weight, form in _TERMS.rows), *rows)
 
 
-def terms(ops: frozenset[str] | None, scalar: bool) -> Odds[Pattern | None]:
+def terms(ops: frozenset[str] | None, scalar: bool) -> Odds[ExpressionPattern | None]:
     """The patterns of terms, scalars or arrays, that need no op but `ops` (None: all); always with
     the leaf.
     """
@@ -103,7 +103,7 @@ def terms(ops: frozenset[str] | None, scalar: bool) -> Odds[Pattern | None]:
 
 
 @functools.lru_cache(maxsize=1024)
-def updates(ops: frozenset[str] | None) -> Odds[Pattern | None]:
+def updates(ops: frozenset[str] | None) -> Odds[ExpressionPattern | None]:
     """The patterns of updates that use only `ops` (None: all); empty where no carry can be updated."""
     if ops is None:
         return _UPDATES

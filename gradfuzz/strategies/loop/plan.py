@@ -38,7 +38,7 @@ KINDS = tuple(kind for _, kind in _KINDS.rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class LoopOptions:
     """The options of `loops`."""
 
     min_trips: int
@@ -75,7 +75,7 @@ class LoopPlan:
     body: BodyPlan
 
     @classmethod
-    def drawn(cls, dice: Dice, options: Options) -> LoopPlan:
+    def drawn(cls, dice: Dice, options: LoopOptions) -> LoopPlan:
         """A plan. It always takes the same number of draws."""
         form, early = dice.weighted(_WEIGHTS.where(lambda f: f[0] in options.forms))
         place, count = dice.below(100), dice.weighted(_COUNTS)
@@ -101,7 +101,7 @@ class Plan:
     second_loop: LoopPlan | None
 
     @classmethod
-    def drawn(cls, dice: Dice, options: Options) -> Plan:
+    def drawn(cls, dice: Dice, options: LoopOptions) -> Plan:
         """A plan. It always takes the same number of draws, except for the second loop."""
         kind = dice.weighted(_KINDS.where(lambda kind: kind in options.kinds))
         scalars = dice.weighted(_SCALARS)

@@ -8,9 +8,9 @@ from gradfuzz.programs import Program
 from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.op_set import JOINS, SCALARS
 from gradfuzz.strategies.drawing.validation import check_choices, check_int, reject
-from gradfuzz.strategies.loop.observed import observed
 from gradfuzz.strategies.loop.patterns import check_carried
-from gradfuzz.strategies.loop.plan import FORMS, KINDS, Form, Kind, Options
+from gradfuzz.strategies.loop.plan import FORMS, KINDS, Form, Kind, LoopOptions
+from gradfuzz.strategies.loop.statistics import observed
 from gradfuzz.strategies.loop.writer import Writer
 
 _MAX_TRIPS = 17
@@ -72,7 +72,7 @@ def loops(
         arrays = False
     for what, value in (("max_params", max_params), ("max_loops", max_loops), ("max_outputs", max_outputs)):
         check_int(what, value, 1)
-    options = Options(
+    options = LoopOptions(
         min_trips=min_trips,
         max_trips=most,
         forms=forms,
@@ -93,7 +93,7 @@ def loops(
 def loops_about(draw: Draw, op: str, ops: frozenset[str]) -> Program:
     """Programs of `loops` of `ops` alone, with `op` in them as soon as it can be."""
     counts = ops.issuperset(("add", "less"))
-    options = Options(
+    options = LoopOptions(
         min_trips=0,
         max_trips=_MAX_TRIPS,
         forms=FORMS if counts else ("for",),

@@ -47,7 +47,7 @@ from gradfuzz.strategies.drawing.op_set import JOINS, chosen, offers
 from gradfuzz.strategies.loop.body import Body, Fresh, scalar_from, scalar_of
 from gradfuzz.strategies.loop.expression import Scope, operand, reduced, update
 from gradfuzz.strategies.loop.patterns import REDUCTIONS
-from gradfuzz.strategies.loop.plan import LoopPlan, Options, Plan
+from gradfuzz.strategies.loop.plan import LoopOptions, LoopPlan, Plan
 
 Names = tuple[str, ...]
 Carries = dict[str, Type]
@@ -56,7 +56,7 @@ Carries = dict[str, Type]
 class Writer:
     """A program while it is written."""
 
-    def __init__(self, draw: Draw, options: Options) -> None:
+    def __init__(self, draw: Draw, options: LoopOptions) -> None:
         self.dice = Dice(draw, options.ops, options.about)
         self.options = options
         self.plan = Plan.drawn(self.dice, options)

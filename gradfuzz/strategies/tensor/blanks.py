@@ -27,7 +27,7 @@ _MAX_GROWN = 4 * MAX_ENTRIES
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class BlankArgument:
     """The shape of a parameter, and the upper bound of an int parameter; floats have `below` None."""
 
     shape: Shape
@@ -63,7 +63,7 @@ class Blanks:
         x: str,
         shape: Shape,
         y: str,
-        parameter: Callable[[Argument], str],
+        parameter: Callable[[BlankArgument], str],
         operand: Operand | None = None,
     ) -> None:
         self.dice = dice
@@ -161,7 +161,7 @@ class Blanks:
         operand = self.dice.weighted(_OPERANDS) if self._operand is None else self._operand
         shape = self.shape
         if operand == "scalar" or not shape:
-            return self._parameter(Argument(() if operand != "more axes" else (2,)))
+            return self._parameter(BlankArgument(() if operand != "more axes" else (2,)))
         if operand == "same":
             return self.same
         if operand in ("fewer axes", "constant"):
@@ -173,26 +173,26 @@ class Blanks:
             shape = (2, *(1 if self.dice.chance(30) else n for n in shape))
         if operand == "constant" and 0 not in shape:
             return _constant(self.dice, shape)
-        return self._parameter(Argument(shape))
+        return self._parameter(BlankArgument(shape))
 
     @cached_property
     def same(self) -> str:
-        return self._parameter(Argument(self.shape))
+        return self._parameter(BlankArgument(self.shape))
 
     @cached_property
     def beside(self) -> str:
         """The array to concatenate after `{x}` along `{axis}`."""
         axis = self.axis % len(self.shape)
         shape = tuple(1 + self.dice.below(2) if a == axis else n for a, n in enumerate(self.shape))
-        return self._parameter(Argument(shape))
+        return self._parameter(BlankArgument(shape))
 
     @cached_property
     def matrix(self) -> str:
-        return self._parameter(Argument((self.shape[-1], 2 - self.dice.below(2))))
+        return self._parameter(BlankArgument((self.shape[-1], 2 - self.dice.below(2))))
 
     @cached_property
     def square(self) -> str:
-        return self._parameter(Argument((self.shape[-1], self.shape[-1])))
+        return self._parameter(BlankArgument((self.shape[-1], self.shape[-1])))
 
     @cached_property
     def captured(self) -> str:
@@ -201,7 +201,7 @@ class Blanks:
 
     @cached_property
     def bias(self) -> str:
-        return self._parameter(Argument((1,)))
+        return self._parameter(BlankArgument((1,)))
 
     @cached_property
     def letters(self) -> str:
@@ -214,7 +214,7 @@ class Blanks:
     def factor(self) -> str:
         """A factor: the shape of `{x}` where that is square."""
         square = len(self.shape) == 2 and self.shape[0] == self.shape[1]
-        return self._parameter(Argument(self.shape if square else (self.shape[-1], 2)))
+        return self._parameter(BlankArgument(self.shape if square else (self.shape[-1], 2)))
 
     # Places
 
@@ -235,7 +235,7 @@ class Blanks:
         """A parameter of the shape that gathering at `{places}` gives."""
         shape, _ = self._gathered
         axis = self.long % len(self.shape)
-        return self._parameter(Argument((*self.shape[:axis], *shape, *self.shape[axis + 1 :])))
+        return self._parameter(BlankArgument((*self.shape[:axis], *shape, *self.shape[axis + 1 :])))
 
     @cached_property
     def along(self) -> str:
@@ -246,7 +246,7 @@ class Blanks:
 
     def _indices(self, shape: Shape, n: int) -> str:
         if self.dice.chance(30) or not shape:
-            return self._parameter(Argument(shape, n))
+            return self._parameter(BlankArgument(shape, n))
         count = math.prod(shape)
         entries = [(k + self.dice.below(n)) % n for k in range(count)]
         if not count:
@@ -302,7 +302,7 @@ class Blanks:
     @cached_property
     def kernel(self) -> str:
         """A kernel for the axes after the first two."""
-        return self._parameter(Argument((1 + self.dice.below(2), self.shape[1], *self.window[2:])))
+        return self._parameter(BlankArgument((1 + self.dice.below(2), self.shape[1], *self.window[2:])))
 
     @cached_property
     def steps(self) -> Shape:

@@ -24,8 +24,8 @@ from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.drawing.validation import check_choices
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, arguments_of
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
-from gradfuzz.strategies.loop.observed import observed
-from gradfuzz.strategies.tensor.blanks import Argument, Blanks, Operand, fits
+from gradfuzz.strategies.loop.statistics import observed
+from gradfuzz.strategies.tensor.blanks import BlankArgument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
 _BEFORE = Odds(
@@ -51,7 +51,7 @@ class TensorProgram:
 
     program: Program
     recipes: tuple[TensorRecipe, ...]
-    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    arguments: Mapping[str, BlankArgument] = field(default_factory=dict)
 
     @property
     def floats(self) -> tuple[str, ...]:
@@ -65,12 +65,12 @@ class _Draft:
     def __init__(self, dice: Dice, shape: Shape, operand: Operand | None = None) -> None:
         self.dice = dice
         self.operand = operand
-        self.arguments: dict[str, Argument] = {"a": Argument(shape)}
+        self.arguments: dict[str, BlankArgument] = {"a": BlankArgument(shape)}
         self.lines: list[str] = []
         self.shapes: dict[str, Shape] = {"a": shape}
         self.recipes: list[TensorRecipe] = []
 
-    def parameter(self, argument: Argument) -> str:
+    def parameter(self, argument: BlankArgument) -> str:
         """A new parameter; sometimes an existing one of the same shape."""
         known = [name for name, a in self.arguments.items() if a == argument and name != "a"]
         if known and self.dice.chance(25):
@@ -85,7 +85,7 @@ class _Draft:
     def assign(self, name: str, text: str) -> None:
         """Adds lines that compute `name`."""
         lines = text.splitlines()
-        known = {**self.arguments, **{value: Argument(shape) for value, shape in self.shapes.items()}}
+        known = {**self.arguments, **{value: BlankArgument(shape) for value, shape in self.shapes.items()}}
         read = {word: known[word] for word in _WORD.findall(text) if word in known}
         self.shapes[name] = typecheck(_program(read, lines, name)).outputs[0].sizes
         self.lines += lines
@@ -107,7 +107,7 @@ class _Draft:
         return TensorProgram(program, tuple(self.recipes), self.arguments)
 
 
-def _program(arguments: Mapping[str, Argument], lines: Sequence[str], outputs: str) -> Program:
+def _program(arguments: Mapping[str, BlankArgument], lines: Sequence[str], outputs: str) -> Program:
     types = {name: Type("float" if a.below is None else "int", a.shape) for name, a in arguments.items()}
     return written(types, lines, outputs)
 

@@ -40,7 +40,8 @@ from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Ques
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
-from gradfuzz.programs.language.syntax import Program, While, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import While
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.measuring.measured import Method

@@ -29,7 +29,8 @@ from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.rounding import points_beside
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
-from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Return
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.testing.measuring.measured import Method
 from gradfuzz.testing.measuring.oracle import FunctionOracle

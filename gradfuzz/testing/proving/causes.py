@@ -45,7 +45,7 @@ _ADDED = ("add", "subtract", "maximum", "minimum")
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class RuleCause:
     """With `wanted` in place of the number at `line` of the rule it is right: in place of a `constant`, or of
     a factor 1 before a term.
     """
@@ -96,7 +96,7 @@ class _Place:
     operand: int | None = None
 
 
-def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
+def cause_of(setting: Setting, function: Graph, rule: Graph) -> RuleCause | None:
     """What makes a rule wrong, that of `setting`; None where it is no one number."""
     cases = [(function, rule, setting.given, setting.moving)]
     for k, factor in enumerate(FACTORS, 1):
@@ -111,7 +111,7 @@ def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
         truths = [derivative(f, inputs, lines) for f, _, inputs, lines in cases]
     except EvaluationError:
         return None
-    found: list[Cause] = []
+    found: list[RuleCause] = []
     for place in itertools.islice(_places(rule), _MOST):
         factors: list[arb] = []
         for (_, own, inputs, _), truth in zip(cases, truths, strict=True):
@@ -123,11 +123,11 @@ def cause_of(setting: Setting, function: Graph, rule: Graph) -> Cause | None:
             found.append(_told(rule, place, factors[0]))
     rules = ((own, inputs) for _, own, inputs, _ in cases)
     if not found and all(itertools.starmap(_meets_roughly, zip(rules, truths, strict=True))):
-        return Cause("float32", None)
+        return RuleCause("float32", None)
     return min(found, key=_rank, default=None)
 
 
-def cause_of_answer(setting: Setting) -> Cause | None:
+def cause_of_answer(setting: Setting) -> RuleCause | None:
     """What makes an answer wrong whose rule is right: None, but where it is wrong by one factor that no more
     than a constant in float32 explains.
     """
@@ -144,7 +144,7 @@ def cause_of_answer(setting: Setting) -> Cause | None:
     same = max(factors) - min(factors) <= _ONE_FACTOR * max(off)
     if not same or not max(off) <= FORMATS["float32"].roundoff:
         return None
-    return Cause("factor", None, factors[0])
+    return RuleCause("factor", None, factors[0])
 
 
 def _meets_roughly(case: tuple[Graph, Sequence[Array]], truth: Enclosure) -> bool:
@@ -155,7 +155,7 @@ def _meets_roughly(case: tuple[Graph, Sequence[Array]], truth: Enclosure) -> boo
         return False
 
 
-def _rank(cause: Cause) -> tuple[bool, bool, bool, int]:
+def _rank(cause: RuleCause) -> tuple[bool, bool, bool, int]:
     """What somebody would have written comes first; a constant before a term, and one that is not just 1; the
     first of several.
     """
@@ -181,14 +181,14 @@ def _number(atom: Atom) -> float:
     return float(value.number) if isinstance(value, Const) else 0.0
 
 
-def _told(rule: Graph, place: _Place, factor: arb) -> Cause:
+def _told(rule: Graph, place: _Place, factor: arb) -> RuleCause:
     wanted = 0.0 if abs(factor) < _NO_FACTOR else float(factor)
     node = rule.nodes[place.line]
     if place.operand is None:
-        return Cause("term", place.line, wanted)
+        return RuleCause("term", place.line, wanted)
     constant = _number(node.inputs[place.operand])
     added = isinstance(node, Equation) and node.op in _ADDED and wanted == 0.0
-    return Cause("epsilon" if added else "constant", place.line, constant * wanted, constant)
+    return RuleCause("epsilon" if added else "constant", place.line, constant * wanted, constant)
 
 
 def _solved(rule: Graph, place: _Place, inputs: Sequence[Array], truth: Enclosure) -> arb | None:

@@ -10,7 +10,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.results.proof import ProofRecord, RuleLine
 from gradfuzz.programs.graphs.graph import Equation, Graph, Var
 from gradfuzz.programs.graphs.raising import to_program
-from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.program import to_text
 from gradfuzz.testing.proving.proof import Blame, Proof
 
 _LONGEST = 400

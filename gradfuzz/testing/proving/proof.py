@@ -9,7 +9,7 @@ from gradfuzz.fuzzer.results.proof import Outcome
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.references.balls import Enclosure
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.testing.proving.causes import Cause
+from gradfuzz.testing.proving.causes import RuleCause
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +19,7 @@ class Blame:
     """
 
     rule: Graph
-    cause: Cause | None
+    cause: RuleCause | None
     """The number that makes it wrong, where it is one."""
     step: str = ""
     """The primitive or function that has the rule."""

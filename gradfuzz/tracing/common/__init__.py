@@ -4,7 +4,7 @@ graph             the precision of the arguments, and the program that a trace m
 units             the steps of a function that have a rule each
 leaves            nested arguments and results, taken apart and put together again
 compositions      elementwise functions by their rows; others composed of ops
-whole             floats that become ints
+integers          floats that become ints
 fourier           Fourier transforms
 factors           factors of matrices as LAPACK stores them
 convolutions      convolutions

@@ -21,7 +21,7 @@ from gradfuzz.programs.evaluation.interpret import evaluate, interpret
 from gradfuzz.programs.graphs.graph import Graph, Var
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import RESERVED
 from gradfuzz.programs.language.types import Type
 

@@ -1,6 +1,7 @@
 """Programs from jaxprs.
 
 trace                            `trace(f, ...)`: the walk through a jaxpr
+walker                           whoever walks, as the rules of loops and devices see it
 cell                             what a variable of a jaxpr is meanwhile: a recording value or a constant
 ops, arrays, indexing, linalg    JAX's primitives as ops
 windows                          reductions of windows, and those by a function

@@ -7,9 +7,8 @@ all of them have; any other equation is walked for each device alone.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,43 +17,10 @@ from gradfuzz.engine.rules.value import Operand
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
 from gradfuzz.tracing.jax.indexing import part
-
-if TYPE_CHECKING:
-    from gradfuzz.tracing.jax.trace import Walker
-
-Place = dict[str, int]
-"""Where a device is on each axis of its mesh."""
+from gradfuzz.tracing.jax.walker import Devices, Place, Walker
 
 Group = Sequence[Any]
 """What the devices of a group have of one array, in their order on the axes of a collective."""
-
-
-class Devices:
-    """A mesh: the length of each axis by its name. The devices are in the order of their places."""
-
-    def __init__(self, axes: dict[str, int]) -> None:
-        self.axes = axes
-        ranges = [range(n) for n in axes.values()]
-        self.places: list[Place] = [
-            dict(zip(axes, where, strict=True)) for where in itertools.product(*ranges)
-        ]
-
-    def groups(self, axes: Sequence[str]) -> list[list[int]]:
-        """The numbers of the devices that share all axes but these."""
-        found: dict[tuple[int, ...], list[int]] = {}
-        for k, place in enumerate(self.places):
-            found.setdefault(tuple(i for a, i in place.items() if a not in axes), []).append(k)
-        return [sorted(group, key=lambda k: self.rank(self.places[k], axes)) for group in found.values()]
-
-    def rank(self, place: Place, axes: Sequence[str]) -> int:
-        """The number of a device among those of its group."""
-        number = 0
-        for axis in axes:
-            number = number * self.axes[axis] + place[axis]
-        return number
-
-    def size(self, axes: Sequence[str]) -> int:
-        return math.prod(self.axes[axis] for axis in axes)
 
 
 def mapped(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> list[JaxprCell]:

@@ -9,7 +9,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -23,10 +23,7 @@ from gradfuzz.tracing.common.compositions import recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
 from gradfuzz.tracing.jax.linalg import BY_BITS
 from gradfuzz.tracing.jax.scan import constants_and_carries
-
-if TYPE_CHECKING:
-    from gradfuzz.tracing.jax.trace import Walker
-
+from gradfuzz.tracing.jax.walker import Walker
 
 Rule = Callable[..., Sequence[Any]]
 

@@ -13,7 +13,7 @@ from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.common.compositions import as_kind, kind_of, recorded
 from gradfuzz.tracing.common.factors import householder_product, order_of, packed_lu
-from gradfuzz.tracing.common.whole import frexp
+from gradfuzz.tracing.common.integers import frexp
 
 Rule = Callable[..., Any]
 

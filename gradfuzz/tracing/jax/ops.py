@@ -30,7 +30,7 @@ from gradfuzz.tracing.common.compositions import (
     row_of,
     spread,
 )
-from gradfuzz.tracing.common.whole import truncated
+from gradfuzz.tracing.common.integers import truncated
 
 Rule = Callable[..., Any]
 

@@ -28,19 +28,20 @@ from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of
 from gradfuzz.tracing.common.graph import positional
 from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
-from gradfuzz.tracing.jax.devices import Devices, mapped, tells, told
+from gradfuzz.tracing.jax.devices import mapped, tells, told
 from gradfuzz.tracing.jax.flow import FLOW, own_primitive, scan_lanes
 from gradfuzz.tracing.jax.indexing import INDEXING
 from gradfuzz.tracing.jax.linalg import BITS, LIBRARY, LINALG
 from gradfuzz.tracing.jax.ops import OF_ORDERS, OPS, function_of
 from gradfuzz.tracing.jax.source import caller_of, source_of
 from gradfuzz.tracing.jax.symmetry import is_symmetric
+from gradfuzz.tracing.jax.walker import Walker
 from gradfuzz.tracing.jax.windows import FOLDS, WINDOWS
 
 _RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG, **WINDOWS}
@@ -85,33 +86,8 @@ _SILENT = ("debug", "nodce")
 """Effects by which no result moves."""
 
 
-class Walker:
-    """Walks jaxprs of one working dtype; another float dtype cannot be said beside it.
-
-    Of a `derivative` the numbers count alone: it may stop gradients, read one triangle of a matrix, and
-    convert between float dtypes, which is not rounded here.
-    """
-
-    def __init__(self, dtype: np.dtype[Any], *, derivative: bool = False) -> None:
-        self.dtype = dtype
-        self.derivative = derivative
-        self.pair = np.dtype(f"complex{16 * dtype.itemsize}") if dtype.itemsize >= 4 else None
-        self.devices: Devices | None = None
-        """The mesh, in the body of a `shard_map`."""
-
-    def run(
-        self,
-        closed: Any,
-        cells: Sequence[JaxprCell],
-        wanted: Sequence[bool] = (),
-        symmetric: Sequence[bool] = (),
-    ) -> list[JaxprCell]:
-        """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are)
-        nothing is worked out.
-
-        `symmetric` says which arguments are symmetric by the way they are made.
-        """
-        return self.run_lanes(closed, [cells], wanted, symmetric)[0]
+class JaxprWalker(Walker):
+    """Walks jaxprs with the rules of all primitives."""
 
     def run_lanes(
         self,
@@ -120,7 +96,6 @@ class Walker:
         wanted: Sequence[bool] = (),
         symmetric: Sequence[bool] = (),
     ) -> list[list[JaxprCell]]:
-        """The same for the arguments of several devices, which may tell each other what they have."""
         is_closed = isinstance(closed, core.ClosedJaxpr)
         jaxpr, consts = (closed.jaxpr, closed.consts) if is_closed else (closed, ())
         scopes = []
@@ -459,7 +434,7 @@ def traced_graph(
     """The same as a graph. `derivative`: `f` is one, and what stops gradients in it means nothing."""
     arrays = [np.asarray(a) for a in args]
     dtype = _working(arrays)
-    walker = Walker(dtype, derivative=derivative)
+    walker = JaxprWalker(dtype, derivative=derivative)
     with _wide(dtype):
         closed = _jaxpr(f, arrays)
         types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jax.extend import core
@@ -17,9 +17,7 @@ from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.common.compositions import at_positions, flat, recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
-
-if TYPE_CHECKING:
-    from gradfuzz.tracing.jax.trace import Walker
+from gradfuzz.tracing.jax.walker import Walker
 
 Rule = Callable[..., Any]
 Rows = np.ndarray[Any, np.dtype[np.int64]]

@@ -9,8 +9,8 @@ not change together.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,13 +45,23 @@ def kind_of_dtype(dtype: np.dtype[Any]) -> DType:
     return kinds[dtype.kind]
 
 
+class Handlers(NamedTuple):
+    """What NumPy's protocols and methods do to an array that records."""
+
+    ufunc: Callable[[NumpyTrace, Any, str, Sequence[Any], dict[str, Any]], Any]
+    function: Callable[[NumpyTrace, Any, Sequence[Any], dict[str, Any]], Any]
+    method: Callable[[RecordingArray, str], Any]
+    namespace: Callable[[NumpyTrace], Any]
+
+
 class NumpyTrace:
     """One run of a function: its precision, and the first thing that it did that no program says, whatever it
     did with the exception.
     """
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: np.dtype[Any], handlers: Handlers) -> None:
         self.dtype = dtype
+        self.handlers = handlers
         self.complex_dtype = np.dtype(format_of(dtype).complex_dtype)
         self.refused: UntraceableError | None = None
         self.spoilt: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
@@ -178,29 +188,21 @@ class RecordingArray:
     def __format__(self, spec: str) -> str:
         return repr(self)
 
-    # NumPy's protocols; the tables are filled where the functions are
+    # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from gradfuzz.tracing.numpy.ufuncs import call
-
-        return call(self.home, ufunc, method, inputs, options)
+        return self.home.handlers.ufunc(self.home, ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from gradfuzz.tracing.numpy.functions import call
-
-        return call(self.home, function, args, kwargs)
+        return self.home.handlers.function(self.home, function, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        from gradfuzz.tracing.numpy.functions import RecordingNamespace
-
-        return RecordingNamespace(self.home)
+        return self.home.handlers.namespace(self.home)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"{self!r} has no attribute {name!r}")
-        from gradfuzz.tracing.numpy.functions import method
-
-        return method(self, name)
+        return self.home.handlers.method(self, name)
 
     # Reading and writing entries
 

@@ -16,11 +16,14 @@ import numpy as np
 
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.compositions import kind_of
 from gradfuzz.tracing.common.graph import confirm, finished, float_dtype, inputs_of
 from gradfuzz.tracing.common.leaves import leaves_of
-from gradfuzz.tracing.numpy.array import NumpyTrace, RecordingArray
+from gradfuzz.tracing.numpy import functions, ufuncs
+from gradfuzz.tracing.numpy.array import Handlers, NumpyTrace, RecordingArray
+
+_HANDLERS = Handlers(ufuncs.call, functions.call, functions.method, functions.RecordingNamespace)
 
 
 def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
@@ -30,7 +33,7 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     lists and dicts. `UntraceableError` where there is no such program.
     """
     arrays = [np.asarray(a) for a in args]
-    trace = NumpyTrace(float_dtype(arrays))
+    trace = NumpyTrace(float_dtype(arrays), _HANDLERS)
 
     def run(*values: Value) -> tuple[Any, ...]:
         with _unspoilt(trace):

@@ -15,7 +15,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.tracing.torch.ops import handler_of
-from gradfuzz.tracing.torch.steps import Ref, Step, Steps, decision, failure, is_mutable, name_of
+from gradfuzz.tracing.torch.steps import Ref, Steps, TorchStep, decision, failure, is_mutable, name_of
 
 pytree = private("torch.utils._pytree", UntraceableError)
 
@@ -67,7 +67,7 @@ def _mutates(module: GraphModule) -> bool:
 
 def _steps(module: GraphModule) -> Steps:
     known: dict[Node, Any] = {}
-    steps: list[Step] = []
+    steps: list[TorchStep] = []
 
     def said(leaf: Any) -> Any:
         return known[leaf] if isinstance(leaf, Node) else leaf
@@ -84,7 +84,7 @@ def _steps(module: GraphModule) -> Steps:
         else:
             known[node] = Ref(len(steps))
             op = node.target if node.op == "call_function" else None
-            steps.append(Step(op, tuple(args), dict(options), node.meta.get("val")))
+            steps.append(TorchStep(op, tuple(args), dict(options), node.meta.get("val")))
     raise AssertionError("every graph has an output")
 
 

@@ -31,7 +31,7 @@ from gradfuzz.tracing.common.compositions import (
     recorded,
     row_of,
 )
-from gradfuzz.tracing.common.whole import frexp, truncated
+from gradfuzz.tracing.common.integers import frexp, truncated
 from gradfuzz.tracing.torch import (
     fourier,
     indexing,

@@ -1,8 +1,8 @@
 """What a function executes, as steps: ATen ops on the results of others, on arguments and on constants.
 
-`Recorder` writes the steps down while the function runs on its own numbers. So every decision that depends on
-a number has to be noticed: the ops that hand numbers of the arguments to Python are refused. What is known
-without the arguments is computed and is a constant.
+`TorchRecorder` writes the steps down while the function runs on its own numbers. So every decision that
+depends on a number has to be noticed: the ops that hand numbers of the arguments to Python are refused. What
+is known without the arguments is computed and is a constant.
 
 A step that writes in place ends the recording: see `functional`.
 """
@@ -39,7 +39,7 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class TorchStep:
     """`op` on `args` and `options`, in which a `Ref` stands for what is not known. `results` are the tensors
     that Torch made, or such without data.
     """
@@ -58,7 +58,7 @@ class Step:
 class Steps:
     """The steps in order, and the leaves of what the function returned."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TorchStep, ...]
     results: tuple[Any, ...]
 
     def tensor(self, leaf: Any) -> torch.Tensor | None:
@@ -111,7 +111,7 @@ def drawn_at_random(name: str) -> str:
     return f"the Torch op {name} draws random numbers; pass them to the function as an argument"
 
 
-class Recorder(TorchDispatchMode):
+class TorchRecorder(TorchDispatchMode):
     """Writes down the ops that depend on `inputs`. `refuse` makes the error, from a reason, where there is no
     program.
     """
@@ -121,11 +121,11 @@ class Recorder(TorchDispatchMode):
         self.writes = False
         """Whether something was written in place, so that the steps do not hold."""
         self._refuse = refuse
-        self._steps: list[Step] = []
+        self._steps: list[TorchStep] = []
         self._refs: dict[int, Ref] = {}
         self._kept: list[Any] = []
         for x in inputs:
-            self._note(Step(None, (), {}, x))
+            self._note(TorchStep(None, (), {}, x))
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -154,7 +154,7 @@ class Recorder(TorchDispatchMode):
             self._alias(results, parts)
             return results
         said_args, said_options = pytree.tree_map(self._said, (args, kwargs))
-        self._note(Step(func, said_args, said_options, results))
+        self._note(TorchStep(func, said_args, said_options, results))
         return results
 
     def _check(self, func: Any, args: Any, kwargs: Any) -> None:
@@ -191,7 +191,7 @@ class Recorder(TorchDispatchMode):
     def _said(self, leaf: Any) -> Any:
         return self._refs.get(id(leaf), leaf) if isinstance(leaf, torch.Tensor) else leaf
 
-    def _note(self, step: Step) -> None:
+    def _note(self, step: TorchStep) -> None:
         number = len(self._steps)
         self._steps.append(step)
         self._kept.append(step.results)

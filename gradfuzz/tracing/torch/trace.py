@@ -24,7 +24,7 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType
 from gradfuzz.tracing.common import compositions
 from gradfuzz.tracing.common.compositions import check_room, kind_of, too_long
@@ -32,10 +32,10 @@ from gradfuzz.tracing.common.graph import confirm, float_dtype, graph_of, inputs
 from gradfuzz.tracing.torch.moves import SHAPE_ONLY
 from gradfuzz.tracing.torch.ops import handler_of
 from gradfuzz.tracing.torch.steps import (
-    Recorder,
     Ref,
-    Step,
     Steps,
+    TorchRecorder,
+    TorchStep,
     decision,
     drawn_at_random,
     failure,
@@ -118,7 +118,7 @@ class _Guard(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.refused: UntraceableError | None = None
-        self.recorder: Recorder | None = None
+        self.recorder: TorchRecorder | None = None
         self.undecided: tuple[type[Exception], ...] = ()
         """What tensors without data raise where a number decides."""
         self.reset()
@@ -199,7 +199,7 @@ def _recorded(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
         with sdpa_kernel(SDPBackend.MATH):
             return f(*args)
 
-    recorder = Recorder(tensors, UntraceableError)
+    recorder = TorchRecorder(tensors, UntraceableError)
     try:
         with recorder:
             result = plain(*tensors)
@@ -224,7 +224,7 @@ def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
         guard.followed = [_is_followed(leaf) for leaf in pytree.tree_leaves(result)]
         return result
 
-    guard.recorder = recorder = Recorder(tensors, guard.refuse)
+    guard.recorder = recorder = TorchRecorder(tensors, guard.refuse)
     try:
         with recorder:
             result = guarded(*tensors)
@@ -287,7 +287,7 @@ class _Walk:
                 self.known[k] = self._call(step)
         return tuple(_result(self._look_up(leaf)) for leaf in self.steps.results)
 
-    def _call(self, step: Step) -> Any:
+    def _call(self, step: TorchStep) -> Any:
         args, options = pytree.tree_map(self._look_up, (step.args, step.options))
         op, name = step.op, name_of(step.op)
         assert op is not None, "an argument is no call"
@@ -315,7 +315,7 @@ class _Walk:
         value = self.known[leaf.step]
         return value if leaf.part is None else value[leaf.part]
 
-    def _out(self, step: Step) -> Out:
+    def _out(self, step: TorchStep) -> Out:
         """What Torch says that the results are; mixed precisions end here."""
         kinds: list[DType] = []
         shapes: list[tuple[int, ...]] = []
@@ -343,7 +343,7 @@ class _Walk:
         row_major = first is None or first.is_contiguous()
         return Out(step.op, tuple(kinds), tuple(shapes), row_major)
 
-    def _fitting(self, step: Step, out: Out, result: Any) -> Any:
+    def _fitting(self, step: TorchStep, out: Out, result: Any) -> Any:
         """`result`, which has the dtypes and shapes that Torch says; constants are Torch's tensors again."""
         several = isinstance(result, (tuple, list))
         parts: list[Any] = []

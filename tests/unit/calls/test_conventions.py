@@ -25,7 +25,8 @@ from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.oracles.base import Answer, Mode, Point, Question, Truth
-from gradfuzz.programs.language.syntax import Const, Param, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Const, Param, Return
 from gradfuzz.programs.language.types import Type
 from tests.releases import is_from
 

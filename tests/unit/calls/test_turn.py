@@ -28,12 +28,13 @@ from gradfuzz.calls.findings.prove import _factor, _is_one_factor, proved
 from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
 from gradfuzz.calls.judging.judge import Modes, judged, judged_by_some
 from gradfuzz.calls.sweep import turn as turns
-from gradfuzz.calls.sweep.totals import Totals
+from gradfuzz.calls.sweep.replay import replay
+from gradfuzz.calls.sweep.totals import FunctionTotals
 from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.finding import Class, Finding, Verdict
-from gradfuzz.fuzzer.sweep.replaying import Status, replay
+from gradfuzz.fuzzer.sweep.replaying import Status
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.strategies.drawing.dice import Seeded
 
@@ -199,7 +200,7 @@ def test_what_was_found_before_a_turn_breaks_off_is_kept(
     (fault,) = result.own_faults
     assert (fault.doing, fault.error) == ("calling autograd.numpy.tanh", result.error)
     assert "Traceback (most recent call last)" in fault.traceback
-    totals = Totals({"autograd": ("1.9.1", [TANH])})
+    totals = FunctionTotals({"autograd": ("1.9.1", [TANH])})
     totals.add(("autograd", 0), result)
     assert totals.own_faults() == (fault,)
 
@@ -245,7 +246,7 @@ def test_results_of_turns_add_up() -> None:
 
 
 def test_an_error_of_gradfuzz_is_told_though_other_turns_went_well() -> None:
-    totals = Totals({"autograd": ("1.9.1", [TANH])})
+    totals = FunctionTotals({"autograd": ("1.9.1", [TANH])})
     totals.add(("autograd", 0), Result(drawn=1, valid=1, judged=1, asked={"rev": 1}))
     assert [one.outcome for one in totals.functions()] == ["asked"]
     totals.add(("autograd", 0), Result(error="IndexError: list index out of range"))

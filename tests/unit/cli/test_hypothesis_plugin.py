@@ -88,7 +88,7 @@ def test_a_program_is_drawn_from_its_type(installed: Path, imports: str) -> None
 
 
 def test_a_program_is_drawn_from_its_type_where_plugins_are_off(installed: Path) -> None:
-    code = f"import hypothesis\nfrom gradfuzz.programs import Program\n{FROM_TYPE}"
+    code = f"from gradfuzz.programs import Program\nfrom gradfuzz.strategies import programs\n{FROM_TYPE}"
     assert answer(installed, code, HYPOTHESIS_NO_PLUGINS="1") == "programs()"
 
 

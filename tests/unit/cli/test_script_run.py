@@ -21,7 +21,7 @@ from gradfuzz.calls.sweep import run as function_sweeps
 from gradfuzz.calls.sweep import turn as turns
 from gradfuzz.cli import CLEAN, FINDINGS, OWN_FAULT, main
 from gradfuzz.fuzzer.findings import script_run
-from gradfuzz.fuzzer.findings.prove import Proof, confirmed
+from gradfuzz.fuzzer.findings.prove import FindingProof, confirmed
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason
 from gradfuzz.fuzzer.results.own_fault import OwnFault
@@ -217,7 +217,7 @@ def test_a_script_that_exits_with_0_leaves_none(kind: Class, wrong: Finding) -> 
     fault = script_run.confirmed(given)
     assert isinstance(fault, OwnFault)
     assert "all is well" in fault.traceback
-    proof = confirmed(Proof(given))
+    proof = confirmed(FindingProof(given))
     assert (proof.finding, proof.reason, proof.own_faults) == (None, Reason.REFERENCES, (fault,))
 
 

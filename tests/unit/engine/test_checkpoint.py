@@ -23,7 +23,14 @@ from gradfuzz.programs import FLOAT, INT, Graph, Program, evaluate, loop_program
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import Checkpoint, Loop
-from gradfuzz.programs.graphs.rematerialize import Replayed, Trips, block_size, replay, split, trips_run
+from gradfuzz.programs.graphs.rematerialize import (
+    RematerializedStack,
+    TripFunctions,
+    block_size,
+    replay,
+    split,
+    trips_run,
+)
 from gradfuzz.strategies import cases, draw_many
 
 BOUNDED: tuple[Checkpoint, ...] = ("sqrt", 1, 2, 3, 8)
@@ -316,7 +323,7 @@ class State:
         return State(trip + 1)
 
 
-def _counted(form: Any, checkpoint: Checkpoint, total: int) -> tuple[State, Replayed]:
+def _counted(form: Any, checkpoint: Checkpoint, total: int) -> tuple[State, RematerializedStack]:
     def advance(trips: Any, state: State) -> tuple[State]:
         for trip in trips:
             state = state.after(state.trip if form != "for" else trip)
@@ -336,7 +343,7 @@ def _counted(form: Any, checkpoint: Checkpoint, total: int) -> tuple[State, Repl
     State.alive, State.most, State.trips = weakref.WeakSet(), 0, 0
     count = total if form == "for" else None
     (final,), (stack,) = replay(
-        form, checkpoint, Trips(advance, record, explore), (State(0),), count=count, written=1
+        form, checkpoint, TripFunctions(advance, record, explore), (State(0),), count=count, written=1
     )
     return final, stack
 

@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Point, Question, by_output
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_source import CutError, cut
-from gradfuzz.oracles.dialects.table import ReproducerInput
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
 from gradfuzz.oracles.engine.oracle import EngineOracle

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import TargetProcessError
-from gradfuzz.fuzzer.questions.fitting import is_answered
+from gradfuzz.fuzzer.questions.target_programs import is_answered
 from gradfuzz.fuzzer.questions.weighted import plain_question, questions
 from gradfuzz.oracles.base import Answer, Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle

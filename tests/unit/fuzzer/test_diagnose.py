@@ -13,7 +13,7 @@ import pytest
 
 from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
-from gradfuzz.fuzzer.findings.prove import Proof, prove
+from gradfuzz.fuzzer.findings.prove import FindingProof, prove
 from gradfuzz.fuzzer.findings.signature import precedence
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.sweep.batch import WorkItem, run
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Oracle
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 
@@ -285,7 +285,7 @@ def test_the_lowest_order_gives_the_numbers_and_a_crash_does_not(crash: bool, lo
     totals = Totals([("torch:eager", "2")], ["loops"])
     case = witness(POWER, 0.5, oracle("mutant:nx-1747")).case
     for index, finding in enumerate([low, high] if low_first else [high, low]):
-        totals.settle(Raw(case, "loops", index), Proof(finding))
+        totals.settle(Raw(case, "loops", index), FindingProof(finding))
     (merged,) = totals.findings()
     assert (merged.kind, merged.modes, merged.smallest) == (low.kind, low.modes, low.smallest)
     assert merged.seen == 2

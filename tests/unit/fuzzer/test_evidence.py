@@ -17,12 +17,12 @@ from gradfuzz.fuzzer.findings.adjoints import adjoints
 from gradfuzz.fuzzer.findings.bodies import bodies
 from gradfuzz.fuzzer.findings.curve import curve, values
 from gradfuzz.fuzzer.findings.gather import gather
-from gradfuzz.fuzzer.findings.prove import Proof, prove
+from gradfuzz.fuzzer.findings.prove import FindingProof, prove
 from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
-from gradfuzz.fuzzer.findings.triggers import Known
+from gradfuzz.fuzzer.findings.triggers import KnownTrigger
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Variant
@@ -35,7 +35,7 @@ from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 from gradfuzz.reports.machine.json import dumps, sweep_document
@@ -506,7 +506,7 @@ def test_evidence_is_gathered_for_what_will_be_shown(monkeypatch: pytest.MonkeyP
     first = prove(met()).finding
     assert first is not None
     assert first.evidence is not None
-    leading = Known(precedence(first, 3), Trigger.of(first.program), first.id)
+    leading = KnownTrigger(precedence(first, 3), Trigger.of(first.program), first.id)
     bones = skeleton(first.program)
     later = prove(met(index=4), {bones: leading}).finding
     assert later is not None
@@ -523,11 +523,14 @@ def test_the_queues_know_what_leads() -> None:
     ((queue, _),) = shrink_queues.ready()
     assert shrink_queues.known(queue) == {}
     some: Finding = dataclasses.replace(finding(0), program=raw.case.question.program)
-    shrink_queues.settled(raw, Proof(some))
+    shrink_queues.settled(raw, FindingProof(some))
     (known,) = shrink_queues.known(queue).items()
-    assert known == (skeleton(some.program), Known(precedence(some, 3), Trigger.of(some.program), some.id))
-    shrink_queues.settled(dataclasses.replace(raw, index=1), Proof(some))
-    shrink_queues.settled(dataclasses.replace(raw, index=2), Proof(some))
+    assert known == (
+        skeleton(some.program),
+        KnownTrigger(precedence(some, 3), Trigger.of(some.program), some.id),
+    )
+    shrink_queues.settled(dataclasses.replace(raw, index=1), FindingProof(some))
+    shrink_queues.settled(dataclasses.replace(raw, index=2), FindingProof(some))
     (leading,) = shrink_queues.known(queue).values()
     assert leading.precedence == precedence(some, 1)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gradfuzz.errors import RecordError, UsageError
-from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.findings.prove import FindingProof
 from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cause, Class, Finding, Likelihood
 from gradfuzz.fuzzer.results.identity import planted_bug, signature, signature_of
@@ -171,7 +171,7 @@ def test_two_ways_of_a_command_are_one_finding_of_a_sweep() -> None:
     for index, way in enumerate(ways):
         finding = at_fault("sin(x)", target=way, seen=1)
         case: Any = None  # a finding stands for itself
-        totals.settle(Raw(case, "loops", index), Proof(replace(finding, id=signature(finding))))
+        totals.settle(Raw(case, "loops", index), FindingProof(replace(finding, id=signature(finding))))
     (merged,) = totals.findings()
     assert (merged.target, merged.seen, merged.id) == (ways[0], 2, f"GF-{merged.signature[:4]}")
     assert merged.note.endswith(f"Also sign_flip as vjp of {ways[1]}.")

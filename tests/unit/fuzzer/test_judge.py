@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import judge
-from gradfuzz.oracles.base import Answer, Doubt, Limit, Point, Question, Truth, check_name
+from gradfuzz.oracles.base import Answer, Doubt, LibraryLimit, Point, Question, Truth, check_name
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 
@@ -226,7 +226,7 @@ def test_a_wrong_value_comes_before_a_wrong_derivative() -> None:
 
 def test_a_documented_limit_makes_a_wrong_derivative_a_convention() -> None:
     """It excuses no wrong value and no exception."""
-    limit = Limit("dynamic-loop", "loops are not replayed", "https://example.org/manual")
+    limit = LibraryLimit("dynamic-loop", "loops are not replayed", "https://example.org/manual")
     wrong = replace(answer(slope=2.0), limit=limit)
     case = verdict(wrong)
     assert (case.verdict, case.kind) == (Verdict.CONVENTION, None)

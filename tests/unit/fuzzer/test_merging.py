@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.results.events import Shard, SweepFinished
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-from gradfuzz.fuzzer.sweep.merging import Part, Parts, parts_in
+from gradfuzz.fuzzer.sweep.merging import Parts, SweepPart, parts_in
 from gradfuzz.fuzzer.sweep.recorder import Recorder
 from gradfuzz.reports.machine import json as json_report
 from gradfuzz.reports.machine.json import sweep_document
@@ -47,8 +47,8 @@ def two() -> list[Shard]:
     return [one for one in found if one is not None]
 
 
-def named(shards: list[Shard]) -> list[Part]:
-    return [Part(f"part{k}.ndjson", shard) for k, shard in enumerate(shards)]
+def named(shards: list[Shard]) -> list[SweepPart]:
+    return [SweepPart(f"part{k}.ndjson", shard) for k, shard in enumerate(shards)]
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.findings.prove import FindingProof
 from gradfuzz.fuzzer.probe import report
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
@@ -74,7 +74,7 @@ def shrunk(queues: ShrinkQueues) -> list[int]:
     while ready := list(queues.ready()):
         for _, raw in ready:
             found.append(raw.index)
-            queues.settled(raw, Proof(None))
+            queues.settled(raw, FindingProof(None))
     return found
 
 
@@ -102,7 +102,7 @@ def test_a_repeated_finding_stands_for_the_other_ways(slow: bool, taken: list[in
         for _, raw in ready:
             shrunk.append(raw.index)
             kinds = frozenset([Class.WRONG_VALUE])
-            queues.settled(raw, Proof(found, kinds=kinds, wrong_ways=("slow:way", "slow:other")))
+            queues.settled(raw, FindingProof(found, kinds=kinds, wrong_ways=("slow:way", "slow:other")))
     assert shrunk == taken
 
 
@@ -119,7 +119,7 @@ def test_a_crash_that_says_something_else_is_another_kind() -> None:
     while ready := list(queues.ready()):
         for _, raw in ready:
             asked.append((raw.index, queues.may_be_explained(raw)))
-            queues.settled(raw, Proof(None, explained="a finding"))
+            queues.settled(raw, FindingProof(None, explained="a finding"))
     assert asked == [(0, False), (1, True), (2, False), (3, False)]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from gradfuzz.errors import RecordError, StoreError, UsageError
-from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.findings.prove import FindingProof
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
@@ -189,9 +189,9 @@ def test_work_is_kept_until_the_run_is_complete(path: Path) -> None:
 
 def test_work_has_the_names_in_the_store_that_it_had_in_gradfuzz_0_1() -> None:
     assert key(WorkItem(0, 0, 4, "loops", 0, ("engine",))).startswith("order:")
-    document = json.loads(zlib.decompress(pack(Proof(None))))
+    document = json.loads(zlib.decompress(pack(FindingProof(None))))
     assert list(document) == ["finding", "reason", "message", "kinds", "wrong_ways", "specimen"]
-    assert decode(Proof, document).candidate is None
+    assert decode(FindingProof, document).candidate is None
 
 
 def test_the_doubt_of_a_truth_may_be_missing_in_the_store() -> None:

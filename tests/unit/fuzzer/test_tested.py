@@ -20,7 +20,8 @@ from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TripCount, interpret
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import Call
 from gradfuzz.programs.text.parse import parse
 
 

@@ -9,7 +9,7 @@ from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.findings.triggers import Known, unexplained, without_ops
+from gradfuzz.fuzzer.findings.triggers import KnownTrigger, unexplained, without_ops
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import without_repeat
 from gradfuzz.fuzzer.questions.weighted import plain_question
@@ -22,7 +22,8 @@ from gradfuzz.programs import parse
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Equation
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.program import walk
+from gradfuzz.programs.language.syntax import Call
 from gradfuzz.programs.language.typecheck import typecheck
 
 
@@ -46,8 +47,8 @@ def candidate(text: str) -> Candidate:
     return Candidate.of(plain_question(program, [point], "float64", None, ("rev",)))
 
 
-def known(*texts: str) -> list[Known]:
-    return [Known((0, 1, "", 0, "", ""), Trigger.of(parse(text)), "") for text in texts]
+def known(*texts: str) -> list[KnownTrigger]:
+    return [KnownTrigger((0, 1, "", 0, "", ""), Trigger.of(parse(text)), "") for text in texts]
 
 
 OF_EXP = "def f(x):\n    return exp(x)\n"

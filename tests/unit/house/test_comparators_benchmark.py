@@ -10,9 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import comparators
-from benchmarks.comparators import SCALES, Candidate, Tally, compare, is_right, scaled, subject, wrongness
+from benchmarks import comparators_sample
 from benchmarks.comparators_report import merged, rate
+from benchmarks.comparators_sample import (
+    SCALES,
+    Candidate,
+    Tally,
+    compare,
+    is_right,
+    scaled,
+    subject,
+    wrongness,
+)
 from benchmarks.foreign_checks import CHECKS, Subject, differences
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
@@ -95,9 +104,9 @@ def cube() -> Question:
 def test_the_judge_sees_the_reported_bug_of_nx_at_every_scale(
     cube: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparators, "CHECKS", {})
+    monkeypatch.setattr(comparators_sample, "CHECKS", {})
     (mutant,) = (m for m in MUTANTS if m.id == "M1")
-    tallies: dict[comparators.Key, Tally] = {}
+    tallies: dict[comparators_sample.Key, Tally] = {}
     compare(Candidate(cube, EngineOracle(), mutant, 0.75, 0.75), "loops", tallies, Evaluator())
     assert {key[3] for key in tallies} == set(SCALES)
     for t in tallies.values():

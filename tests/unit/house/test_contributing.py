@@ -30,15 +30,15 @@ from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.fuzzer.results.known_reports import KnownReport
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-from gradfuzz.oracles import Answer, Mode, Oracle, Point, Question
-from gradfuzz.oracles.dialects.table import DIALECTS
+from gradfuzz.oracles import Answer, Mode, Oracle, Point, Question, registry
+from gradfuzz.oracles.dialect_table import DIALECTS
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.libraries import LIBRARIES
 from gradfuzz.oracles.mutants import registry as mutants
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.programs import loop_program
 from gradfuzz.programs.graphs.graph import Equation
-from gradfuzz.reports.formats import FORMATS, Format
+from gradfuzz.reports.formats import FORMATS, ReportFormat
 from gradfuzz.strategies import FAMILIES, Family, loops
 from gradfuzz.strategies.loop.case import cases
 
@@ -113,7 +113,8 @@ def verdicts(target: str, mode: Mode) -> dict[str, Verdict]:
 
 
 def test_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIBRARIES, "tinylib", module(monkeypatch, "tinylib_ways", ways=ways))
+    module(monkeypatch, "gradfuzz.oracles.tinylib.ways", ways=ways)
+    monkeypatch.setattr(registry, "LIBRARIES", (*LIBRARIES, "tinylib"))
     assert verdicts("tinylib", "rev") == {"tinylib:right": Verdict.AGREE, "tinylib:halved": Verdict.DISAGREE}
     assert "tinylib" in run("targets", "--planted")
 
@@ -235,7 +236,7 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 def test_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     module(monkeypatch, "gradfuzz.reports.tiny", render=render)
-    monkeypatch.setitem(FORMATS, "tiny", Format("tiny", "gradfuzz-tiny.txt", "tiny"))
+    monkeypatch.setitem(FORMATS, "tiny", ReportFormat("tiny", "gradfuzz-tiny.txt", "tiny"))
     run("sweep", "mutant:nx-1747", "--max-examples", "4", "--report", "tiny", exit_code=FINDINGS)
     written = Path("gradfuzz-tiny.txt").read_text(encoding="utf-8")
     assert re.fullmatch(r"(GF-[0-9a-f]+ mutant:nx-1747\n?)+", written)

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.tolerance import Tally, asked, known, measure
 from benchmarks.tolerance_report import text
+from benchmarks.tolerance_sample import Tally, asked, known, measure
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.oracles.base import Answer, Point

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, LEFT_OUT, NOT_DIFFERENTIABLE, OUTCOMES, Function
-from gradfuzz.calls.sweep.totals import Totals
+from gradfuzz.calls.sweep.totals import FunctionTotals
 from gradfuzz.cli import USAGE, main
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.results.functions import REFUSED
@@ -345,7 +345,7 @@ def test_a_signature_that_cannot_be_read_loses_no_other(small: Callable[[str], N
     assert (first.outcome, last.outcome) == (DIFFERENTIABLE, DIFFERENTIABLE)
     assert odd.outcome == LEFT_OUT
     assert odd.why == "its signature cannot be read: def odd(x: ndarray[order='C']) -> array"
-    summary, *_ = Totals({"autograd": ("1.8.0", [odd])}).functions()
+    summary, *_ = FunctionTotals({"autograd": ("1.8.0", [odd])}).functions()
     assert (summary.outcome, summary.why) == (REFUSED, odd.why), "a sweep tells it with what was refused"
 
 

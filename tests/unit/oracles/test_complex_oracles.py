@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from gradfuzz.cli import main
 from gradfuzz.errors import ProgramTypeError, UsageError
 from gradfuzz.fuzzer.conventions.ties import ties
-from gradfuzz.fuzzer.questions import asking
+from gradfuzz.fuzzer.questions import request
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import wide_tolerances
@@ -28,7 +28,7 @@ from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.jax.exact import exact
 from gradfuzz.programs import in_pairs, parse, to_text
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 
 _LOOP = """
 def f(x, y):
@@ -212,9 +212,9 @@ def test_questions_about_complex_inputs_or_outputs_are_refused() -> None:
 
 
 def test_a_complex_input_is_given_as_one_number() -> None:
-    inputs = asking.read_inputs(["z=0.5+0.25j, v=[1, 2j]", "z=2, v=3"])
-    ((_, program),) = asking.programs_of("acc*z + v", loops=["for"], inputs=inputs)
-    first, second = asking.points_of(program, inputs, "float32")
+    inputs = request.read_inputs(["z=0.5+0.25j, v=[1, 2j]", "z=2, v=3"])
+    ((_, program),) = request.programs_of("acc*z + v", loops=["for"], inputs=inputs)
+    first, second = request.points_of(program, inputs, "float32")
     assert {name: value.tolist() for name, value in first.inputs.items()} == {
         "z_re": 0.5,
         "z_im": 0.25,
@@ -222,9 +222,9 @@ def test_a_complex_input_is_given_as_one_number() -> None:
         "v_im": [0.0, 2.0],
     }
     assert (second.inputs["z_im"], second.inputs["v_re"].tolist()) == (0.0, [3.0, 3.0])
-    assert asking.inputs_named(program, ["z"]) == ("z_re", "z_im")
+    assert request.inputs_named(program, ["z"]) == ("z_re", "z_im")
     with pytest.raises(UsageError, match="give real numbers"):
-        asking.points_of(parse("def f(x):\n    return x\n"), asking.read_inputs(["x=1j"]), "float64")
+        request.points_of(parse("def f(x):\n    return x\n"), request.read_inputs(["x=1j"]), "float64")
 
 
 def test_check_takes_a_complex_program(tmp_path: Path) -> None:

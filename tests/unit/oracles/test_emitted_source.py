@@ -19,7 +19,8 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 from gradfuzz.programs.text.parse import parse
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")

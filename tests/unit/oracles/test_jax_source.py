@@ -14,7 +14,7 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.graph import Loop
 from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.text.parse import parse
 from tests.unit.oracles.test_emitted_source import CASES, INPUTS, STATEMENTS, program_of
 

@@ -33,7 +33,8 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace  # noqa:
 from gradfuzz.programs.evaluation.interpret import interpret  # noqa: E402
 from gradfuzz.programs.graphs.lower import lower  # noqa: E402
 from gradfuzz.programs.language.ops import OPS  # noqa: E402
-from gradfuzz.programs.language.syntax import Call, Program, walk  # noqa: E402
+from gradfuzz.programs.language.program import Program, walk  # noqa: E402
+from gradfuzz.programs.language.syntax import Call  # noqa: E402
 from gradfuzz.programs.language.typecheck import typecheck  # noqa: E402
 from gradfuzz.programs.text.parse import parse  # noqa: E402
 

@@ -23,8 +23,9 @@ import pytest
 from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Mode, Point
+from gradfuzz.oracles.dialect_table import DIALECTS, dialect
 from gradfuzz.oracles.dialects.limits import DialectLimits
-from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import _PORT_ENDING, ENDING, as_pytest
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.programs import FLOAT, loop_program, parse

@@ -28,7 +28,7 @@ from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.jax.rule import JaxRule
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.oracles.rule import Rule
+from gradfuzz.oracles.rule import RuleOracle
 from gradfuzz.oracles.torch.namespace import TorchNamespace
 from gradfuzz.oracles.torch.rule import TorchRule
 from gradfuzz.programs import parse
@@ -245,7 +245,7 @@ def test_a_planted_term_is_sustained(term_in_jax: None, precision: Precision) ->
 # What counts, and what does not -----------------------------------------------------------------------------
 
 
-class _Misread(Rule):
+class _Misread(RuleOracle):
     """Of the engine; the graph is that of another program."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from gradfuzz import engine
 from gradfuzz.cli import main
 from gradfuzz.errors import PrecisionError, UsageError
-from gradfuzz.fuzzer.questions.asking import points_of
+from gradfuzz.fuzzer.questions.request import points_of
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Verdict

@@ -19,7 +19,8 @@ from gradfuzz.programs.evaluation.interpret import evaluate, interpret
 from gradfuzz.programs.graphs.graph import Branch, Constant, Equation, Graph, Loop, Var
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.ops import OPS, result_type
-from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Name, Param, Program, Return
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Name, Param, Return
 from gradfuzz.programs.language.types import BOOL, FLOAT, INT, Type
 from gradfuzz.programs.text.parse import parse
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradfuzz.programs import parse
+from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.recent import Recent
-from gradfuzz.programs.language.syntax import Program
 
 TEXT = "def f(x):\n    return sin(x)"
 

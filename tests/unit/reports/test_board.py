@@ -16,7 +16,17 @@ from gradfuzz.cli import main
 from gradfuzz.fuzzer.results.events import FindingFound, SweepStarted
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.board.collected import FIXED, GONE, OPEN, RIGHT, UNASKED, WRONG, Run, _asked, in_address
+from gradfuzz.reports.board.collection import (
+    FIXED,
+    GONE,
+    OPEN,
+    RIGHT,
+    UNASKED,
+    WRONG,
+    BoardRun,
+    _asked,
+    in_address,
+)
 from gradfuzz.reports.board.pages import site
 from gradfuzz.reports.machine.ndjson import line
 from tests.board_data import both, made, swept, wrong
@@ -58,7 +68,7 @@ def test_a_function_that_gradfuzz_broke_off_counts_by_what_it_was_asked() -> Non
     """`torch.a` was asked in one turn and broken off in another, `torch.b` was broken off at once."""
     a = FunctionSummary("torch.a", "a(x)", "broken", "IndexError", asked={"rev": 2})
     finished = called(functions=(a, dataclasses.replace(a, name="torch.b", asked={})))
-    ((*_, asked),) = _asked("torch", Run("2026-03-01T12:00:00+00:00", finished))
+    ((*_, asked),) = _asked("torch", BoardRun("2026-03-01T12:00:00+00:00", finished))
     assert (asked.ops, asked.refused) == ({"torch.a"}, set())
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.control import current_build_context
 
 from gradfuzz.programs import Program, parse
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 from gradfuzz.strategies import complex_programs, linalg_cases, linalg_programs, loops, tensor_programs
-from gradfuzz.strategies.loop.observed import observed
+from gradfuzz.strategies.loop.statistics import observed
 
 ROOT = Path(__file__).parents[3]
 

@@ -25,7 +25,8 @@ from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
-from gradfuzz.programs.language.syntax import Const, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Const
 from gradfuzz.strategies import FAMILIES, draw_many
 from gradfuzz.tracing.jax.trace import traced
 

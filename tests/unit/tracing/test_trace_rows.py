@@ -19,7 +19,8 @@ from gradfuzz.programs.arithmetic.elementwise import computed, expression
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
-from gradfuzz.programs.language.syntax import Call, Program, walk
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import Call
 from gradfuzz.tracing.jax.trace import traced as traced_jax
 from gradfuzz.tracing.numpy.trace import traced as traced_numpy
 from gradfuzz.tracing.torch.trace import traced as traced_torch
@@ -122,7 +123,8 @@ def test_complex_operands_are_composed() -> None:
 ADDED = """
 import jax, numpy, scipy.special, torch
 from gradfuzz.programs.language.functions import Function, add
-from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.syntax import Call
+from gradfuzz.programs.language.program import walk
 from gradfuzz.tracing.jax.trace import traced as of_jax
 from gradfuzz.tracing.numpy.trace import traced as of_numpy
 from gradfuzz.tracing.torch.trace import traced as of_torch

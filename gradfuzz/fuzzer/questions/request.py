@@ -29,7 +29,8 @@ from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Point
 from gradfuzz.programs.evaluation.pairs import PARTS, in_pairs
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import Param, Program, names_in
+from gradfuzz.programs.language.program import Program, names_in
+from gradfuzz.programs.language.syntax import Param
 from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.json_form import from_json
 from gradfuzz.programs.text.loop_body import loop_program

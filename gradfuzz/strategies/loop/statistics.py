@@ -6,9 +6,9 @@ from hypothesis import currently_in_test_context, event
 from hypothesis.control import current_build_context
 
 from gradfuzz.programs import Program
-from gradfuzz.programs.language.syntax import called
+from gradfuzz.programs.language.program import called
 from gradfuzz.strategies.drawing.draw import draws
-from gradfuzz.strategies.loop.facts import Facts
+from gradfuzz.strategies.loop.facts import ProgramFacts
 
 
 def observed(program: Program, family: str) -> Program:
@@ -21,7 +21,7 @@ def observed(program: Program, family: str) -> Program:
     event("gradfuzz family", family)
     for op in called(program):
         event(f"gradfuzz op {op}")
-    loops = Facts(program).loops
+    loops = ProgramFacts(program).loops
     event("gradfuzz loop", ", ".join(sorted({loop.form for loop in loops})) or "none")
     if trips := [max(n, int(loop.form == "repeat")) for loop in loops if isinstance(n := loop.count, int)]:
         event("gradfuzz trips", max(trips))

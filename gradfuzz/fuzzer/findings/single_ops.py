@@ -17,18 +17,8 @@ from gradfuzz.fuzzer.results.trigger import OF_PARTS, PLAIN
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Oracle, Point, Question
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.syntax import (
-    Assign,
-    Call,
-    Const,
-    Expr,
-    Name,
-    Param,
-    Program,
-    Return,
-    called,
-    walk,
-)
+from gradfuzz.programs.language.program import Program, called, walk
+from gradfuzz.programs.language.syntax import Assign, Call, Const, Expr, Name, Param, Return
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.language.types import Type
 

@@ -1,33 +1,13 @@
-"""The languages and libraries that a finding's question is written in as a standalone script, a row each.
-
-The module of a row has two functions of a `ReproducerInput`:
-
-    unsupported(shown)     why the system cannot be asked this, in words; None where it can
-    port(shown)            the script: prints expected and got, exits with 1 while they differ and with 0
-                           where they do not
-"""
+"""What every dialect gets, and what its module has."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit.script_verdict import Across
-
-DIALECTS: dict[str, str] = {
-    "jax": "gradfuzz.oracles.jax.port",
-    "torch": "gradfuzz.oracles.torch.port",
-    "autograd": "gradfuzz.oracles.dialects.autograd_script",
-    "nx": "gradfuzz.oracles.dialects.nx_script",
-    "swift": "gradfuzz.oracles.dialects.swift_script",
-    "tfjs": "gradfuzz.oracles.dialects.tfjs_script",
-}
-"""Dialect -> its module. The module is imported where a script is written; it imports no library of
-a target.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +41,8 @@ class ReproducerInput:
 
 
 class Dialect(Protocol):
-    """A module of the table."""
+    """A module of the table of dialects."""
 
     def unsupported(self, shown: ReproducerInput) -> str | None: ...
 
     def port(self, shown: ReproducerInput) -> str: ...
-
-
-def dialect(name: str) -> Dialect:
-    """The module of a dialect; KeyError for an unknown one."""
-    return cast("Dialect", importlib.import_module(DIALECTS[name]))

@@ -28,7 +28,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BoardRun:
     """One sweep, and when it began: "2026-03-01T12:00:00+00:00"."""
 
     began: str
@@ -37,7 +37,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Asked:
+class ReleaseSummary:
     """What one release of a system was asked in one family, added up over runs."""
 
     summary: TargetSummary
@@ -50,7 +50,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Known:
+class BoardFinding:
     """A finding over all runs and releases of one system."""
 
     finding: Finding
@@ -71,13 +71,13 @@ class Known:
 
 
 @dataclass(slots=True)
-class System:
+class BoardSystem:
     """A library with all its ways, or whatever else was asked."""
 
     name: str
-    releases: dict[str, dict[str, Asked]]
+    releases: dict[str, dict[str, ReleaseSummary]]
     """By release, the newest first, and by family."""
-    findings: list[Known]
+    findings: list[BoardFinding]
     """The most serious first; open ones before others."""
 
     @property
@@ -89,7 +89,7 @@ class System:
         return next(iter(self.releases))
 
     @property
-    def open(self) -> list[Known]:
+    def open(self) -> list[BoardFinding]:
         return [known for known in self.findings if known.state == OPEN]
 
     @property
@@ -99,7 +99,7 @@ class System:
     def families(self) -> list[str]:
         return list(dict.fromkeys(family for asked in self.releases.values() for family in asked))
 
-    def about(self, op: str) -> tuple[str, list[Known]]:
+    def about(self, op: str) -> tuple[str, list[BoardFinding]]:
         """What the newest release is known to do with an op or a function, and its open findings about it."""
         found = [known for known in self.open if op in known.ops]
         return (WRONG if found else self._asked(op, self.newest)), found
@@ -121,7 +121,7 @@ class System:
 class Board:
     """All systems, by name."""
 
-    systems: list[System]
+    systems: list[BoardSystem]
     latest: str
     """When the last run began."""
 
@@ -140,7 +140,7 @@ class Board:
         }
         return sorted(asked | {op for known in self.findings() for op in known.ops})
 
-    def findings(self) -> list[Known]:
+    def findings(self) -> list[BoardFinding]:
         return [known for system in self.systems for known in system.findings]
 
     def families(self) -> list[str]:
@@ -148,7 +148,7 @@ class Board:
         return sorted({known.finding.family for known in self.findings()})
 
 
-def board(runs: Iterable[Run]) -> Board:
+def board(runs: Iterable[BoardRun]) -> Board:
     """The board of these runs. Planted bugs are on it only where nothing else was asked."""
     ordered = sorted(runs, key=lambda run: run.began)
     asked = {_owner(s.name) for run in ordered for s in run.finished.summaries if s.checks}
@@ -174,14 +174,14 @@ def _owner(name: str) -> str:
     return TargetName.of(name).owner
 
 
-def _system(name: str, runs: Sequence[Run]) -> System:
-    releases: dict[str, dict[str, Asked]] = {}
+def _system(name: str, runs: Sequence[BoardRun]) -> BoardSystem:
+    releases: dict[str, dict[str, ReleaseSummary]] = {}
     for run in runs:
         for family, version, asked in _asked(name, run):
             families = releases.setdefault(version, {})
             before = families.get(family)
             families[family] = asked if before is None else _both(before, asked)
-    known: dict[str, Known] = {}
+    known: dict[str, BoardFinding] = {}
     for run in runs:
         for finding in run.finished.findings:
             if _owner(finding.target) == name:
@@ -195,10 +195,10 @@ def _system(name: str, runs: Sequence[Run]) -> System:
     for one in known.values():
         _settle(one, ordered)
     findings = sorted(known.values(), key=lambda one: (one.state != OPEN, rank(one.finding)))
-    return System(name, ordered, findings)
+    return BoardSystem(name, ordered, findings)
 
 
-def _asked(name: str, run: Run) -> Iterator[tuple[str, str, Asked]]:
+def _asked(name: str, run: BoardRun) -> Iterator[tuple[str, str, ReleaseSummary]]:
     """Family, release, and what was asked, of one run."""
     finished = run.finished
     groups: dict[tuple[str, str], list[TargetSummary]] = {}
@@ -213,22 +213,22 @@ def _asked(name: str, run: Run) -> Iterator[tuple[str, str, Asked]]:
         if family == FAMILY:
             ops = {one.name for one in finished.functions if one.outcome == ASKED or one.asked}
             refused = {one.name for one in finished.functions if one.outcome == REFUSED}
-        yield family, version, Asked(replace(total(ways), name=name), ops, refused, run.began)
+        yield family, version, ReleaseSummary(replace(total(ways), name=name), ops, refused, run.began)
 
 
-def _both(a: Asked, b: Asked) -> Asked:
+def _both(a: ReleaseSummary, b: ReleaseSummary) -> ReleaseSummary:
     summary = replace(total([a.summary, b.summary]), programs=a.summary.programs + b.summary.programs)
-    return Asked(summary, a.ops | b.ops, a.refused & b.refused, max(a.latest, b.latest))
+    return ReleaseSummary(summary, a.ops | b.ops, a.refused & b.refused, max(a.latest, b.latest))
 
 
-def _enter(known: dict[str, Known], finding: Finding, run: Run) -> None:
+def _enter(known: dict[str, BoardFinding], finding: Finding, run: BoardRun) -> None:
     signature = signature_of(finding)
-    own = known.setdefault(signature, Known(finding, run.began, run.began))
+    own = known.setdefault(signature, BoardFinding(finding, run.began, run.began))
     own.finding, own.last = finding, run.began
     own.releases[finding.version] = WRONG
 
 
-def _settle(known: Known, releases: dict[str, dict[str, Asked]]) -> None:
+def _settle(known: BoardFinding, releases: dict[str, dict[str, ReleaseSummary]]) -> None:
     """What a finding is about, and its state: that in the newest release that was asked about its family."""
     trigger = Trigger.of_finding(known.finding)
     known.ops = tuple(sorted(trigger.ops)) or tuple(f"{form} loop" for form in sorted(trigger.loops))
