@@ -20,7 +20,7 @@ from gradfuzz.cli import main
 from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.config import SweepConfig
-from gradfuzz.fuzzer.sweep.merging import Part, Parts
+from gradfuzz.fuzzer.sweep.merging import Parts, SweepPart
 from gradfuzz.strategies.drawing.dice import Seeded
 
 LISTED = [
@@ -65,7 +65,7 @@ def test_each_family_finds_what_it_finds_alone() -> None:
 
 def test_the_parts_of_both_make_the_whole() -> None:
     parts = [ended(replace(BOTH, shard=(k, 2))).shard for k in (1, 2)]
-    found = Parts([Part(str(k), part) for k, part in enumerate(parts) if part is not None])
+    found = Parts([SweepPart(str(k), part) for k, part in enumerate(parts) if part is not None])
     *_, merged = sweep(replace(found.config, jobs=1), found)
     whole = ended(BOTH)
     assert isinstance(merged, SweepFinished)
