@@ -12,11 +12,11 @@ import numpy as np
 
 from benchmarks.gradient_functions import Row, jax_rows, torch_rows
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.measuring.setting import Setting
+from gradfuzz.fuzzer.measuring.subject import subject_of
+from gradfuzz.fuzzer.proving.prove import proved
 from gradfuzz.libraries.library import LibraryName
 from gradfuzz.oracles.base import Mode
-from gradfuzz.testing.measuring.setting import Setting
-from gradfuzz.testing.measuring.subject import subject_of
-from gradfuzz.testing.proving.prove import proved
 
 MODES: tuple[Mode, ...] = ("rev", "fwd")
 MOST = 100

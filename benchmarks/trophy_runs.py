@@ -34,8 +34,8 @@ from packaging.version import Version
 from benchmarks.trophies import RIGHT, SCRIPTS, WRONG, Outcomes, Page, outcomes, pages, record
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.results.replayed import Status
 from gradfuzz.fuzzer.sweep.bisecting import Said, bisect
-from gradfuzz.fuzzer.sweep.replaying import Status
 from gradfuzz.oracles.foreign import managed
 from gradfuzz.oracles.foreign.installers import LANGUAGES
 from gradfuzz.oracles.foreign.installers.debian import in_debian

@@ -19,20 +19,20 @@ from typing import Any
 from benchmarks.proofs.rules import RULES, USED
 from benchmarks.proofs.written import Written
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.calls.asking import is_inside
-from gradfuzz.calls.drawing.draw import refused
-from gradfuzz.calls.drawing.search import Search
-from gradfuzz.calls.judging.judge import judged
-from gradfuzz.calls.judging.repeated import excused_call
-from gradfuzz.calls.proofs import subject_of_call
+from gradfuzz.fuzzer.calling.drawing.draw import refused
+from gradfuzz.fuzzer.calling.drawing.search import Search
+from gradfuzz.fuzzer.calling.invocation import is_inside
+from gradfuzz.fuzzer.calling.judge import judged
+from gradfuzz.fuzzer.calling.proofs import subject_of_call
+from gradfuzz.fuzzer.calling.repeated import excused_call
+from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
+from gradfuzz.fuzzer.proving.prove import proved_at
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.catalogues import catalogue
 from gradfuzz.strategies.drawing.dice import Seeded
-from gradfuzz.testing.measuring.subject import Subject, subject_of
-from gradfuzz.testing.proving.prove import proved_at
 
 ENOUGH = 20
 """Points at which a rule is to be proved, in each mode."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.fuzzer.measuring.setting import Setting
+from gradfuzz.fuzzer.measuring.subject import Subject
 from gradfuzz.oracles.base import Mode
-from gradfuzz.testing.measuring.setting import Setting
-from gradfuzz.testing.measuring.subject import Subject
 
 BOTH: tuple[Mode, ...] = ("rev", "fwd")
 

@@ -47,10 +47,9 @@ def bisect(
     is skipped and reported. Exit code 1 if the newest release with an answer is wrong, 3 if none has an
     answer.
     """
-    from gradfuzz.calls.sweep.replay import replay
+    from gradfuzz.fuzzer.results.replayed import Status
     from gradfuzz.fuzzer.sweep.bisecting import Said, asker
     from gradfuzz.fuzzer.sweep.bisecting import bisect as search
-    from gradfuzz.fuzzer.sweep.replaying import Status
     from gradfuzz.oracles.foreign.releases import releases
     from gradfuzz.oracles.target_name import TargetName
     from gradfuzz.reports.common import plain
@@ -62,7 +61,7 @@ def bisect(
     (finding,) = found
     library = TargetName.of(finding.target).library
     candidates = releases(library, ",".join(versions))
-    ask = asker(finding, lambda words: click.echo(words, err=True), replay, extra, discard=discard)
+    ask = asker(finding, lambda words: click.echo(words, err=True), extra, discard=discard)
 
     def told(version: str) -> Said:
         said = ask(version)

@@ -61,7 +61,7 @@ def probe(
         click.echo(doing, err=True)
 
     if suite == FAMILY:
-        from gradfuzz.calls.sweep.card import card
+        from gradfuzz.fuzzer.sweep.card import card
 
         report = card(target, tell, functions=ops, max_time=max_time)
     else:

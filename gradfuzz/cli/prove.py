@@ -66,9 +66,9 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
 
 
 def _of_function(source: str, flags: Mapping[str, Any]) -> list[ProofRecord]:
+    from gradfuzz.fuzzer.proving.gradient import prove_gradient
+    from gradfuzz.fuzzer.proving.listing import record_of
     from gradfuzz.fuzzer.questions.request import read_inputs
-    from gradfuzz.testing.proving.gradient import prove_gradient
-    from gradfuzz.testing.proving.listing import record_of
     from gradfuzz.testing.starter import example
 
     inputs = read_inputs([",".join(flags["at"])])[0] if flags["at"] else None
@@ -81,7 +81,7 @@ def _of_function(source: str, flags: Mapping[str, Any]) -> list[ProofRecord]:
 
 
 def _of_library(source: str, flags: Mapping[str, Any]) -> list[ProofRecord]:
-    from gradfuzz.calls.proofs import proofs_of_function
+    from gradfuzz.fuzzer.calling.proofs import proofs_of_function
 
     if flags["at"] or flags["wrt"]:
         raise UsageError(f"calls of {source} are drawn; --at and --wrt are for MODULE:FUNC")

@@ -29,7 +29,7 @@ def record(module: str | None, library: tuple[str, ...], output: Path, arguments
     `gradfuzz sweep torch --family functions --calls FILE` begins with them. The script runs as it does alone;
     its exit code is that of this command.
     """
-    from gradfuzz.calls import recording
+    from gradfuzz.fuzzer.calling import recording
     from gradfuzz.libraries.detect import library_named
     from gradfuzz.libraries.library import CALLED
     from gradfuzz.oracles import registry

@@ -31,8 +31,8 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     such files. Exit code 0 if all are fixed, 1 if one is not, 3 if one could not be asked,
     4 if gradfuzz itself failed at one.
     """
-    from gradfuzz.calls.sweep.replay import replay as ask
-    from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
+    from gradfuzz.fuzzer.results.replayed import Status
+    from gradfuzz.fuzzer.sweep.replaying import replay_all
     from gradfuzz.reports.common import plain, words
 
     installed(ctx, store)
@@ -40,7 +40,7 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     statuses = []
     broken = False
     rows = []
-    for outcome in replay_all(chosen, ask):
+    for outcome in replay_all(chosen):
         finding, status = outcome.finding, outcome.status
         statuses.append(status)
         if (fault := outcome.own_fault) is not None:

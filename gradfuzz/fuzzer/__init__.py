@@ -9,8 +9,12 @@
     tolerance    how large an error is allowed
     conventions  which answers are right where no derivative decides
     verdict      truth and answer compared
-    shrinking    smaller programs with the same disagreement
+    measuring    a function, asked and judged
+    proving      the rules of a library, evaluated in balls
+    calling      calls of a library's functions: drawn, made, judged
+    shrinking    smaller programs and calls with the same disagreement
     findings     from a disagreement to a finding
+    turns        the turns of functions, in processes of their own
     workers      where the work of a sweep is done
     probe        report cards
     store        what is kept on disk

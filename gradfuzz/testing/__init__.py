@@ -7,15 +7,13 @@
     check_program(program, t)    the same as check_gradient for a program and a target
     reference(truth)             says what a function computes exactly, where nothing can work it out
 
-    check         what people call; `attached` has exact references, `mismatch` the error and what it says
-    frameworks    whose function it is, and how its derivatives are asked for
-    measuring     the function asked and judged
-    proving       the rules of the library, evaluated in balls
+    check         what people call; `mismatch` is the error and what it says
     leading       leads a test of Hypothesis's to the worst error, and keeps the time out of its deadline
     asserting     keeps the frames of an assertion out of a test's report
     starter       the test that `gradfuzz write` begins with
 
-Everything is loaded when it is first used; JAX and Torch only where a function is one of theirs.
+The function is asked and judged by `fuzzer.measuring`, its library's rules by `fuzzer.proving`. Everything is
+loaded when it is first used; JAX and Torch only where a function is one of theirs.
 """
 
 from __future__ import annotations
@@ -24,11 +22,11 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from gradfuzz.testing.attached import reference
+    from gradfuzz.fuzzer.measuring.attached import reference
+    from gradfuzz.fuzzer.measuring.measured import InconclusiveError, InconclusiveWarning, Measured
+    from gradfuzz.fuzzer.proving.gradient import prove_gradient
     from gradfuzz.testing.check import check_gradient, check_program, measure_gradient
-    from gradfuzz.testing.measuring.measured import InconclusiveError, InconclusiveWarning, Measured
     from gradfuzz.testing.mismatch import GradientMismatch
-    from gradfuzz.testing.proving.gradient import prove_gradient
 
 __all__ = [
     "GradientMismatch",
@@ -43,15 +41,15 @@ __all__ = [
 ]
 
 _LATER = {
-    "GradientMismatch": "mismatch",
-    "InconclusiveError": "measuring.measured",
-    "InconclusiveWarning": "measuring.measured",
-    "Measured": "measuring.measured",
-    "check_gradient": "check",
-    "check_program": "check",
-    "measure_gradient": "check",
-    "prove_gradient": "proving.gradient",
-    "reference": "attached",
+    "GradientMismatch": "testing.mismatch",
+    "InconclusiveError": "fuzzer.measuring.measured",
+    "InconclusiveWarning": "fuzzer.measuring.measured",
+    "Measured": "fuzzer.measuring.measured",
+    "check_gradient": "testing.check",
+    "check_program": "testing.check",
+    "measure_gradient": "testing.check",
+    "prove_gradient": "fuzzer.proving.gradient",
+    "reference": "fuzzer.measuring.attached",
 }
 """The modules of the names that are loaded at first use."""
 
@@ -61,6 +59,6 @@ def __getattr__(name: str) -> _typing.Any:
         raise AttributeError(
             f"module 'gradfuzz.testing' has no attribute {name!r}; it has {', '.join(__all__)}"
         )
-    value = getattr(_importlib.import_module(f"gradfuzz.testing.{_LATER[name]}"), name)
+    value = getattr(_importlib.import_module(f"gradfuzz.{_LATER[name]}"), name)
     globals()[name] = value
     return value

@@ -11,6 +11,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gradfuzz.errors import UnsupportedError, UsageError
+from gradfuzz.fuzzer.measuring.attached import Exact, reference_of
+from gradfuzz.fuzzer.measuring.measure import FACTORS, Asked, Inquiry, combinations
+from gradfuzz.fuzzer.measuring.measured import (
+    InconclusiveError,
+    InconclusiveWarning,
+    Measured,
+    Method,
+    Nearby,
+)
+from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
+from gradfuzz.fuzzer.measuring.units import in_units, unit_of
 from gradfuzz.fuzzer.questions.request import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
@@ -24,18 +35,7 @@ from gradfuzz.programs.evaluation.pairs import in_pairs
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
 from gradfuzz.testing.asserting import assertion, level, theirs
-from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.leading import lead
-from gradfuzz.testing.measuring.measure import FACTORS, Asked, Inquiry, combinations
-from gradfuzz.testing.measuring.measured import (
-    InconclusiveError,
-    InconclusiveWarning,
-    Measured,
-    Method,
-    Nearby,
-)
-from gradfuzz.testing.measuring.subject import Subject, subject_of
-from gradfuzz.testing.measuring.units import in_units, unit_of
 from gradfuzz.testing.mismatch import GradientMismatch, told
 
 Allowed = Literal["stop_gradient"]
@@ -128,9 +128,9 @@ def check_gradient(
         raise theirs(failure)
     _say(measured, failure, strict)
     if proof:
+        from gradfuzz.fuzzer.proving.gradient import prove_gradient
+        from gradfuzz.fuzzer.proving.listing import record_of
         from gradfuzz.reports.common.proofs import text as proof_text
-        from gradfuzz.testing.proving.gradient import prove_gradient
-        from gradfuzz.testing.proving.listing import record_of
 
         for one in prove_gradient(
             f, *args, wrt=wrt, order=order, modes=modes, framework=framework, answer=False

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gradfuzz.fuzzer.measuring.measured import Measured, Nearby
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.oracles.base import check_name
 from gradfuzz.reports.common.numbers import bound, factor, number, pair, ratio, where
 from gradfuzz.reports.common.words import MALFORMED, claim
-from gradfuzz.testing.measuring.measured import Measured, Nearby
 
 _METHODS = {
     "traced": "the function as a program",

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.questions.request import imported
 from gradfuzz.libraries.detect import library_of, signature_of
 from gradfuzz.libraries.library import LibraryName, first_line
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.testing.measuring.subject import subject_of
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
 """The shapes to try, the likeliest first."""

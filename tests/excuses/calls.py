@@ -12,7 +12,7 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defjvp, defvjp, primitive
 
-from gradfuzz.calls.judging.judge import Judgement, judged
+from gradfuzz.fuzzer.calling.judge import Judgement, judged
 from gradfuzz.fuzzer.findings import prove
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult
@@ -66,8 +66,8 @@ planted_elsewhere(
 planted_elsewhere(
     "A call that raises is refused. A gradient that raises is none.",
     ("tests/unit/calls/test_turn.py::test_a_gradient_that_raises_is_no_refusal",),
-    "calls/judging/judge.py _judged: except Exception",
-    "calls/judging/judge.py _followed: except Exception",
+    "fuzzer/calling/judge.py _judged: except Exception",
+    "fuzzer/calling/judge.py _followed: except Exception",
 )
 
 planted_elsewhere(

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 import gradfuzz
+from gradfuzz.fuzzer.measuring.measure import Inquiry
+from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.results.finding import Class, Reason
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.measure import Inquiry
-from gradfuzz.testing.measuring.subject import subject_of
 from tests.excuses.planted import Planted
 from tests.excuses.registry import excuse, planted_elsewhere
 
-MEASURE = "testing/measuring/measure.py"
-NUMERIC = "testing/measuring/numeric.py"
+MEASURE = "fuzzer/measuring/measure.py"
+NUMERIC = "fuzzer/measuring/numeric.py"
 DIFFERENCES = "fuzzer/tolerance/differences.py"
 
 Function = Callable[[Any], Any]
@@ -394,9 +394,9 @@ planted_elsewhere(
             "test_half_of_the_digits_are_lost_in_a_tail",
         )
     ),
-    "testing/measuring/own_rule.py by_rule: Verdict.AGREE",
-    "testing/measuring/own_rule.py own_rule: except Exception",
-    "testing/measuring/own_rule.py: _NARROW",
+    "fuzzer/measuring/own_rule.py by_rule: Verdict.AGREE",
+    "fuzzer/measuring/own_rule.py own_rule: except Exception",
+    "fuzzer/measuring/own_rule.py: _NARROW",
     f"{DIFFERENCES}: LOST",
 )
 
@@ -491,14 +491,14 @@ planted_elsewhere(
     ),
     f"{MEASURE} Inquiry._judged_by_numbers.judge: Verdict.UNSUPPORTED",
     "testing/check.py _found: Verdict.UNSUPPORTED",
-    "testing/measuring/oracle.py FunctionOracle._refused: Answer 'unsupported'",
+    "fuzzer/measuring/oracle.py FunctionOracle._refused: Answer 'unsupported'",
 )
 
 
 @excuse(
     "A function that returns other values each time is not judged. Where it does not, the mistake is found.",
     "testing/check.py _found: Verdict.INCONCLUSIVE",
-    "testing/measuring/subject.py: _LOOKS",
+    "fuzzer/measuring/subject.py: _LOOKS",
 )
 def a_function_that_draws() -> Planted:
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.measuring.measured import Measured
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
@@ -16,7 +17,6 @@ from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.testing.measuring.measured import Measured
 
 Result = CheckResult | Measured
 

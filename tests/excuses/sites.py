@@ -31,7 +31,7 @@ from gradfuzz.programs.language.syntax import Call, Return
 
 PACKAGE = Path(__file__).parents[2] / "gradfuzz"
 
-JUDGING = ("fuzzer/tolerance", "fuzzer/conventions", "fuzzer/verdict", "testing/measuring", "calls/judging")
+JUDGING = ("fuzzer/tolerance", "fuzzer/conventions", "fuzzer/verdict", "fuzzer/measuring", "fuzzer/calling")
 """Where an allowance without end, an exception or a number excuses."""
 
 _WORDS = ("Reason", "Doubt")

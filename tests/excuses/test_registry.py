@@ -68,7 +68,7 @@ def test_a_new_excuse_is_seen() -> None:
     for line in lines:
         (site,) = sites_in("fuzzer/verdict/judge.py", f"def new(case):\n    {line}\n")
         assert unnamed(sites() + Counter([site])) == Counter([site])
-    (constant,) = sites_in("testing/measuring/measure.py", "_MORE = 12.0\n")
+    (constant,) = sites_in("fuzzer/measuring/measure.py", "_MORE = 12.0\n")
     assert unnamed(Counter([constant]))
     known = "fuzzer/verdict/judge.py joined: Reason.REFERENCES"
     assert unnamed(sites() + Counter([known])) == Counter([known]), "a second one in the same function"

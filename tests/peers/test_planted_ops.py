@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gradfuzz.calls.sweep.run import sweep
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.sweep.config import SweepConfig
+from gradfuzz.fuzzer.sweep.plans import sweep
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.slow(reason="two sweeps of a module with twenty ops: a minute each")

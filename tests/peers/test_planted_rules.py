@@ -17,8 +17,8 @@ import pytest
 from autograd.core import primitive_jvps, primitive_vjps
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.calls.sweep.turn import Result, Turn, run
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.turns.turn import Result, Turn, run
 from gradfuzz.libraries.watching import function_of
 from gradfuzz.oracles.catalogues import catalogue
 

@@ -26,12 +26,12 @@ plant(jax.lax.PRIMITIVE_p)
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.sweep.config import SweepConfig
-from gradfuzz.fuzzer.sweep import programs
+from gradfuzz.fuzzer.sweep import programs, sweep
 
 programs.CHEAP = (*programs.CHEAP, "jax")  # in this process
 targets = TARGETS
 config = SweepConfig(targets, families=("loops",), max_examples=60, seed=7, precisions=("float32",))
-*_, finished = programs.sweep(config)
+*_, finished = sweep(config)
 assert isinstance(finished, SweepFinished)
 found = [[f.kind.value, f.target, " ".join(f.culprits) + str(f.program)] for f in finished.findings]
 print(json.dumps([found, sum(s.proofs for s in finished.summaries)]))

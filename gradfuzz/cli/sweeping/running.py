@@ -92,19 +92,13 @@ def kind_of_sweep(
 ) -> tuple[Callable[..., Iterator[Event]], int, Callable[[], Iterable[str]]]:
     """The sweep of these families; its usual number of examples, and its usual targets."""
     from gradfuzz.fuzzer.results.functions import FAMILY
-    from gradfuzz.fuzzer.sweep import SweepConfig
-    from gradfuzz.fuzzer.sweep import sweep as of_programs
+    from gradfuzz.fuzzer.sweep import SweepConfig, plans
+    from gradfuzz.libraries.library import CALLED
     from gradfuzz.oracles import registry
 
-    most = SweepConfig(()).max_examples
-    if FAMILY not in families:
-        return of_programs, most, registry.installed
-    from gradfuzz.calls.sweep import run
-    from gradfuzz.libraries.library import CALLED
-
     if set(families) == {FAMILY}:
-        return run.sweep, run.CALLS_EACH, lambda: filter(registry.beside, CALLED)
-    return run.sweep, most, registry.installed
+        return plans.sweep, plans.CALLS_EACH, lambda: filter(registry.beside, CALLED)
+    return plans.sweep, SweepConfig(()).max_examples, registry.installed
 
 
 def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:
@@ -116,13 +110,12 @@ def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool
 
 def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None, tried: Attempts) -> Review:
     """The review of earlier findings. After Ctrl-C it leaves out what takes time."""
-    from gradfuzz.calls.sweep.replay import replay
     from gradfuzz.fuzzer.sweep.reviewing import review
 
     store, run = (recorder.store, recorder.run) if recorder else (None, 0)
     try:
         tell = partial(click.echo, err=True)
-        result = review(finished, known, store, run, tell=tell, failed=tried.keep, ask=replay)
+        result = review(finished, known, store, run, tell=tell, failed=tried.keep)
     except KeyboardInterrupt:
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:

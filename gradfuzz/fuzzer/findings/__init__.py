@@ -14,6 +14,7 @@
     reproducer, own_script       the scripts: to its own library, to others, as a test; to gradfuzz itself
     script_run                   the finding's own script, run before the finding is told
     short_run                    whether a short reproducer shows its finding
+    calls                        the same for calls of functions
     clusters                     findings that seem to have one root cause
 
 - A disagreement becomes a finding only if it is asked again alone, both references confirm the truth, and it

@@ -38,6 +38,10 @@ class Verdict(enum.Enum):
         return self in (Verdict.DISAGREE, Verdict.CRASHED)
 
 
+ANSWERS = (Verdict.AGREE, Verdict.DISAGREE, Verdict.CONVENTION)
+"""The verdicts on an answer that could be judged."""
+
+
 class Class(enum.Enum):
     """The kind of a disagreement, most serious first."""
 

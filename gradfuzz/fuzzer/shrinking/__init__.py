@@ -4,6 +4,7 @@
     trial                                 what counts as the same: clearly wrong, and in the same class
     reductions                            everything that shrinking tries, simplest result first
     shape_reductions, point_reductions    fewer and shorter axes; fewer points in a batch
+    call_reductions                       smaller calls
     variations                            a candidate with other numbers
     standards                             small standard programs, tried where a large one does not shrink
 

@@ -1,7 +1,9 @@
 """A sweep: draws programs, asks, judges, shrinks, and yields events. It prints nothing and stores nothing.
 
-    run                     one sweep of one plan or more: the run as a stream of events
-    programs                `sweep(config)`; the plan of a sweep of programs
+    plans                   `sweep(config)`: the plans that its families ask for
+    run                     what they have in common: the run as a stream of events
+    programs, functions     the plan about programs; that about functions, and `function_targets`
+    card                    the report card of functions: a few calls of each
     config, interrupts      its settings; Ctrl-C
     ways                    the ways of its targets
     batch, work_item        a unit of work: draw programs, ask every oracle, judge; its order
@@ -33,7 +35,7 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from gradfuzz.fuzzer.sweep.config import SweepConfig
-    from gradfuzz.fuzzer.sweep.programs import sweep
+    from gradfuzz.fuzzer.sweep.plans import sweep
 
 __all__ = ["SweepConfig", "sweep"]
 
@@ -42,4 +44,4 @@ def __getattr__(name: str) -> _typing.Any:
     if name not in __all__:
         known = ", ".join(__all__)
         raise AttributeError(f"module 'gradfuzz.fuzzer.sweep' has no attribute {name!r}; it has {known}")
-    return getattr(_importlib.import_module("gradfuzz.fuzzer.sweep.programs"), name)
+    return getattr(_importlib.import_module("gradfuzz.fuzzer.sweep.plans"), name)

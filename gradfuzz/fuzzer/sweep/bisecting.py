@@ -10,7 +10,8 @@ from packaging.utils import canonicalize_name
 
 from gradfuzz.errors import GradfuzzError, InstallError
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.sweep.replaying import Ask, Status
+from gradfuzz.fuzzer.results.replayed import Status
+from gradfuzz.fuzzer.sweep.replaying import replay
 from gradfuzz.oracles.foreign import managed
 from gradfuzz.oracles.foreign.oracle import worker
 from gradfuzz.oracles.registry import resolve
@@ -174,15 +175,13 @@ class _Search:
 def asker(
     finding: Finding,
     tell: Callable[[str], None],
-    again: Ask,
     extra: Sequence[str] = (),
     *,
     discard: bool = False,
 ) -> Callable[[str], Said]:
     """A function that asks a release about a finding, in its existing or a new environment.
 
-    `again` asks once more about a finding; `extra` are further requirements; `discard` removes the
-    environments that were made.
+    `extra` are further requirements; `discard` removes the environments that were made.
     """
     target = TargetName.of(finding.target)
 
@@ -197,7 +196,7 @@ def asker(
         try:
             # Says why it does not start, or that it has no such entry point.
             resolve(release.whole, together=True, supervised=True)
-            outcome = again(replace(finding, target=release.whole))
+            outcome = replay(replace(finding, target=release.whole))
             return Said(version, outcome.status, outcome.message, others)
         except GradfuzzError as error:
             return Said(version, Status.ERROR, " ".join(str(error).split()), others)

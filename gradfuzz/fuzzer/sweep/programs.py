@@ -27,7 +27,7 @@ from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.config import CHEAP, SweepConfig, check
-from gradfuzz.fuzzer.sweep.memo import Ledger, Memo, Shrink
+from gradfuzz.fuzzer.sweep.memo import Ledger, Shrink
 from gradfuzz.fuzzer.sweep.run import Crew, Outcome, Sweep
 from gradfuzz.fuzzer.sweep.set_up import WaySetUp
 from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
@@ -58,21 +58,9 @@ _ROUNDS = 3
 """So often workers may die of a proof, each time several, until it is left as it was met."""
 
 
-def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
-    """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and
-    `SweepFinished` at last.
-
-    `memo` is asked before a piece of work is handed out, and gets its result. `SweepFinished` also comes
-    after Ctrl-C, and where gradfuzz itself fails, with the findings until then. Raises `UsageError`,
-    `UnknownTargetError` and `MissingExtraError` before the first event.
-    """
-    check(config)
-    whole = Sweep(config, memo)
-    return whole.events([planned(whole, config)])
-
-
 def planned(whole: Sweep, config: SweepConfig) -> Programs:
     """The plan of a sweep, about programs, with these settings."""
+    check(config)
     workers = workers_of(config)
     try:
         listings = _listed(config, workers, whole.ledger)

@@ -6,9 +6,7 @@ the usual evaluator. The recorded answer plays no part.
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -23,6 +21,7 @@ from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.results.own_fault import OwnFault, attempt
+from gradfuzz.fuzzer.results.replayed import Replayed, Status
 from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.fuzzer.workers.local import Here, Pool
@@ -37,37 +36,8 @@ _TIMES = 5
 """How often a finding that did not repeat every time is asked."""
 
 
-class Status(enum.Enum):
-    """The result of a recheck."""
-
-    FIXED = "FIXED"
-    """Right at every point."""
-    FAILED = "FAILED"
-    """Still wrong at a point."""
-    ERROR = "ERROR"
-    """Undecided."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """The result for one finding; `message` says where it is wrong, or why it is undecided."""
-
-    finding: Finding
-    status: Status
-    message: str
-    own_fault: OwnFault | None = None
-    """Where it is undecided since gradfuzz itself failed."""
-
-
-Ask = Callable[[Finding], Replayed]
-"""What asks again about a finding. It is sent to another process, so it is a function of a module."""
-
-
-def replay_all(findings: Iterable[Finding], ask: Ask | None = None) -> Iterator[Replayed]:
-    """Yields what became of each finding. Libraries are asked in a separate process, which they may crash.
-
-    `ask` asks about one; `replay` does if none is given, which knows programs alone.
-    """
+def replay_all(findings: Iterable[Finding]) -> Iterator[Replayed]:
+    """Yields what became of each finding. Libraries are asked in a separate process, which they may crash."""
     pool: Pool | None = None
     try:
         for finding in findings:
@@ -75,7 +45,7 @@ def replay_all(findings: Iterable[Finding], ask: Ask | None = None) -> Iterator[
             if TargetName.of(finding.target).library not in ("engine", "mutant"):
                 workers = pool = pool or Pool(1)
             try:
-                yield workers.submit(_replayed, ask or replay, finding).result()
+                yield workers.submit(_replayed, finding).result()
             except WorkerDiedError:
                 yield Replayed(finding, Status.ERROR, f"{finding.target} took its process down")
     finally:
@@ -83,18 +53,20 @@ def replay_all(findings: Iterable[Finding], ask: Ask | None = None) -> Iterator[
             pool.close(at_once=True)
 
 
-def _replayed(ask: Ask, finding: Finding) -> Replayed:
-    found = attempt(f"asking again about {finding.id}", ask, finding)
+def _replayed(finding: Finding) -> Replayed:
+    found = attempt(f"asking again about {finding.id}", replay, finding)
     if isinstance(found, OwnFault):
         return Replayed(finding, Status.ERROR, f"gradfuzz itself failed: {found.error}", found)
     return found
 
 
 def replay(finding: Finding) -> Replayed:
-    """Asks again at each of the points of a finding of a program."""
+    """Asks again at each of its points; a call is made and judged as when it was found."""
+    if finding.call is not None:
+        from gradfuzz.fuzzer.turns.replay import replayed
+
+        return replayed(finding)
     try:
-        if finding.call is not None:
-            raise RecordError(f"{finding.id} is about a call of {finding.call.function}, and not a program")
         target = _target(finding)
         _check(finding)
         cases = list(_cases(finding, target))

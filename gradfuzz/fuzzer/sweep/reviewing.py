@@ -14,10 +14,11 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.own_fault import OwnFault
+from gradfuzz.fuzzer.results.replayed import Status
 from gradfuzz.fuzzer.results.review import Baseline, BaselineEntry, Review
 from gradfuzz.fuzzer.store.baseline import matches, standing
 from gradfuzz.fuzzer.store.runs import Store
-from gradfuzz.fuzzer.sweep.replaying import Ask, Status, replay_all
+from gradfuzz.fuzzer.sweep.replaying import replay_all
 
 _AT_MOST = 24
 """This many findings are rechecked at the end of a sweep."""
@@ -32,12 +33,11 @@ def review(
     today: datetime.date | None = None,
     tell: Callable[[str], None] = lambda words: None,
     failed: Callable[[OwnFault], None] = lambda fault: None,
-    ask: Ask | None = None,
 ) -> Review:
     """The review of a sweep, which is run number `run` of the store. After Ctrl-C nothing is rechecked.
 
     `tell` is called with a sentence on how many findings are rechecked, `failed` where gradfuzz itself fails
-    at one. `ask` is that of `replay_all`.
+    at one.
     """
     today = today or datetime.datetime.now(datetime.UTC).date()
     found = {signature_of(finding): finding.id for finding in finished.findings}
@@ -59,7 +59,7 @@ def review(
         if signature not in found and signature not in accepted:
             waiting.append(record.finding)
     waiting = [finding for finding in waiting if finding.target in asked][:_AT_MOST]
-    right = set() if finished.interrupted else _right(waiting, tell, failed, ask)
+    right = set() if finished.interrupted else _right(waiting, tell, failed)
     first = store.first_seen(run) if store else {}
     return Review(
         known=known,
@@ -83,16 +83,13 @@ def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:
 
 
 def _right(
-    findings: Sequence[Finding],
-    tell: Callable[[str], None],
-    failed: Callable[[OwnFault], None],
-    ask: Ask | None,
+    findings: Sequence[Finding], tell: Callable[[str], None], failed: Callable[[OwnFault], None]
 ) -> set[str]:
     """The signatures of which every finding is fixed."""
     if findings:
         plural = "s" if len(findings) > 1 else ""
         tell(f"Asking again about {len(findings)} earlier finding{plural} that did not come up.")
-    outcomes = list(zip(map(signature_of, findings), replay_all(findings, ask), strict=True))
+    outcomes = list(zip(map(signature_of, findings), replay_all(findings), strict=True))
     for _, outcome in outcomes:
         if outcome.own_fault is not None:
             failed(outcome.own_fault)

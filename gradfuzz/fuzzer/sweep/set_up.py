@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradfuzz.fuzzer.results.counts import Counts
-from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.results.finding import ANSWERS
 from gradfuzz.fuzzer.results.raw import Raw
 
 ENOUGH = 8
 """So many programs in a row that raise are no coincidence: the first of a sweep are the simplest ones."""
-
-ANSWERS = (Verdict.AGREE, Verdict.DISAGREE, Verdict.CONVENTION)
 
 
 class WaySetUp:

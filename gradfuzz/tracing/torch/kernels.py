@@ -1,6 +1,6 @@
 """ATen ops that are one kernel to Torch, most of which only derivatives call: what their sources compute.
 
-What a kernel does with numbers is confirmed where its formula is used (`testing.proving`): the library's own
+What a kernel does with numbers is confirmed where its formula is used (`fuzzer.proving`): the library's own
 answer is to be that of the graph.
 """
 

@@ -11,16 +11,16 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
-from gradfuzz.calls.asking import values_of
-from gradfuzz.calls.drawing.search import Search
-from gradfuzz.calls.sweep import functions as plan
-from gradfuzz.calls.sweep.run import CALLS_EACH, divided, sweep
-from gradfuzz.calls.sweep.targets import dtypes_of, modes_of
 from gradfuzz.cli import main
+from gradfuzz.fuzzer.calling.drawing.search import Search
+from gradfuzz.fuzzer.calling.invocation import values_of
 from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
 from gradfuzz.fuzzer.store.runs import Store
+from gradfuzz.fuzzer.sweep import functions as plan
 from gradfuzz.fuzzer.sweep.config import SweepConfig
+from gradfuzz.fuzzer.sweep.function_targets import dtypes_of, modes_of
 from gradfuzz.fuzzer.sweep.merging import Parts, SweepPart
+from gradfuzz.fuzzer.sweep.plans import CALLS_EACH, divided, sweep
 from gradfuzz.strategies.drawing.dice import Seeded
 
 LISTED = [

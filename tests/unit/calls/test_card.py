@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
-from gradfuzz.calls.sweep import functions as sweeps
-from gradfuzz.calls.sweep.card import card, report
-from gradfuzz.calls.sweep.turn import Result, merged
 from gradfuzz.cli.probe import probe
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.sweep import functions as sweeps
+from gradfuzz.fuzzer.sweep.card import card, report
+from gradfuzz.fuzzer.turns.turn import Result, merged
 from tests.report_data import finding, finished
 
 MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")

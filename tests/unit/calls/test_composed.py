@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gradfuzz.calls.judging.judge import judged
 from gradfuzz.errors import UnsupportedError
+from gradfuzz.fuzzer.calling.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.libraries.composed import ComposedLibrary

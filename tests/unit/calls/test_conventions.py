@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import torch
 
-from gradfuzz.calls.judging.judge import judged
-from gradfuzz.calls.judging.repeated import Repeated, excused_call
+from gradfuzz.fuzzer.calling.judge import judged
+from gradfuzz.fuzzer.calling.repeated import Repeated, excused_call
 from gradfuzz.fuzzer.conventions import excluded
 from gradfuzz.fuzzer.conventions.accepted import Span
 from gradfuzz.fuzzer.conventions.table import CONVENTIONS

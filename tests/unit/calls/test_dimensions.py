@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Parameter, dimensioned, parameters, read, write
-from gradfuzz.calls.drawing.dimensions import Lengths, shape
-from gradfuzz.calls.drawing.draw import drawn
-from gradfuzz.calls.drawing.learned import Learned
-from gradfuzz.calls.package import functions
+from gradfuzz.fuzzer.calling.drawing.dimensions import Lengths, shape
+from gradfuzz.fuzzer.calling.drawing.draw import drawn
+from gradfuzz.fuzzer.calling.drawing.learned import Learned
+from gradfuzz.fuzzer.calling.package import functions
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.strategies.drawing.dice import Seeded
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
-from gradfuzz.calls.sweep import homes
-from gradfuzz.calls.sweep.process import CallProcess
-from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import MissingExtraError, TargetProcessError
+from gradfuzz.fuzzer.turns import homes
+from gradfuzz.fuzzer.turns.process import CallProcess
+from gradfuzz.fuzzer.turns.turn import Result, Turn
 from gradfuzz.oracles.foreign import launcher, lending, managed
 
 X = Parameter("x", (ARRAY,), required=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfuzz.calls.judging.judge import Judgement, judged
+from gradfuzz.fuzzer.calling.judge import Judgement, judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.calls.asking import asked, called, is_inside, quiet, values_of
 from gradfuzz.errors import NotDifferentiableError, UnsupportedError
+from gradfuzz.fuzzer.calling.invocation import asked, called, is_inside, quiet, values_of
 from gradfuzz.fuzzer.results.call import Argument, Call, Form
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.layouts import LAYOUTS, Layout

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.calls.sweep import process, supervise, xla
-from gradfuzz.calls.sweep.turn import Result, Turn
+from gradfuzz.fuzzer.turns import process, supervise, xla
+from gradfuzz.fuzzer.turns.turn import Result, Turn
 
 SIN = Turn("jax", Function(("jax.numpy.sin",), "sin(x)", DIFFERENTIABLE, ""), seed=0, number=0, calls=1)
 

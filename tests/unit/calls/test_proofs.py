@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfuzz.calls.proofs import proofs_of_call, proofs_of_function, subject_of_call
-from gradfuzz.calls.sweep.turn import Turn, run
+from gradfuzz.fuzzer.calling.proofs import proofs_of_call, proofs_of_function, subject_of_call
 from gradfuzz.fuzzer.results.call import Argument, Call
+from gradfuzz.fuzzer.turns.turn import Turn, run
 from gradfuzz.oracles.catalogues import catalogue
 
 

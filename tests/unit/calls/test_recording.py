@@ -11,9 +11,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from gradfuzz.calls import recording
 from gradfuzz.cli import main
 from gradfuzz.errors import RecordError
+from gradfuzz.fuzzer.calling import recording
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.libraries.detect import library_named
 

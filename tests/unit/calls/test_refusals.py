@@ -18,7 +18,7 @@ from autograd.core import primitive_jvps, primitive_vjps
 from autograd.extend import defjvp, defvjp
 from autograd.numpy import numpy_wrapper
 
-from gradfuzz.calls.judging.judge import judged
+from gradfuzz.fuzzer.calling.judge import judged
 from gradfuzz.fuzzer.conventions.limits import LIMITS, is_beyond
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Reason, Verdict

@@ -10,18 +10,19 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
-from gradfuzz.calls.sweep import card, homes, process
-from gradfuzz.calls.sweep import functions as plan
-from gradfuzz.calls.sweep import run as sweeps
-from gradfuzz.calls.sweep.replay import replayed
-from gradfuzz.calls.sweep.set_up import Had, SetUp
-from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.cli import main
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.replayed import Status
+from gradfuzz.fuzzer.sweep import card
+from gradfuzz.fuzzer.sweep import functions as plan
+from gradfuzz.fuzzer.sweep import plans as sweeps
 from gradfuzz.fuzzer.sweep.config import SweepConfig
-from gradfuzz.fuzzer.sweep.replaying import Status
+from gradfuzz.fuzzer.turns import homes, process
+from gradfuzz.fuzzer.turns.replay import replayed
+from gradfuzz.fuzzer.turns.set_up import Had, SetUp
+from gradfuzz.fuzzer.turns.turn import Result, Turn
 from gradfuzz.oracles.foreign import fault
 
 X = Parameter("x", (ARRAY,), required=True)
@@ -42,7 +43,7 @@ def run(turn, note, begins):
 worker.run = run
 """
 NOTED = """
-from gradfuzz.calls.sweep import turn
+from gradfuzz.fuzzer.turns import turn
 def dies(call, estimated):
     print("INTEL MKL FATAL ERROR: cannot load libmkl", file=sys.stderr, flush=True)
     os._exit(7)
@@ -134,7 +135,7 @@ def test_a_library_that_cannot_be_imported(tmp_path: Path, monkeypatch: pytest.M
     (fault,) = [one.fault for one in end.summaries]
     assert fault is not None
     assert "No module named 'there_is_no_such_module'" in fault
-    assert f"The command was `{sys.executable} -m gradfuzz.calls.sweep.worker autograd`" in fault
+    assert f"The command was `{sys.executable} -m gradfuzz.fuzzer.turns.worker autograd`" in fault
     assert not end.findings
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.calls.findings.short import short
-from gradfuzz.calls.judging.judge import judged
+from gradfuzz.fuzzer.calling.judge import judged
+from gradfuzz.fuzzer.findings.calls.short import short
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from gradfuzz.calls.asking import called
-from gradfuzz.calls.drawing.structures import Drawing, mixed, structure
-from gradfuzz.calls.findings.code import expression
+from gradfuzz.fuzzer.calling.drawing.structures import Drawing, mixed, structure
+from gradfuzz.fuzzer.calling.invocation import called
+from gradfuzz.fuzzer.findings.calls.code import expression
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.strategies.drawing.dice import Seeded

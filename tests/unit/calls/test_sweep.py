@@ -15,21 +15,21 @@ from typing import Any
 import pytest
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, LEFT_OUT, Function, Parameter
-from gradfuzz.calls.findings.script import ending_script
-from gradfuzz.calls.sweep import functions as plan
-from gradfuzz.calls.sweep import process
-from gradfuzz.calls.sweep import run as sweeps
-from gradfuzz.calls.sweep.process import CallProcess
-from gradfuzz.calls.sweep.replay import replayed
-from gradfuzz.calls.sweep.turn import Result, Turn
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings.calls.script import ending_script
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.identity import signature, signatures
+from gradfuzz.fuzzer.results.replayed import Status
+from gradfuzz.fuzzer.sweep import functions as plan
+from gradfuzz.fuzzer.sweep import plans as sweeps
 from gradfuzz.fuzzer.sweep.config import SweepConfig
-from gradfuzz.fuzzer.sweep.replaying import Status
+from gradfuzz.fuzzer.turns import process
+from gradfuzz.fuzzer.turns.process import CallProcess
+from gradfuzz.fuzzer.turns.replay import replayed
+from gradfuzz.fuzzer.turns.turn import Result, Turn
 
 X = Parameter("x", (ARRAY,), required=True)
 

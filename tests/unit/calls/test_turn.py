@@ -18,23 +18,23 @@ from autograd.extend import defvjp, primitive
 from hypothesis import find
 
 from gradfuzz.adapters.catalogue import ARRAY, INTEGER, NUMBER, Function, Parameter
-from gradfuzz.calls.asking import values_of
-from gradfuzz.calls.drawing.draw import calls_of, changed
-from gradfuzz.calls.drawing.learned import Learned
-from gradfuzz.calls.drawing.search import Search, _told
-from gradfuzz.calls.findings import prove
-from gradfuzz.calls.findings.code import code
-from gradfuzz.calls.findings.prove import _factor, _is_one_factor, proved
-from gradfuzz.calls.findings.shrink import Wrong, _with_simpler_values, shrunk
-from gradfuzz.calls.judging.judge import Modes, judged, judged_by_some
-from gradfuzz.calls.sweep import turn as turns
-from gradfuzz.calls.sweep.replay import replay
-from gradfuzz.calls.sweep.totals import FunctionTotals
-from gradfuzz.calls.sweep.turn import Result, Turn, merged, run
+from gradfuzz.fuzzer.calling.drawing.draw import calls_of, changed
+from gradfuzz.fuzzer.calling.drawing.learned import Learned
+from gradfuzz.fuzzer.calling.drawing.search import Search, _told
+from gradfuzz.fuzzer.calling.invocation import values_of
+from gradfuzz.fuzzer.calling.judge import Modes, judged, judged_by_some
+from gradfuzz.fuzzer.findings.calls import prove
+from gradfuzz.fuzzer.findings.calls.code import code
+from gradfuzz.fuzzer.findings.calls.prove import _factor, _is_one_factor, proved
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.finding import Class, Finding, Verdict
-from gradfuzz.fuzzer.sweep.replaying import Status
+from gradfuzz.fuzzer.results.replayed import Status
+from gradfuzz.fuzzer.shrinking.call_reductions import Wrong, _with_simpler_values, shrunk
+from gradfuzz.fuzzer.turns import turn as turns
+from gradfuzz.fuzzer.turns.replay import replay
+from gradfuzz.fuzzer.turns.totals import FunctionTotals
+from gradfuzz.fuzzer.turns.turn import Result, Turn, merged, run
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.strategies.drawing.dice import Seeded
 
@@ -448,7 +448,8 @@ def test_what_no_longer_raises_is_not_judged(raising_tanh: None, monkeypatch: py
     """Of a call whose derivative raises only those smaller ones are measured that raise as well."""
     asked: list[Call] = []
     monkeypatch.setattr(
-        "gradfuzz.calls.findings.shrink.judged", lambda call, modes: asked.append(call) or judged(call, modes)
+        "gradfuzz.fuzzer.shrinking.call_reductions.judged",
+        lambda call, modes: asked.append(call) or judged(call, modes),
     )
     made: list[Call] = []
     call = Call("autograd", "autograd.numpy.tanh", (array(*np.linspace(-1.0, 1.5, 6)),))

@@ -64,7 +64,7 @@ def sweep(monkeypatch: pytest.MonkeyPatch, *findings: Finding, interrupted: bool
         *map(FindingFound, findings),
         finished(*findings, interrupted=interrupted),
     ]
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.programs.sweep", lambda config, memo: iter(events))
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", lambda config, memo: iter(events))
 
 
 @pytest.fixture

@@ -403,7 +403,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
         SweepStarted(0, (("engine", "0"),), ("loops",), 10, None, rerun),
         SweepFinished(0, 1.0, 3, 12, (), (), complete=False, interrupted=True, rerun=rerun),
     ]
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.programs.sweep", lambda config, memo: iter(events))
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", lambda config, memo: iter(events))
     result = run("sweep", "engine", "--format", "json")
     assert result.exit_code == INTERRUPTED
     assert json.loads(result.stdout)["programs"] == 3
@@ -422,7 +422,7 @@ def heard(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, lis
         configs.append(config)
         raise UsageError("heard")
 
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.programs.sweep", refuse)
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", refuse)
     return run("sweep", *arguments), configs
 
 

@@ -50,7 +50,7 @@ def swept(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
         heard.append(config)
         raise UsageError("heard")
 
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.programs.sweep", refuse)
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", refuse)
     run("sweep", "engine", *arguments, exit_code=USAGE)
     return heard[0]
 
@@ -337,7 +337,7 @@ def test_findings_are_chosen_by_globs() -> None:
 def test_a_report_that_cannot_be_written_is_noticed_before_the_sweep(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.programs.sweep", lambda *_: 1 / 0)
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", lambda *_: 1 / 0)
     error = run("sweep", "engine", "--report", f"html={path}", exit_code=INCOMPLETE).stderr
     assert "cannot be written" in error
     assert not Path(".gradfuzz").exists()

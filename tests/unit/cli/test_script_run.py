@@ -16,9 +16,6 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import ARRAY, DIFFERENTIABLE, Function, Parameter
-from gradfuzz.calls.sweep import functions as plan
-from gradfuzz.calls.sweep import run as function_sweeps
-from gradfuzz.calls.sweep import turn as turns
 from gradfuzz.cli import CLEAN, FINDINGS, OWN_FAULT, main
 from gradfuzz.fuzzer.findings import script_run
 from gradfuzz.fuzzer.findings.prove import FindingProof, confirmed
@@ -27,6 +24,9 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep import SweepConfig, programs, run, sweep
+from gradfuzz.fuzzer.sweep import functions as plan
+from gradfuzz.fuzzer.sweep import plans as function_sweeps
+from gradfuzz.fuzzer.turns import turn as turns
 from gradfuzz.fuzzer.verdict import judge
 from gradfuzz.oracles.foreign import managed
 

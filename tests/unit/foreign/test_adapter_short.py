@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradfuzz.calls.sweep.run import sweep
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.findings.reproducer import short as short_of
 from gradfuzz.fuzzer.findings.survey import asked
@@ -23,6 +22,7 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound
 from gradfuzz.fuzzer.sweep import SweepConfig
+from gradfuzz.fuzzer.sweep.plans import sweep
 from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.dialects.adapter_short import FORMS, short
 from gradfuzz.oracles.emit.short import ShortInput

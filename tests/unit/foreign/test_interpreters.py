@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from gradfuzz.adapters.shipped import ADAPTERS, Adapter
-from gradfuzz.calls.sweep import homes
 from gradfuzz.errors import InstallError, MissingExtraError
+from gradfuzz.fuzzer.turns import homes
 from gradfuzz.oracles.foreign import lending, managed
 from gradfuzz.oracles.foreign.installers import interpreters
 from gradfuzz.oracles.foreign.installers import python as installer

@@ -27,15 +27,14 @@ LAW: dict[str, tuple[str, ...]] = {
     "adapters": (),
     "oracles": ("errors", "version", "private_names", "programs", "engine", "tracing", "adapters"),
     "libraries": ("errors", "private_names", "programs", "tracing", "oracles"),
-    "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters", "libraries"),
+    "fuzzer": (
+        *("errors", "version", "private_names", "programs", "engine", "tracing", "strategies", "oracles"),
+        *("adapters", "libraries"),
+    ),
     "reports": ("errors", "version", "programs", "oracles.base", "oracles.target_name", "fuzzer.results"),
     "testing": (
         *("errors", "programs", "engine", "tracing", "strategies", "oracles", "libraries", "fuzzer"),
         "reports.common",
-    ),
-    "calls": (
-        *("errors", "private_names", "programs", "tracing", "strategies", "oracles", "adapters", "fuzzer"),
-        *("libraries", "testing"),
     ),
     "cli": (
         "errors",
@@ -48,7 +47,6 @@ LAW: dict[str, tuple[str, ...]] = {
         "libraries",
         "fuzzer",
         "testing",
-        "calls",
         "reports",
     ),
     "pytest_plugin": (
@@ -96,8 +94,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "verdict.classify",
         "conventions",
         "verdict",
+        "measuring",
+        "proving",
+        "calling",
         "shrinking",
         "findings",
+        "turns",
         "workers",
         "probe",
         "store",
@@ -108,19 +110,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *("layouts", "numbers", "watching", "connected", "library", "composed", "numpy", "autograd"),
         *("tensorflow", "mlx", "paddle", "torch", "jax", "detect"),
     ),
-    "testing": (
-        *(
-            "attached",
-            "measuring",
-            "mismatch",
-            "proving",
-        ),
-        *("leading", "asserting", "check", "starter"),
-    ),
-    "calls": (
-        *("asking", "recording", "package", "drawing", "judging"),
-        *("proofs", "findings", "sweep"),
-    ),
+    "testing": ("mismatch", "leading", "asserting", "check", "starter"),
 }
 """Package -> its layers, the lowest first: a layer imports itself and those before it, and never the
 package's face.
@@ -131,13 +121,10 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "jaxlib": ("oracles/jax/",),
     "torch": (*("oracles/torch/", "libraries/torch", "tracing/torch/"),),
     "torchgen": ("oracles/torch/",),
-    "flint": ("oracles/references/", "testing/proving/"),
+    "flint": ("oracles/references/", "fuzzer/proving/"),
     "ml_dtypes": ("programs/language/precision",),
     "mpmath": ("oracles/references/", "oracles/emit/"),
-    "hypothesis": (
-        *("strategies/", "hypothesis_plugin", "fuzzer/", "pytest_plugin/options", "testing/leading"),
-        "calls/drawing/",
-    ),
+    "hypothesis": ("strategies/", "hypothesis_plugin", "fuzzer/", "pytest_plugin/options", "testing/leading"),
     "jinja2": ("reports/html/", "reports/board/"),
     "markupsafe": ("reports/html/", "reports/board/"),
     "msgspec": ("fuzzer/", "oracles/foreign/", "reports/machine/"),
@@ -293,7 +280,7 @@ def test_no_module_reaches_another_by_a_path() -> None:
     assert found == {
         "adapters/__init__.py",  # the scripts of its own folder
         "adapters/kit.py",  # itself and the adapter, in the frames of an exception
-        "calls/sweep/homes.py",  # the launcher, which it imports
+        "fuzzer/turns/homes.py",  # the launcher, which it imports
         "oracles/catalogues.py",  # the launcher, which it imports
         "oracles/foreign/launcher.py",  # the package itself, for another interpreter
         "oracles/foreign/managed.py",  # the launcher, which it imports, and the requirements of a checkout

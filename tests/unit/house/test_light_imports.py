@@ -59,5 +59,5 @@ def test_a_right_gradient_loads_nothing_that_measures_or_proves() -> None:
         "check_gradient(lambda x: np.sum(x * x), np.ones(5), grad=lambda x: 2 * x)\nprint(*sys.modules)"
     )
     loaded = set(printed(code).split())
-    assert "gradfuzz.testing.measuring.measure" in loaded
-    assert not {"gradfuzz.testing.measuring.own_rule", "gradfuzz.testing.proving", "jax", "torch"} & loaded
+    assert "gradfuzz.fuzzer.measuring.measure" in loaded
+    assert not {"gradfuzz.fuzzer.measuring.own_rule", "gradfuzz.fuzzer.proving", "jax", "torch"} & loaded

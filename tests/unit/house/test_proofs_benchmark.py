@@ -25,9 +25,9 @@ from benchmarks.proofs.proving import Rule, add, of_written
 from benchmarks.proofs.reasons import REASONS
 from benchmarks.proofs.rules import ONE_WAY, RULES, used_by_jax
 from benchmarks.proofs.written import apart
+from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.oracles.base import Mode
-from gradfuzz.testing.measuring.subject import subject_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "proofs.md"
 VERSIONS = {"jax": jax.__version__, "torch": torch.__version__}

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, LEFT_OUT, NOT_DIFFERENTIABLE, OUTCOMES, Function
-from gradfuzz.calls.sweep.totals import FunctionTotals
 from gradfuzz.cli import USAGE, main
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.results.functions import REFUSED
+from gradfuzz.fuzzer.turns.totals import FunctionTotals
 from gradfuzz.oracles import catalogues
 from gradfuzz.oracles.foreign import managed
 from tests.releases import is_from

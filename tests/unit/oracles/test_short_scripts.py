@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.calls.sweep.run import sweep as sweep_calls
 from gradfuzz.fuzzer.findings.representative import finding_at
 from gradfuzz.fuzzer.findings.reproducer import short
 from gradfuzz.fuzzer.findings.survey import asked
@@ -24,6 +23,7 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.sweep import SweepConfig
+from gradfuzz.fuzzer.sweep.plans import sweep as sweep_calls
 from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse

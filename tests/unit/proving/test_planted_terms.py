@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.measuring.subject import subject_of
+from gradfuzz.fuzzer.proving.prove import proved
 from gradfuzz.fuzzer.results.proof import Outcome
-from gradfuzz.testing.measuring.subject import subject_of
-from gradfuzz.testing.proving.prove import proved
 from tests.unit.proving.planted import Planted, planted
 
 FEW = ("jax jvp tanh fwd", "jax vjp root", "jax scan exp", "jax product", "torch cube", "torch det")

@@ -13,7 +13,7 @@ import torch
 
 from gradfuzz import GradientMismatch, check_gradient, prove_gradient
 from gradfuzz.errors import UsageError
-from gradfuzz.testing.proving.listing import record_of
+from gradfuzz.fuzzer.proving.listing import record_of
 
 POINT = np.array([0.5, -0.75, 1.25])
 

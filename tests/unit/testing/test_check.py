@@ -13,6 +13,7 @@ import pytest
 
 import gradfuzz
 from gradfuzz.errors import MissingExtraError, UsageError
+from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.oracles.base import Question, Truth
 from gradfuzz.oracles.references.finite_differences import MpmathReference
@@ -24,7 +25,6 @@ from gradfuzz.testing import (
     check_program,
     measure_gradient,
 )
-from gradfuzz.testing.measuring.subject import subject_of
 
 X = np.array([0.5, -1.25, 2.0])
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from gradfuzz import check_gradient
+from gradfuzz.fuzzer.measuring.measured import InconclusiveError, InconclusiveWarning
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.measured import InconclusiveError, InconclusiveWarning
 
 torch = pytest.importorskip("torch")
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.measuring.measure import Inquiry
+from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.libraries.library import Library
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.measure import Inquiry
-from gradfuzz.testing.measuring.subject import subject_of
 
 FIRST_ORDER: list[tuple[Mode, ...]] = [("rev",), ("fwd",)]
 SECOND_ORDER: list[tuple[Mode, ...]] = [("rev", "rev"), ("rev", "fwd"), ("fwd", "rev"), ("fwd", "fwd")]

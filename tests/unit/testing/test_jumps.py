@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from gradfuzz import check_gradient
+from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
+from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.tolerance.differences import Slope, slope
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.measured import InconclusiveWarning
-from gradfuzz.testing.measuring.oracle import FunctionOracle
 
 ROUNDOFF = 2.0**-53
 BFLOAT16 = FORMATS["bfloat16"].dtype

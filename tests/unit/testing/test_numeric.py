@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.measuring.numeric import NumericTruth, judged_by_numbers
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.fuzzer.tolerance.differences import slope
@@ -20,7 +21,6 @@ from gradfuzz.oracles.base import ALONG, Answer, Doubt, Point, ProbedQuestion, Q
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.numeric import NumericTruth, judged_by_numbers
 
 ROUNDOFF = 2.0**-53
 

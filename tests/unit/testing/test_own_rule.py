@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gradfuzz import GradientMismatch, check_gradient
+from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.testing import measure_gradient
-from gradfuzz.testing.measuring.measured import InconclusiveWarning
 from tests.releases import skip_where_right
 
 jax = pytest.importorskip("jax")

@@ -10,8 +10,8 @@ import warnings
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
 from gradfuzz.testing import GradientMismatch, check_gradient
-from gradfuzz.testing.measuring.measured import InconclusiveWarning
 from tests.custom_gradients.row import Row
 from tests.custom_gradients.table import ROWS
 

@@ -1,0 +1,330 @@
+"""A disagreement of a call, shrunk, confirmed again, and diagnosed: a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.adapters.catalogue import Function
+from gradfuzz.fuzzer.calling.invocation import called, quiet, values_of
+from gradfuzz.fuzzer.calling.judge import COMBINATIONS, Judged, Judgement, Modes, judged
+from gradfuzz.fuzzer.calling.proofs import PROVING, subject_of_call
+from gradfuzz.fuzzer.findings.calls.code import code
+from gradfuzz.fuzzer.findings.calls.script import ending_script, script
+from gradfuzz.fuzzer.findings.calls.short import short
+from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
+from gradfuzz.fuzzer.measuring.measure import FACTORS
+from gradfuzz.fuzzer.measuring.measured import Method
+from gradfuzz.fuzzer.proving.listing import record_of
+from gradfuzz.fuzzer.proving.prove import proved as proved_rule
+from gradfuzz.fuzzer.results.call import Call, Form
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.results.functions import FAMILY
+from gradfuzz.fuzzer.results.identity import signature
+from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
+from gradfuzz.fuzzer.results.proof import ProofRecord
+from gradfuzz.fuzzer.shrinking.call_reductions import Wrong, shrunk
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.oracles.base import check_name
+from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.program import Program
+from gradfuzz.programs.language.syntax import Const, Param, Return
+from gradfuzz.programs.language.types import Type
+
+_SECONDS, _TRIALS = 120.0, 120
+"""What shrinking may cost: the count of trials decides, so that a turn is the same on a slow machine."""
+
+_AGAIN = 2
+"""So many times the shrunk call is judged again, from new arrays."""
+
+_METHODS: dict[Method, str] = {
+    "traced": "the truth is that of the function as a program",
+    "complex step": "the truth is that of complex steps of the function in float64",
+    "Richardson": "the truth is that of differences of the function in float64, extrapolated",
+}
+
+_FORMS: dict[Form, str] = {
+    "between": "it shows between smooth functions, and not alone",
+    "loop": "it shows in a loop, and not alone",
+    "twice": "it shows where one call feeds another, and not alone",
+    "vectorized": "it shows where the call is vectorized, and not alone",
+    "compiled": "it shows where the call is compiled, and not eager",
+}
+
+
+def proved(
+    call: Call,
+    wrong: Judged,
+    function: Function,
+    note: Callable[[Call], None],
+    *,
+    shrink: bool = True,
+    tried: Attempts | None = None,
+) -> Finding | None:
+    """The finding of what is wrong about a call, or None where it does not come again, or is the rounding of
+    a rule that is proved right.
+
+    `note` is told each call before it is made. Without `shrink` the finding has the call as it was drawn.
+    Where gradfuzz itself fails, which `tried` collects, the finding lacks what that would have told; at worst
+    it is as it was met.
+    """
+    tried = tried or Attempts()
+    found = attempt("judging it again", _proved, call, wrong, function, note, tried, shrink=shrink)
+    if isinstance(found, OwnFault):
+        tried.keep(found)
+        met = _finding(call, call, wrong.case, wrong.modes, tried)
+        what = f"{met.note.rstrip('.')}. " if met.note else ""
+        found = named(replace(met, note=f"{what}It was not asked again and not shrunk."))
+    return None if found is None else replace(found, own_faults=tuple(tried.faults))
+
+
+def _proved(
+    call: Call,
+    wrong: Judged,
+    function: Function,
+    note: Callable[[Call], None],
+    tried: Attempts,
+    *,
+    shrink: bool,
+) -> Finding | None:
+    same = Wrong(wrong.modes, wrong.case.kind)
+    small = call
+    if shrink:
+        given = call, same, function, note
+        small = tried("shrinking it", call, shrunk, *given, seconds=_SECONDS, trials=_TRIALS)
+    unshrunk = "Not shrunk." if tried.faults else ""
+    note(small)
+    found = judged(small, [wrong.modes], (1.0, *FACTORS))
+    again = [judged(small, [wrong.modes]) for _ in range(_AGAIN - 1)]
+    first = found.of(wrong.modes)
+    confirmed = sum(same.fits(one.of(wrong.modes)) for one in (found, *again))
+    drawn = call, wrong, function, note, tried
+    if first is None or not same.fits(first) or confirmed < _AGAIN:
+        return _proved(*drawn, shrink=False) if small is not call else None
+    cases = [one.case for one in found.verdicts if same.fits(one)]
+    case = cases[0]
+    assert case.kind is not None, "a disagreement has a class"
+    proof = tried("proving its rule", None, _proof, small, wrong.modes)
+    if proof is not None and proof.outcome == "right" and case.kind.of_finite_numbers and not _lost(case):
+        return _proved(*drawn, shrink=False) if shrink else None
+    facts = tried("telling the facts", (), lambda: tuple(_facts(small, same, first, cases)))
+    finding = _finding(small, call, case, wrong.modes, tried)
+    short_text = tried("writing it in a few lines", "", _short, small, case)
+    finding = replace(
+        finding,
+        clearest=finding_point(clearest(cases)),
+        worst=finding_point(worst(cases)),
+        reproduced=(confirmed, _AGAIN),
+        note=" ".join(filter(None, (finding.note, unshrunk))),
+        script=tried("writing its script", "", _script, small, case),
+        ports={"short": short_text} if short_text else {},
+        facts=(*facts, *_by_proof(proof)),
+        rules=_rules(small),
+        proof=proof,
+    )
+    return named(finding)
+
+
+def _lost(case: CheckResult) -> bool:
+    """Whether a right rule has lost more than half of the digits of an entry."""
+    if case.kind is not Class.PRECISION or case.got is None or case.expected is None:
+        return False
+    half = FORMATS[case.question.precision].half_of_the_digits
+    return abs(case.got - case.expected) > half * abs(case.expected)
+
+
+def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: Attempts) -> Finding:
+    """The finding of a call as far as its verdict tells it: without an id."""
+    assert case.kind is not None, "a disagreement has a class"
+    shown = finding_point(case)
+    return Finding(
+        id="",
+        target=_target(call),
+        version=case_version(call),
+        check=check_name(modes),
+        kind=case.kind,
+        family=FAMILY,
+        precision=case.question.precision,
+        modes=modes,
+        wrt=case.question.wrt,
+        program=case.question.program,
+        original=case.question.program,
+        weights=case.question.weights,
+        directions=case.question.directions,
+        smallest=shown,
+        clearest=shown,
+        worst=shown,
+        seen=1,
+        references=case.references,
+        reproduced=(1, 1),
+        note=case.message if case.kind is Class.ERROR else "",
+        culprits=(call.function,),
+        call=call,
+        drawn=drawn,
+        code=tried("writing it as code", None, code, call),
+        drawn_code=tried("writing it as code", None, code, drawn),
+    )
+
+
+def _rules(call: Call) -> tuple[str, ...]:
+    """The library's rules that differentiate a call."""
+    library = library_named(call.library)
+    try:
+        with quiet():
+            return library.rules(called(call, library), [library.constant(v) for v in values_of(call)])
+    except Exception:  # noqa: BLE001 - what the derivative raises is the finding, and said there
+        return ()
+
+
+def _target(call: Call) -> str:
+    """The library, or the module of the function where it is a user's own."""
+    is_own = not call.function.startswith(f"{call.library}.")
+    return call.function.rpartition(".")[0] if is_own else call.library
+
+
+def case_version(call: Call) -> str:
+    """The version of the library."""
+    return library_named(call.library).version
+
+
+def _script(call: Call, case: CheckResult) -> str:
+    if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
+        return ""
+    name = check_name(case.question.modes)
+    return script(call, case, f"{call.function} of {call.library}: the {name} is wrong.")
+
+
+def _short(call: Call, case: CheckResult) -> str:
+    """A few lines of the library; none for a finding about a value, a shape or a dtype."""
+    if case.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
+        return ""
+    return short(call, case)
+
+
+# Facts ------------------------------------------------------------------------------------------------------
+
+
+def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]) -> Iterator[str]:
+    yield from _by_modes(judged(call), wrong.modes)
+    if call.form != "alone":
+        yield _FORMS[call.form]
+    for argument in call.arguments:
+        if argument.array is not None and argument.layout != "contiguous":
+            yield f"it shows where an argument is {argument.layout}, and not where it is contiguous"
+    dtypes = {a.array.dtype.name for a in call.differentiated() if a.array is not None}
+    if dtypes and not dtypes & {"float64"}:
+        yield f"it shows in {' and '.join(sorted(dtypes))}, and not in float64"
+    yield from _by_keyword(call, wrong)
+    ratios = [case.ratio for case in cases if case.ratio is not None and np.isfinite(case.ratio)]
+    if len(ratios) == len(cases) > 1 and _is_one_factor(ratios):
+        yield f"the answer is {_factor(ratios[0])} times the derivative, also at other values"
+    if first.method in _METHODS:
+        yield _METHODS[first.method]
+
+
+def _is_one_factor(ratios: Sequence[float]) -> bool:
+    """Whether ratios of wrong answers are the same number. Of two near 1, what they are off 1 is the same."""
+    first = ratios[0]
+    return max(ratios) - min(ratios) <= min(1e-6 * abs(first), 1e-3 * abs(first - 1.0))
+
+
+def _factor(ratio: float) -> str:
+    """With six digits, and with more where these are 1."""
+    digits = next((n for n in range(6, 17) if float(f"{ratio:.{n}g}") != 1.0), 17)
+    return f"{ratio + 0.0:.{digits}g}"  # -0.0 is 0
+
+
+def _proof(call: Call, modes: Modes) -> ProofRecord | None:
+    """What is proved of the library's rule; None where it cannot be traced."""
+    subject = subject_of_call(call) if call.library in PROVING and call.form == "alone" else None
+    if subject is None:
+        return None
+    with quiet():
+        proof = record_of(proved_rule(subject, modes), call.function)
+    return None if proof.outcome == "open" else proof
+
+
+def _by_proof(proof: ProofRecord | None) -> Iterator[str]:
+    """The same in words."""
+    if proof is None:
+        return
+    where = f" in {proof.step} ({proof.where})" if proof.step else ""
+    cause = f": {proof.cause}" if proof.cause else ""
+    if proof.outcome == "wrong rule":
+        yield f"the rule is wrong, which is proved without a tolerance{where}{cause}"
+    else:
+        yield f"the rule is right, which is proved; the library computes it wrongly{where}{cause}"
+
+
+def _by_modes(all_modes: Judgement, own: Modes) -> Iterator[str]:
+    """In which modes the call is right and wrong."""
+    verdicts: dict[str, list[str]] = {"right": [], "wrong": []}
+    for modes in COMBINATIONS:
+        found = all_modes.of(modes)
+        if found is not None and found.case.verdict is Verdict.AGREE:
+            verdicts["right"].append(check_name(modes))
+        elif found is not None and found.case.verdict.is_wrong:
+            verdicts["wrong"].append(check_name(modes))
+    for word, names in verdicts.items():
+        if names and (word == "right" or len(names) > 1):
+            yield f"{word}: {', '.join(names)}"
+
+
+def _by_keyword(call: Call, wrong: Wrong) -> Iterator[str]:
+    """The keywords without which it is right."""
+    for k, argument in enumerate(call.arguments):
+        if not argument.keyword:
+            continue
+        without = replace(call, arguments=(*call.arguments[:k], *call.arguments[k + 1 :]))
+        found = judged(without, [wrong.modes]).of(wrong.modes)
+        if found is not None and found.case.verdict is Verdict.AGREE:
+            yield f"without {argument.keyword} it is right"
+
+
+# Death ------------------------------------------------------------------------------------------------------
+
+
+def deadly(call: Call, modes: Modes) -> Finding:
+    """The finding of a call at which the process ends, or never ends, when it is asked in `modes`. Nothing is
+    called.
+    """
+    arrays = [np.asarray(np.real(np.asarray(one.array))) for one in call.differentiated()]
+    params = tuple(Param(f"x{k}", Type("float", array.shape)) for k, array in enumerate(arrays))
+    nothing = Program("f", params, (Return((Const(0.0),)),))
+    inputs = {param.name: array for param, array in zip(params, arrays, strict=True)}
+    point = FindingPoint(inputs, {}, {}, {}, ("", ()), np.nan, np.nan, None, np.inf)
+    return Finding(
+        id="",
+        target=_target(call),
+        version=case_version(call),
+        check=check_name(modes) if modes else "value",
+        kind=Class.ERROR,
+        family=FAMILY,
+        precision="float64",
+        modes=modes,
+        wrt=tuple(inputs),
+        program=nothing,
+        original=nothing,
+        weights=(),
+        directions={},
+        smallest=point,
+        clearest=point,
+        worst=point,
+        seen=1,
+        references=(),
+        reproduced=(2, 2),
+        script=ending_script(call, modes),
+        culprits=(call.function,),
+        call=call,
+        drawn=call,
+        code=code(call),
+        drawn_code=code(call),
+    )
+
+
+def named(finding: Finding) -> Finding:
+    """The finding with its signature and its id."""
+    own = signature(finding)
+    return replace(finding, signature=own, id=f"GF-{own[:4]}")

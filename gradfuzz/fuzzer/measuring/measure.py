@@ -1,0 +1,602 @@
+"""How a derivative of a function is judged: by its program, by a reference, or by measured differences."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError, TripLimitError, UntraceableError, UsageError
+from gradfuzz.fuzzer.measuring.attached import Exact
+from gradfuzz.fuzzer.measuring.measured import Method
+from gradfuzz.fuzzer.measuring.numeric import (
+    NumericTruth,
+    judged_by_numbers,
+    numeric_truth,
+    own_noise,
+    probed_by_size,
+    stand_in,
+)
+from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
+from gradfuzz.fuzzer.measuring.subject import Subject, agree_to
+from gradfuzz.fuzzer.measuring.units import in_units
+from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+from gradfuzz.fuzzer.verdict.along import (
+    FEW,
+    MANY,
+    Entry,
+    at_entry,
+    entries_of,
+    located,
+    noise_of,
+    of_entry,
+    told,
+)
+from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
+from gradfuzz.fuzzer.verdict.classify import CLEAR
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.rounding import (
+    doubted,
+    may_be_rounding,
+    needs_float64,
+)
+from gradfuzz.fuzzer.verdict.truth import question_key
+from gradfuzz.libraries.library import first_line
+from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
+from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
+from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.syntax import While
+from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.tracing.common.graph import entered
+
+FACTORS = (0.75, 1.25)
+"""Factors of all inputs for points around a point: structure such as symmetry is kept, and so are signs. A
+loop that stops by value may not stop at other factors.
+"""
+
+_REACH = (0.25, 2.0)
+"""Differences of a function reach to these factors of an input."""
+
+_MEASURED = 64
+"""More entries than these are neither measured one by one, where each takes about a hundred evaluations, nor
+evaluated in balls.
+"""
+
+_SECOND_OPINION = (
+    *(Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT),
+    Reason.RANGE,
+)
+"""Reasons for which the program cannot be judged, but the function perhaps can."""
+
+
+_SAME = 16.0
+"""Two ways to round one computation differ by less than this many roundings of the largest entry."""
+
+
+def _values(program: Program, precision: Precision, point: Point) -> tuple[Any, ...]:
+    """What NumPy computes from a program. Raises what evaluating raises."""
+    inputs = {p.name: entered(np.asarray(point.inputs[p.name])) for p in program.params}
+    return interpret(program, inputs, NumpyNamespace(precision))
+
+
+def _computes(program: Program, precision: Precision, point: Point, answer: Answer) -> bool:
+    """Whether NumPy computes from the program what the function gave, up to the last bits."""
+    try:
+        values = _values(program, precision, point)
+    except GradfuzzError:
+        return False
+    return answer.status == "ok" and agree_to(_SAME * FORMATS[precision].roundoff, values, answer.values)
+
+
+def _has_half_of_its_digits(case: CheckResult, right: Mapping[str, Array]) -> bool:
+    """Whether an answer differs by no more from what is right, beside the largest entry; True of an answer or
+    a truth along directions alone.
+    """
+    got = {n: np.asarray(g, np.float64) for n, g in case.answer.gradient.items() if n in right}
+    largest = max((float(np.max(np.abs(right[n]), initial=0.0)) for n in got), default=0.0)
+    left = FORMATS[case.question.precision].half_of_the_digits * largest
+    return all(np.all(np.abs(g - right[n]) <= left) for n, g in got.items())
+
+
+def _is_doubtful(case: CheckResult) -> bool:
+    """Whether the numbers alone do not decide a case that has a truth."""
+    told = case.truth is not None and case.truth.status == "ok" and case.answer.status == "ok"
+    return told and (case.verdict in (Verdict.INCONCLUSIVE, Verdict.DISAGREE) or bool(case.unjudged))
+
+
+def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
+    """All sequences of `modes` up to this order, low orders first."""
+    return [steps for k in range(1, order + 1) for steps in itertools.product(modes, repeat=k)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """One combination of modes, its verdict and its method."""
+
+    case: CheckResult
+    method: Method
+
+
+def _of_two(case: CheckResult, numbers: Asked) -> Asked:
+    """What the function's own differences say where the program cannot be judged, or why it cannot."""
+    other = numbers.case
+    # At a kink that smooths itself out, and near the end of the range, a right rule may return another
+    # number, but no NaN.
+    smooths = case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
+    unsure = case.reason is Reason.RANGE or smooths
+    if other.verdict is Verdict.INCONCLUSIVE or (unsure and other.verdict is Verdict.DISAGREE):
+        return Asked(case, "traced")
+    return numbers
+
+
+def _entering(subject: Subject, given: Sequence[Array], precision: Precision) -> Subject:
+    """A subject at the same inputs in another precision."""
+    dtype, pairs = FORMATS[precision].dtype, zip(subject.inputs, given, strict=True)
+    inputs = [replace(i, value=x.astype(dtype)) if i.kind == "float" else i for i, x in pairs]
+    return replace(subject, inputs=tuple(inputs), precision=precision)
+
+
+def _is_of_numbers(case: CheckResult) -> bool:
+    """Whether a derivative is called wrong that is a number, and so may be meant."""
+    return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
+
+
+def _room(case: CheckResult) -> float:
+    """What two ways to round differ by, as a share of the largest entry."""
+    return _SAME * FORMATS[case.question.precision].roundoff
+
+
+def _worst_entry(case: CheckResult) -> Entry | None:
+    """The worst entry of a gradient whose truth is known; None where something else is wrong."""
+    if case.worst is None or case.worst[0] not in case.question.wrt:
+        return None
+    if case.truth is None or case.truth.status != "ok":
+        return None
+    return case.question.wrt.index(case.worst[0]), case.worst[1]
+
+
+class Inquiry:
+    """A subject at its arguments, and its truth.
+
+    `untraced` is the reason why there is no `program`, "" if there is one. `unsteady` says that the function
+    returns other values each time, so that there is nothing to ask. `stopped` are the function's words that
+    hide a value from differentiation, "" where it has none. Raises the exceptions of the function at
+    its arguments, and `UsageError`.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        exact: Subject | None = None,
+        given: Exact | None = None,
+        *,
+        entries: bool = False,
+        allowed: bool = False,
+    ) -> None:
+        """`exact` computes what `subject` should (None: `subject` itself). With `entries` every entry of a
+        gradient is known, unless they are too many. Where it is `allowed`, a function whose words stop its
+        gradient may have another one than the derivative.
+        """
+        outputs = subject.values([i.value for i in subject.inputs])
+        rest = subject.differentiable() if len(outputs) > 1 else subject
+        if rest is not subject:
+            subject, exact = rest, exact and exact.without(rest.unasked)
+            outputs = subject.values([i.value for i in subject.inputs])
+        self._entries, self._allowed = entries, allowed
+        self.subject = subject
+        self.oracle = FunctionOracle(subject, exact)
+        self.untraced = ""
+        self.stopped = ""
+        self._detached = False
+        self._exact = exact or subject
+        self._gradient = given.gradient if given is not None else None
+        self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
+        if not any(is_float(y.dtype) for y in outputs):
+            raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
+        self._blank = stand_in(subject, outputs)
+        self.program = self._traced(outputs)
+        self.unsteady = self.program is None and self._gradient is None and not self._exact.is_steady()
+        self._known: dict[tuple[object, ...], NumericTruth] = {}
+        self._wholes: dict[tuple[object, ...], Answer] = {}
+
+    # The program
+
+    def _traced(self, outputs: Sequence[Array]) -> Program | None:
+        """The function as a program that computes the same; else None, with the reason in `untraced`."""
+        if self._gradient is not None:
+            self.untraced = "its gradient is given"
+            return None
+        values = [i.value for i in self._exact.inputs]
+        try:
+            with self._exact.framework.context(self._exact.precision):
+                program = self._exact.framework.traced(self._exact.call, values)
+            self._fits(program, outputs)
+        except UntraceableError as error:
+            self.untraced, self._detached = error.reason, error.detached
+            self.stopped = error.reason if error.stopped else ""
+            return None
+        except Exception as error:  # noqa: BLE001 - a function may do anything with values that record
+            name = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+            self.untraced = name + first_line(error)
+            return None
+        return program
+
+    def _fits(self, program: Program, outputs: Sequence[Array]) -> None:
+        """`UntraceableError` where a program differs from the function: in types, or in nearby values."""
+        expected = [(i.kind, i.value.shape) for i in self.subject.inputs]
+        if [(p.type.dtype, p.type.sizes) for p in program.params] != expected:
+            raise UntraceableError("the traced program has other inputs")
+        typed = typecheck(program)
+        if [(t.is_float, t.sizes) for t in typed.outputs] != [(is_float(y.dtype), y.shape) for y in outputs]:
+            raise UntraceableError("the traced program has other outputs")
+        factors = (1.0, *(factor for factor in FACTORS if self.ends(factor, program)))
+        points = [self._point(program, factor) for factor in factors]
+        question = weighted_question(program, points, self.subject.precision, ())
+        oracle = FunctionOracle(self._exact)
+        answers = oracle.answer(question)
+        if all(map(functools.partial(_computes, program, self.subject.precision), points, answers)):
+            return
+        for confirm in (False, True):  # the second reference only where the first disagrees
+            cases = self._evaluator.cases(oracle.name, question, answers, confirm=confirm)
+            wrong = [case.message for case in cases if case.verdict is Verdict.DISAGREE]
+            if not wrong:
+                return
+        raise UntraceableError(f"the traced program computes something else: {wrong[0]}")
+
+    def ends(self, factor: float, program: Program | None = None) -> bool:
+        """Whether the loops of the program end at the arguments times `factor`; where not, nobody asks the
+        function.
+        """
+        program = program or self.program
+        if program is None or not any(isinstance(node, While) for node in walk(program)):
+            return True
+        with contextlib.suppress(GradfuzzError):
+            try:
+                _values(program, self.subject.precision, self._point(program, factor))
+            except TripLimitError:
+                return False
+        return True
+
+    # Questions
+
+    def _point(self, program: Program, factor: float = 1.0) -> Point:
+        """The arguments, floats multiplied by `factor`. Scalar zeros are moved as well."""
+        inputs = {}
+        for param, i in zip(program.params, self.subject.inputs, strict=True):
+            if i.kind != "float":
+                inputs[param.name] = np.asarray(i.value, "int64" if i.kind == "int" else "bool")
+                continue
+            x = np.asarray(i.value, np.float64)
+            with np.errstate(over="ignore"):
+                moved = x * factor if np.any(x) else i.value + (factor - 1.0) / 2.0
+                inputs[param.name] = np.asarray(moved, i.value.dtype)
+        return Point(inputs)
+
+    def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
+        about = program, [self._point(program, factor)], self.subject.precision, modes
+        question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs))
+        wrt = tuple(program.params[k].name for k in self.subject.wrt)
+        directions = {name: question.directions[name] for name in wrt}
+        return in_units(replace(question, wrt=wrt, directions=directions))
+
+    # Asking
+
+    def ask(self, modes: Sequence[Mode], factor: float = 1.0, entry: Entry | None = None) -> Asked:
+        """The verdict in these modes at the arguments times `factor`; on one entry, given by the place of its
+        input in `wrt` and its index, or on all.
+        """
+        if self.program is None:
+            return self._by_numbers(modes, factor, entry)
+        question = self._question(self.program, modes, factor)
+        values = self._evaluator.reference_values(replace(question, modes=())) if entry is None else []
+        if any(value.truth.doubt is Doubt.DOMAIN for value in values):  # it selects between a number and NaN
+            numbers = self._by_numbers(modes, factor)
+            if numbers.case.verdict is not Verdict.INCONCLUSIVE:
+                return numbers
+        answers = LazyAnswers(self.oracle, question)
+        if entry is None:
+            case = check_answers(answers, self._evaluator, entries=self._entries)
+        else:
+            case = check_entry(answers, self._evaluator, entry)
+        ruled = self._by_rule(case, question) if entry is None and _is_doubtful(case) else None
+        if ruled is not None:
+            settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
+            return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)
+        if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
+            return _of_two(case, self._by_numbers(modes, factor, entry))
+        if case.verdict is Verdict.DISAGREE and factor == 1.0:
+            return self._upheld(case, ruled=False)
+        unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
+        return Asked(self._by_float64(case) if unsure else case, "traced")
+
+    def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
+        """The verdict where the library's own rule decides; None where it does not, or is not known."""
+        from gradfuzz.fuzzer.measuring.own_rule import by_rule, own_rule  # balls take time to load
+
+        is_own = self._exact is self.subject and self.subject.grad is None
+        if not is_own or entries_of(question) > _MEASURED:
+            return None
+        (value,) = self._evaluator.reference_values(question)
+        known = all(name in case.answer.gradient for name in question.wrt)
+        answer = case.answer if known else self.oracle.answer(question)[0]
+        if value.truth.status != "ok" or answer.status != "ok":
+            return None
+        rule = own_rule(self.subject, question)
+        if rule is None:
+            return None
+        whole = replace(case, question=question, answer=answer, truth=value.truth)
+        return by_rule(whole, value.truth, rule)
+
+    def _upheld(self, case: CheckResult, *, ruled: bool) -> Asked:
+        """A disagreement that is no rounding of the answer's own, which is not asked where the library's rule
+        decided, and that the function's differences by the worst entry do not contradict.
+        """
+        if not ruled and needs_float64(case, case.question, 0, self._evaluator):
+            case = self._by_float64(case)
+        entry, truth = _worst_entry(case), case.truth
+        if case.verdict is not Verdict.DISAGREE or entry is None or truth is None:
+            return Asked(case, "traced")
+        if case.got is None or case.expected is None:
+            return Asked(case, "traced")
+        true = {ALONG: np.array([case.expected])}
+        noise = {} if ruled else own_noise(self.oracle, at_entry(case.question, entry), true)
+        if noise and abs(case.got - case.expected) <= CLEAR * SAFETY * noise[ALONG][0]:
+            message = (
+                f"at inputs that differ in their last bits the answers err by {noise[ALONG][0]:.2g} to either"
+                " side, so the error may be rounding"
+            )
+            return Asked(case.unsettled(Reason.NOISE, message), "traced")
+        if case.question.order > 1 or not all(map(self.ends, _REACH)):
+            return Asked(case, "traced")  # differences may not end, either
+        found = self._numeric(at_entry(self._question(self._blank, case.question.modes, 1.0), entry))
+        if found.truth.status != "ok" or found.flat:
+            return Asked(case, "traced")
+        slope, bound = (float(numbers[ALONG][0]) for numbers in (found.truth.gradient, found.truth.bounds))
+        (name, index) = case.question.wrt[entry[0]], entry[1]
+        granted = 2.0 * bound + float(truth.bounds[name][index]) + float(case.allowed[name][index])
+        if not abs(case.expected - slope) > granted:
+            return Asked(case, "traced")
+        asked = self._by_numbers(case.question.modes, 1.0)
+        if asked.case.verdict is Verdict.DISAGREE:
+            return asked
+        why = "the program that was traced and the function's own differences contradict each other"
+        return Asked(case.unsettled(Reason.REFERENCES, f"references: {why}"), "traced")
+
+    def _numeric(self, question: Question) -> NumericTruth:
+        """The measured or given truth, cached. Raises nothing but gradfuzz's own errors."""
+        key = question_key(question)
+        if key not in self._known:
+            try:
+                given = self._gradient is not None
+                self._known[key] = self._given(question) if given else self._measured(question)
+            except GradfuzzError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
+                words = f"{type(error).__name__}: {first_line(error)}"
+                self._known[key] = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
+        return self._known[key]
+
+    def _measured(self, question: Question) -> NumericTruth:
+        return self._of_rounded(question) or numeric_truth(self._exact, question)
+
+    def _of_rounded(self, question: Question) -> NumericTruth | None:
+        """The truth of a function that rounds its inputs to fewer digits: the derivative of its program for
+        such inputs. Its bound is what rounding may do to that.
+        """
+        narrow = self._rounding
+        if narrow is None or [p.name for p in narrow[0].params] != [p.name for p in question.program.params]:
+            return None
+        program, precision = narrow
+        question = replace(question, program=program)
+        (point,) = question.points
+        floats = {p.name for p in program.params if p.type.is_float}
+        dtype = FORMATS[precision].dtype
+        few = Point({n: np.asarray(x, dtype if n in floats else None) for n, x in point.inputs.items()})
+        truth = self._evaluator.reference_values(question)[0].truth
+        (tolerance,) = self._evaluator.tolerances(replace(question, precision=precision, points=(few,)))
+        if truth.status != "ok" or tolerance.reason is not None:
+            return None
+        noise = noise_of(question, tolerance)
+        bounds = {n: tolerance.allowed(g, noise[n], truth.bounds[n]) for n, g in truth.gradient.items()}
+        return NumericTruth(Truth("ok", gradient=truth.gradient, bounds=bounds), "traced")
+
+    @functools.cached_property
+    def _rounding(self) -> tuple[Program, Precision] | None:
+        """The program of the function for inputs of fewer digits, and their precision: that of its outputs.
+        None where they have all digits of the inputs, or it computes something else from those.
+        """
+        given = [i.value for i in self._exact.inputs]
+        dtypes = {y.dtype for y in self._exact.values(given) if is_float(y.dtype)}
+        precision = next((name for name, form in FORMATS.items() if {form.dtype} == dtypes), None)
+        if precision is None or FORMATS[precision].roundoff <= FORMATS[self.subject.precision].roundoff:
+            return None
+        try:
+            program = Inquiry(_entering(self._exact, given, precision)).program
+        except Exception:  # noqa: BLE001 - a function may take no such inputs
+            return None
+        point = self._point(self._blank)
+        (answer,) = self.oracle.answer(self._question(self._blank, (), 1.0))
+        return (program, precision) if program and _computes(program, precision, point, answer) else None
+
+    def _given(self, question: Question) -> NumericTruth:
+        """The gradient attached to the function; its bound is the effect of rounding its arguments."""
+        if question.order != 1:
+            why = "a gradient was given, and no derivative of it"
+            return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "reference")
+        stated = replace(self.subject, grad=self._gradient)
+        given = (np.asarray(question.points[0].inputs[p.name]) for p in question.program.params)
+        values = [v.astype(np.float64) if is_float(v.dtype) else v for v in given]
+
+        def gradient(values: Sequence[Array]) -> list[Array]:
+            found = stated.derivative(values, question.weights, [], ("rev",), "float64")[1]
+            return [np.asarray(g, np.float64) for g in found]
+
+        eps = FORMATS["float64"].eps
+        near = [[v * (1.0 + k * eps) if is_float(v.dtype) else v for v in values] for k in (0, -1, 1)]
+        there, *beside = map(gradient, near)
+        bounds = [4.0 * eps * np.abs(g) + sum(np.abs(g - b[k]) for b in beside) for k, g in enumerate(there)]
+        by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (there, bounds)]
+        return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "reference")
+
+    def _by_numbers(self, modes: Sequence[Mode], factor: float, entry: Entry | None = None) -> Asked:
+        question = self._question(self._blank, modes, factor)
+        asked = self._judged_by_numbers(LazyAnswers(self.oracle, question), entry)
+        case = asked.case
+        if self.stopped and asked.method != "reference":
+            case = self._stopped(case)
+        elif self._detached and asked.method != "reference":
+            parts = self._by_parts(case, factor, entry)
+            if parts is not None:
+                return parts
+            if _is_of_numbers(case):
+                why = "its gradient may be meant to differ from the derivative of what it computes"
+                case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
+        if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
+            case = self._by_float64(case)
+        return Asked(case, asked.method)
+
+    def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:
+        """What the function of the Hermitian parts of its Hermitian matrices says; None where it says
+        nothing. Its derivative is the same whichever triangle is read, and in whichever a gradient stands.
+        """
+        if self._parts is None or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
+            return None
+        asked = self._parts.ask(case.question.modes, factor, entry)
+        if asked.case.verdict is Verdict.AGREE and asked.method == "traced" and not asked.case.unjudged:
+            if not (
+                self._parts.subject.stands_in_triangles(case.answer.gradient, case.question.wrt, _room(case))
+                and self._answers_as(self._mirrored, case)
+            ):
+                return None
+            message = f"{self.untraced}: the derivative by (x + x^H) / 2 is right"
+            case = replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
+            return Asked(case, asked.method)
+        if not _is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
+            return None  # numbers alone do not see that eigenvectors have any phase
+        if self._mirrored is not self.subject:
+            return None
+        message = "whichever triangle the function reads, the derivative by (x + x^H) / 2 is another one"
+        return Asked(replace(asked.case, message=message), asked.method)
+
+    def _answers_as(self, mirrored: Subject, case: CheckResult) -> bool:
+        """Whether the function has the same derivative at other inputs, up to the last bits."""
+        if mirrored is self.subject:
+            return True
+        names = [p.name for p in case.question.program.params]
+        there = Point(dict(zip(names, (i.value for i in mirrored.inputs), strict=True)))
+        (answer,) = self.oracle.answer(replace(case.question, points=(there,)))
+        own = case.answer.gradient
+        return answer.status == "ok" and all(
+            np.all(np.abs(own[n] - g) <= _room(case) * np.max(np.abs(g), initial=0.0))
+            for n, g in answer.gradient.items()
+        )
+
+    @functools.cached_property
+    def _mirrored(self) -> Subject:
+        """The subject at Hermitian matrices: its own, or such as it has the same values at."""
+        values = self.subject.values([i.value for i in self.subject.inputs])
+        for triangle in (np.tril, np.triu) if self.subject.of_hermitian_parts() is None else ():
+            mirrored = self.subject.of_triangle(triangle)
+            same = mirrored.values([i.value for i in mirrored.inputs])
+            if all(map(np.array_equal, values, same)):
+                return mirrored
+        return self.subject
+
+    @functools.cached_property
+    def _parts(self) -> Inquiry | None:
+        """The inquiry about the function of the Hermitian parts of its Hermitian matrices, if it has any."""
+        subject = self._mirrored.of_hermitian_parts()
+        if subject is None:
+            return None
+        exact = None if self._exact is self.subject else replace(self._exact, inputs=self._mirrored.inputs)
+        exact = exact and exact.of_hermitian_parts()
+        return Inquiry(subject, exact, entries=self._entries, allowed=self._allowed)
+
+    def _stopped(self, case: CheckResult) -> CheckResult:
+        """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are
+        allowed; no numbers are wrong then.
+        """
+        if not self._allowed or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
+            return case
+        message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
+        return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
+
+    def _by_float64(self, case: CheckResult) -> CheckResult:
+        """The case after a look at the same inputs in float64: wrong there, it is wrong. Right there, a wrong
+        number here may be rounding, and what is within rounding here is right. The function is traced again:
+        its constants have more digits there.
+
+        It is not known otherwise what rounding does inside a function that is no program, or whether a
+        library's rules for a long one stay in the range of a precision.
+        """
+        question = case.question
+        if self._gradient is not None or question.precision == "float64":
+            return case
+        given = [question.points[0].inputs[p.name] for p in question.program.params]
+        try:
+            exact = None if self._exact is self.subject else _entering(self._exact, given, "float64")
+            there = Inquiry(_entering(self.subject, given, "float64"), exact, entries=self._entries)
+            wide = there.ask(question.modes).case
+        except Exception:  # noqa: BLE001 - a function may take no float64
+            return case
+        if wide.verdict is Verdict.DISAGREE and wide.kind not in (Class.PRECISION, Class.WRONG_PRIMAL):
+            return case if case.verdict is Verdict.DISAGREE else wide
+        if wide.verdict is not Verdict.AGREE:
+            return case
+        if case.verdict is Verdict.DISAGREE:
+            return doubted(case)
+        within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
+        right = {} if case.truth is None else case.truth.gradient
+        if self.program is not None and not right:
+            right = self._evaluator.tolerances(question)[0].gradient
+        if within and not wide.unjudged and _has_half_of_its_digits(case, right):
+            return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
+        return case
+
+    def _judged_by_numbers(self, answers: LazyAnswers, entry: Entry | None) -> Asked:
+        """The verdict by a truth that is no program's; along directions first where the entries are many."""
+        question = answers.question
+        methods: list[Method] = ["Richardson"]
+
+        def judge(asked: Question) -> CheckResult:
+            answer = answers.to(asked)
+            if answer.status == "unsupported":
+                about = self.oracle.name, asked, asked.points[0], None, answer
+                return CheckResult(*about, Verdict.UNSUPPORTED, message=answer.message)
+            truth = self._numeric(asked)
+            methods.append(truth.method)
+            if self.stopped:  # that nothing changes with an entry is what such words are for
+                truth = replace(truth, flat=frozenset())
+            return judged_by_numbers(self.oracle, asked, answer, truth)
+
+        size, most = entries_of(question), _MEASURED if self._entries else FEW
+        if self._gradient is None and entry is not None:
+            case = of_entry(question, entry, judge)
+        elif self._gradient is not None or size <= most:
+            case = judge(question)
+        else:
+            probed = probed_by_size(question, self._whole(answers, in_full=size <= MANY))
+            case, bounds = judge(probed), self._numeric(probed).truth.bounds.values()
+            known = all(np.all(np.isfinite(bound)) for bound in bounds)
+            if size <= _MEASURED and not (case.verdict is Verdict.AGREE and known):
+                case = judge(question)
+            else:
+                case = located(case, judge, judge) if case.verdict is Verdict.DISAGREE else told(case)
+        return Asked(case, methods[-1])
+
+    def _whole(self, answers: LazyAnswers, *, in_full: bool) -> Answer | None:
+        """An answer with every entry: that of reverse mode where it was asked before, since it takes less."""
+        question = answers.question
+        key = question_key(question)
+        if question.modes[-1] == "rev":
+            self._wholes[key] = answers.to(question)
+        return self._wholes.get(key) or (answers.to(question) if in_full else None)

@@ -1,0 +1,71 @@
+"""A user's function as an oracle: it answers questions about the program of what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.measuring.subject import Subject
+from gradfuzz.libraries.library import first_line
+from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
+from gradfuzz.programs.language.precision import is_float
+
+
+class FunctionOracle(Oracle):
+    """The inputs of a question's program are those of the function, in their order.
+
+    `failure` keeps the latest exception, unless it only said that a mode is missing.
+    """
+
+    def __init__(self, subject: Subject, exact: Subject | None = None) -> None:
+        """The values come from `exact`, if given: those of an approximation are not tested."""
+        self.name = f"{subject.framework.name}:{subject.label}"
+        self.version = subject.framework.version
+        self.failure: Exception | None = None
+        self._subject = subject
+        self._exact = exact
+
+    def supports(self, question: Question) -> str | None:
+        if self._subject.grad is not None and question.modes not in ((), ("rev",)):
+            return "a hand-written gradient supports reverse mode of order one only"
+        return None
+
+    def answer(self, question: Question) -> list[Answer]:
+        return [self._at(question, point) for point in question.points]
+
+    def _at(self, question: Question, point: Point) -> Answer:
+        names = [p.name for p in question.program.params]
+        inputs = [np.asarray(point.inputs[name]) for name in names]
+        directions = [np.asarray(question.directions[name]) for name in question.wrt]
+        try:
+            if not question.modes:
+                return Answer("ok", self._values(self._subject.values(inputs)))
+            if isinstance(question, ProbedQuestion) and question.modes[-1] == "fwd":
+                probes = [[np.asarray(probe[name]) for name in question.wrt] for probe in question.probes]
+                ask = inputs, question.weights, directions, question.modes, probes
+                values, slopes = self._subject.products(*ask)
+                gradient = {ALONG: slopes}
+            else:
+                about = inputs, question.weights, directions, question.modes
+                values, found = self._subject.derivative(*about)
+                gradient = dict(zip(question.wrt, found, strict=True))
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a function or its derivative raises is its answer
+            return self._refused(error, question.modes)
+        values = values if self._exact is None else self._exact.values(inputs)
+        return Answer("ok", self._values(values), gradient)
+
+    def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
+        refusal = self._subject.framework.refusal(error, modes) if modes else None
+        if refusal is not None:
+            return Answer("unsupported", message=refusal)
+        self.failure = error
+        return Answer("error", message=f"{type(error).__name__}: {first_line(error)}")
+
+    def _values(self, values: Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs, floats in the working precision: the dtype of a function's value is not tested."""
+        with np.errstate(over="ignore"):
+            return tuple(np.asarray(y, self._subject.precision) if is_float(y.dtype) else y for y in values)

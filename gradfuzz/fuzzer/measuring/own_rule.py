@@ -1,0 +1,138 @@
+"""The derivative that a library would run for a function, without its rounding: is the rule right?
+
+Where the numbers do not agree plainly, this is asked before anything is excused. JAX and Torch give their own
+derivative as a graph. In balls it says what the rule means, and in balls of the dtype's digits what rounding
+its own steps may do. So there are four cases, entry by entry:
+
+    the rule is wrong                                             wrong
+    it is right, and the answer is not finite                     wrong, where value and truth are in range
+    it is right, and the answer is what its steps round to        right, if half of the digits are left,
+                                                                  in the entry, or it is 0; below float64,
+                                                                  beside the largest entry
+                                                                  else of the class *precision*, in float64
+    it is right, and the answer is something else                 not decided here: a kernel may be wrong
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.measuring.setting import Setting
+from gradfuzz.fuzzer.measuring.subject import Subject
+from gradfuzz.fuzzer.results.finding import FINITE, CheckResult, Class, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+from gradfuzz.fuzzer.tolerance.differences import LOST
+from gradfuzz.fuzzer.verdict.classify import compare
+from gradfuzz.fuzzer.verdict.judge import decided
+from gradfuzz.oracles.base import Array, Question, Truth, known
+from gradfuzz.oracles.references.balls import SAME, enclosures, roundings
+from gradfuzz.oracles.rule import constants
+from gradfuzz.programs.language.precision import FORMATS
+
+_OF_NUMBERS = (None, *FINITE, Class.NON_FINITE, Class.PRECISION)
+
+_NARROW = 1e-4
+"""A rule is right where it is known to this share of an entry, or of what rounding does to it: its constants
+are known to the digits of the dtype.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnRule:
+    """The gradient that a library's rule means, with bounds, and how far rounding its steps may carry it;
+    NaN where that is not known.
+    """
+
+    gradient: Mapping[str, Array]
+    bounds: Mapping[str, Array]
+    noise: Mapping[str, Array]
+
+
+def own_rule(subject: Subject, question: Question) -> OwnRule | None:
+    """The rule that the library runs for a question at its first point; None where it gives no graph."""
+    point = question.points[0]
+    values = tuple(np.asarray(point.inputs[p.name]) for p in question.program.params)
+    line = tuple(np.asarray(question.directions[name]) for name in question.wrt)
+    lines = (line,) * len(question.modes)
+    setting = Setting(subject, values, tuple(question.weights), lines, tuple(question.modes), None)
+    try:
+        graph = setting.graph_of_gradient()
+        exact = enclosures(graph, setting.given, rounded=subject.precision, known=constants(question))
+    except Exception:  # noqa: BLE001 - a library may raise anything while it is traced
+        return None
+    try:
+        rounded = roundings(graph, setting.given, subject.precision)
+    except (EvaluationError, ArithmeticError):
+        rounded = [np.full(np.shape(one.middle), np.nan) for one in exact]
+    names = question.wrt
+    if [np.shape(one.middle) for one in exact] != [np.shape(point.inputs[name]) for name in names]:
+        return None
+
+    def named(arrays: list[Array]) -> dict[str, Array]:
+        return dict(zip(names, arrays, strict=True))
+
+    return OwnRule(named([one.middle for one in exact]), named([one.radius for one in exact]), named(rounded))
+
+
+def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | None:
+    """The verdict on a case that has an answer, where the rule decides; None where it does not."""
+    question, form = case.question, FORMATS[case.question.precision]
+    if case.kind not in _OF_NUMBERS:
+        return None
+    got = {name: np.asarray(case.answer.gradient[name], np.float64) for name in question.wrt}
+    expected = {name: truth.gradient[name] for name in question.wrt}
+    sizes = [np.abs(known(e, truth.bounds[name])) for name, e in expected.items()]
+    largest = max(float(np.max(size, initial=0.0)) for size in sizes)
+    granted = {
+        n: truth.bounds[n] + rule.bounds[n] + SAFETY * form.roundoff * np.abs(expected[n]) for n in got
+    }
+    off = compare(expected, rule.gradient, granted, question.precision)
+    if off is not None and off.clear:
+        return None if off.kind is Class.NON_FINITE else _wrong(case, expected, got, granted)
+    if not all(np.all(np.isfinite(g)) for g in got.values()):
+        return _wrong(case, expected, got, granted) if _in_range(case, truth) else None
+    by_steps = True
+    for name, e in expected.items():
+        error = np.abs(got[name] - e)
+        apart, wide = np.abs(rule.gradient[name] - e), truth.bounds[name] + rule.bounds[name]
+        narrow = wide <= _NARROW * np.maximum(np.abs(e), rule.noise[name])
+        if not np.all((apart <= wide + SAME * np.abs(e)) & narrow):
+            return None
+        if not np.all(error <= granted[name] + SAFETY * rule.noise[name]):
+            return None
+        left = form.half_of_the_digits * (np.abs(e) if question.precision == "float64" else largest)
+        left = np.maximum(left, LOST * form.roundoff * largest)
+        by_steps = by_steps and bool(np.all((error <= left) | (e == 0.0)))
+    if case.verdict is Verdict.AGREE and question.precision == "float64":
+        return None
+    if by_steps:
+        message = "the library's own rule is right, and rounding its steps explains the rest"
+        return replace(case, verdict=Verdict.AGREE, kind=None, reason=None, message=message, unjudged={})
+    if question.precision == "float64" and case.verdict is Verdict.DISAGREE:
+        return replace(case, kind=Class.PRECISION)
+    return None
+
+
+def _in_range(case: CheckResult, truth: Truth) -> bool:
+    """Whether value and gradient are numbers of the dtype, and no value of the library is infinite."""
+    largest = FORMATS[case.question.precision].largest
+    arrays = (*truth.values, *truth.gradient.values())
+    inside = all(np.all(np.abs(a) <= largest) for a in arrays) and not any(
+        np.any(np.isinf(b)) for b in (*truth.bounds.values(), *truth.value_bounds)
+    )
+    return inside and not any(np.any(np.isinf(np.asarray(y, np.float64))) for y in case.answer.values)
+
+
+def _wrong(
+    case: CheckResult, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
+) -> CheckResult | None:
+    """The case as a disagreement by its worst entry; None where the answer is near the truth all the same."""
+    found = compare(expected, got, allowed, case.question.precision)
+    if found is None or not found.clear:
+        return None
+    changes = {"kind": found.kind, "reason": None, "message": "", "allowed": dict(allowed), "unjudged": {}}
+    return decided(found, case, verdict=Verdict.DISAGREE, **changes)

@@ -1,0 +1,142 @@
+"""What the turns of a sweep found out, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from gradfuzz.adapters import catalogue as of
+from gradfuzz.fuzzer.results import functions as outcomes
+from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.fuzzer.results.failure import Failure
+from gradfuzz.fuzzer.results.finding import Finding, Reason
+from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
+from gradfuzz.fuzzer.results.identity import signature_of
+from gradfuzz.fuzzer.results.own_fault import OwnFault
+from gradfuzz.fuzzer.results.ranking import rank
+from gradfuzz.fuzzer.turns.turn import Result, merged
+
+_OUTCOMES = {of.NOT_DIFFERENTIABLE: outcomes.NOT_DIFFERENTIABLE, of.LEFT_OUT: outcomes.LEFT_OUT}
+
+Key = tuple[str, int]
+"""A library, and the number of a function in its catalogue."""
+
+
+class FunctionTotals:
+    """The sums of one sweep, function by function."""
+
+    def __init__(self, libraries: dict[str, tuple[str, list[of.Function]]]) -> None:
+        """`libraries`: version and functions by the name of the library."""
+        self._libraries = libraries
+        self._results: dict[Key, list[Result]] = {}
+        self._findings: dict[str, Finding] = {}
+        self._about: dict[Key, dict[str, None]] = {}
+
+    def add(self, key: Key, result: Result) -> list[Finding]:
+        """Adds the result of a turn; returns its findings, counted with those of earlier turns."""
+        self._results.setdefault(key, []).append(result)
+        found = []
+        for finding in result.findings:
+            own = signature_of(finding)
+            known = self._findings.get(own)
+            faults = tuple(dict.fromkeys((*(known.own_faults if known else ()), *finding.own_faults)))
+            merged = finding if known is None else replace(known, seen=known.seen + 1, own_faults=faults)
+            self._findings[own] = merged
+            self._about.setdefault(key, {})[finding.id] = None
+            if known is None:
+                found.append(merged)
+        return found
+
+    def is_known(self, finding: Finding) -> bool:
+        """Whether an earlier turn has the same finding."""
+        return signature_of(finding) in self._findings
+
+    def without_a_valid_call(self) -> list[Key]:
+        """The functions of which calls were drawn, and none was valid, in the order of their turns."""
+        return [
+            key
+            for key, results in self._results.items()
+            if any(result.drawn for result in results) and not any(result.valid for result in results)
+        ]
+
+    @property
+    def judged(self) -> int:
+        """Calls that were judged."""
+        return sum(result.judged for results in self._results.values() for result in results)
+
+    @property
+    def checks(self) -> int:
+        """Answers that were judged."""
+        return sum(n for results in self._results.values() for r in results for n in r.verdicts.values())
+
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, the most serious first."""
+        return tuple(sorted(self._findings.values(), key=rank))
+
+    def own_faults(self) -> tuple[OwnFault, ...]:
+        """Where gradfuzz itself failed, elsewhere than at a finding, each once."""
+        results = (result for of_one in self._results.values() for result in of_one)
+        return tuple(dict.fromkeys(fault for result in results for fault in result.own_faults))
+
+    def summaries(self, faults: Mapping[str, str] = MappingProxyType({})) -> tuple[TargetSummary, ...]:
+        """The counts of each library. `faults` has what is wrong with the set-up of some."""
+        return tuple(self._summary(name, faults.get(name)) for name in self._libraries)
+
+    def _summary(self, library: str, fault: str | None) -> TargetSummary:
+        results = [r for (name, _), rs in self._results.items() if name == library for r in rs]
+        whole = merged(results)
+        told, reasons = whole.verdicts, whole.inconclusive
+        return TargetSummary(
+            library,
+            self._libraries[library][0],
+            FAMILY,
+            checks=sum(told.values()),
+            agree=told.get("agree", 0),
+            disagree=told.get("disagree", 0),
+            convention=told.get("convention", 0),
+            inconclusive={reason: reasons[reason.value] for reason in Reason if reason.value in reasons},
+            unsupported=sum(len(r.lacks) for r in results),
+            crashed=told.get("crashed", 0),
+            failures={one: whole.failures[one.value] for one in Failure if one.value in whole.failures},
+            programs=whole.judged,
+            fault=fault,
+        )
+
+    def functions(self) -> tuple[FunctionSummary, ...]:
+        """Every function of every library, and what was asked of it."""
+        return tuple(
+            self._function((library, number), function)
+            for library, (_, functions) in self._libraries.items()
+            for number, function in enumerate(functions)
+        )
+
+    def _function(self, key: Key, function: of.Function) -> FunctionSummary:
+        name = function.names[0] if function.names else function.signature
+        if function.why.startswith(of.UNREAD):
+            return FunctionSummary(name, function.signature, outcomes.REFUSED, function.why)
+        if function.outcome in _OUTCOMES:
+            return FunctionSummary(name, function.signature, _OUTCOMES[function.outcome], function.why)
+        results = self._results.get(key, [])
+        if not results:
+            return FunctionSummary(name, function.signature, outcomes.NOT_REACHED, "")
+        whole = merged(results)
+        asked, lacks = whole.asked, whole.lacks
+        return FunctionSummary(
+            name,
+            function.signature,
+            outcomes.BROKEN if whole.error else outcomes.ASKED if asked else outcomes.REFUSED,
+            whole.error or ("" if asked else whole.words or next(iter(lacks.values()), "")),
+            drawn=whole.drawn,
+            valid=whole.valid,
+            judged=whole.judged,
+            asked=asked,
+            lacks={modes: text for modes, text in lacks.items() if modes not in asked},
+            verdicts=whole.verdicts,
+            answers=whole.answers,
+            inconclusive=whole.inconclusive,
+            findings=tuple(self._about.get(key, {})),
+            proofs=whole.proofs,
+            open=whole.open,
+            wrong_rules=whole.wrong_rules,
+        )
