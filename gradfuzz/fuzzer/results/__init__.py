@@ -9,8 +9,7 @@
     shown                         what a finding shows: a program, or the code of a call
     functions                     what became of each function of a library in a sweep that calls them
     proof                         what is proved of a library's derivative rule
-    evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
-                                  adjoints
+    evidence                      what is shown beside a finding: a curve, tables of variants
     events                        what a sweep says while it runs
     ranking                       which findings a reader should see first
     raw, counts                   a disagreement as a batch met it; how often an oracle got which verdict

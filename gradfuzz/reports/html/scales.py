@@ -51,23 +51,6 @@ def symlog(values: Iterable[float], start: float, end: float) -> Scale:
     return _scale(forward, low, high, start, end, choices)
 
 
-def log(values: Iterable[float], start: float, end: float, *, least: float = 1e-300) -> Scale:
-    """log10 of positive values; values below `least` are drawn at the edge."""
-    sizes = [max(v, least) for v in values if math.isfinite(v)] or [1.0]
-    low, high = min(sizes), max(sizes)
-    first, last = math.floor(math.log10(low)), min(308, math.ceil(math.log10(high)))
-    decades = [10.0**k for k in range(first, last + 1)]
-    finer = [m * d for d in decades for m in (1.0, 2.0, 5.0)]
-    return _scale(lambda v: math.log10(max(v, least)), low, high, start, end, [decades, finer])
-
-
-def linear(low: float, high: float, start: float, end: float) -> Scale:
-    """Equal steps; the ticks are whole numbers."""
-    step = max(1, math.ceil((high - low) / _MOST_TICKS))
-    ticks = [float(v) for v in range(math.ceil(low), math.floor(high) + 1, step)]
-    return _scale(float, low, high, start, end, [ticks])
-
-
 def power(value: float) -> str:
     """The label of a tick: "0.01", "10⁻⁶", "-10⁹"."""
     if value == 0 or 1e-3 <= abs(value) <= 1e3:
