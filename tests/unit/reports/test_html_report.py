@@ -337,7 +337,7 @@ def test_a_symmetric_log_axis_has_zero_in_the_middle_and_decades_at_equal_steps(
     assert axis(-3.0) == pytest.approx(200.0 - axis(3.0))
     assert axis(100.0) - axis(10.0) == pytest.approx(axis(10.0) - axis(1.0), rel=0.02)
     assert 0.0 in axis.ticks
-    assert all(axis.holds(tick) for tick in axis.ticks)
+    assert all(-100.0 <= tick <= 100.0 for tick in axis.ticks)
 
 
 @pytest.mark.parametrize(
