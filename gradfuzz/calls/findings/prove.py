@@ -16,7 +16,8 @@ from gradfuzz.calls.findings.shrink import Wrong, shrunk
 from gradfuzz.calls.judging.judge import COMBINATIONS, Judged, Judgement, Modes, judged
 from gradfuzz.calls.libraries.library import library_named
 from gradfuzz.calls.proofs import PROVING, subject_of_call
-from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
+from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, worst
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.results.functions import FAMILY
@@ -136,28 +137,10 @@ def _lost(case: CheckResult) -> bool:
 
 def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: Attempts) -> Finding:
     """The finding of a call as far as its verdict tells it: without an id."""
-    assert case.kind is not None, "a disagreement has a class"
-    shown = finding_point(case)
-    return Finding(
-        id="",
+    asked = replace(Candidate.of(case.question), modes=modes)
+    return replace(
+        finding_at(asked, case, case_version(call), FAMILY, case.question.program),
         target=_target(call),
-        version=case_version(call),
-        check=check_name(modes),
-        kind=case.kind,
-        family=FAMILY,
-        precision=case.question.precision,
-        modes=modes,
-        wrt=case.question.wrt,
-        program=case.question.program,
-        original=case.question.program,
-        weights=case.question.weights,
-        directions=case.question.directions,
-        smallest=shown,
-        clearest=shown,
-        worst=shown,
-        seen=1,
-        references=case.references,
-        reproduced=(1, 1),
         note=case.message if case.kind is Class.ERROR else "",
         culprits=(call.function,),
         call=call,
