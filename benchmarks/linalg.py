@@ -133,9 +133,11 @@ ROWS = (
 
 
 _TRIANGULAR = "OpenBLAS, which NumPy and SciPy have, is slower than MKL at large triangular systems"
+_ANEW = "NumPy and SciPy factor a matrix anew for each result"
 WHY = {
-    **dict.fromkeys(("qr", "cholesky", "solve", "inv", "det", "slogdet"), _TRIANGULAR),
-    "lu": f"each column of a stack of small matrices is ten calls of NumPy; {_TRIANGULAR}",
+    **dict.fromkeys(("qr", "cholesky"), _TRIANGULAR),
+    **dict.fromkeys(("solve", "inv", "det", "slogdet"), _ANEW),
+    "lu": "SciPy is slow at stacks of small matrices",
     "expm": "the gradient is the exponential of a matrix of twice the size, half of it known",
 }
 """What is known to cost time where Torch is faster."""

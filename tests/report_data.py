@@ -21,16 +21,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.results.evidence import (
-    Adjoints,
-    Aspect,
-    Curve,
-    Differences,
-    Evidence,
-    Sample,
-    Step,
-    Variant,
-)
+from gradfuzz.fuzzer.results.evidence import Aspect, Curve, Evidence, Sample, Variant
 from gradfuzz.fuzzer.results.finding import Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.report_card import Label
@@ -395,12 +386,8 @@ def _matrix_point(x: float) -> FindingPoint:
 
 
 def evidence() -> Evidence:
-    """Of `acc * x` in three trips: the tables of the seed report, a curve, a V of differences, adjoints by
-    trip.
-    """
-    return Evidence(
-        _curve(), _variants(), _differences(), Adjoints("acc", (0.125, 0.25, 0.5), (0.5, 0.25, 0.125))
-    )
+    """Of `acc * x` in three trips: the tables of the seed report, and a curve."""
+    return Evidence(_curve(), _variants())
 
 
 def _curve() -> Curve:
@@ -439,14 +426,6 @@ def _variants() -> tuple[Variant, ...]:
         told(Aspect.BATCH, "of two", Label.UNSUPPORTED),
         told(Aspect.WAY, "torch:compile", Label.CRASHED),
     )
-
-
-def _differences() -> Differences:
-    """Central differences of x^3 at 0.5: the error is h^2, and what rounding the value leaves,
-    divided by h.
-    """
-    steps = tuple(Step(h, h * h + 1.4e-17 / h) for h in (10.0**-k for k in range(15, 0, -1)))
-    return Differences(("x", ()), 0.75, 1.3125, 0.5625, steps)
 
 
 def _summaries(found: Sequence[Finding]) -> tuple[TargetSummary, ...]:

@@ -36,7 +36,7 @@ def test_the_report_of_a_real_sweep(
     page = opened.page
     assert "mutant:nx-1747" in page.locator("h1").inner_text()
     first = page.locator("article").first
-    assert first.locator("svg.plot").count() >= 3
+    assert first.locator("svg.plot").count() >= 1
     assert "sys.exit(" in first.locator("pre[data-reproducer=python]").text_content()
     assert first.get_by_role("radio").count() >= 5
     assert violations(page) == []

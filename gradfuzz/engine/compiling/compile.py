@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.compiling.factors import shared_factors
 from gradfuzz.engine.compiling.loop_source import RUNTIME, LoopSource, bare
 from gradfuzz.engine.rules.value import CASTS
 from gradfuzz.errors import DomainError
@@ -206,8 +205,6 @@ class _Writer(LoopSource):
         self.needs_numpy = not scalar
         """Whether an op has no form for Python's floats: the norm of a scalar."""
         self._constant_names: dict[Constant, str] = {}
-        self._factored: dict[Equation, str] = {}
-        """What stands for the first operand of an equation that shares factors."""
         self._write(f"def run({', '.join(map(self._bind, graph.inputs))}):", 0)
         self._block(graph, 1)
         outputs = [self._entry(a) for a in graph.outputs]
@@ -232,23 +229,13 @@ class _Writer(LoopSource):
 
     def _block(self, graph: Graph, depth: int) -> None:
         """Writes the nodes of `graph`; then every output has a text."""
-        shared = shared_factors(graph)
-        names: dict[Atom, str] = {}
         uses = Counter[Atom](graph.outputs)
         for node in graph.nodes:
             for atom in node.inputs:
                 uses[atom] += 1 if isinstance(node, Equation) else 2
-        for matrix, _ in shared.values():
-            uses[matrix] += 1
         computed: dict[tuple[Any, ...], str] = {}
         for node in graph.nodes:
             if isinstance(node, Equation):
-                if node in shared:
-                    matrix, transposed = shared[node]
-                    if matrix not in names:
-                        names[matrix] = self._fresh("factors")
-                        self._write(f"{names[matrix]} = ns.factored({bare(self._atom(matrix))})", depth)
-                    self._factored[node] = names[matrix] + ".T" * transposed
                 several = OPS[node.op].parts
                 text = self._one_of_several(node, computed, depth) if several else self._expression(node)
                 if text.isidentifier() or (uses[node.output] == 1 and len(text) <= _WIDEST):
@@ -267,17 +254,12 @@ class _Writer(LoopSource):
         key = (node.op, node.inputs, tuple(params.items()))
         if key not in computed:
             computed[key] = self._fresh(node.op)
-            listed = [*map(bare, self._operands(node)), *(f"{k}={v!r}" for k, v in params.items())]
+            listed = [*(bare(self._atom(a)) for a in node.inputs), *(f"{k}={v!r}" for k, v in params.items())]
             self._write(f"{computed[key]} = ns.{node.op}({', '.join(listed)})", depth)
         return f"{computed[key]}[{dict(node.params)['part']}]"
 
-    def _operands(self, node: Equation) -> list[str]:
-        if node in self._factored:
-            return [self._factored[node], *map(self._atom, node.inputs[1:])]
-        return [self._atom(a) for a in node.inputs]
-
     def _expression(self, node: Equation) -> str:
-        args = self._operands(node)
+        args = [self._atom(a) for a in node.inputs]
         if node.op in self._infix:
             return f"({args[0]} {self._infix[node.op]} {args[1]})"
         if node.op == "negative":

@@ -9,7 +9,7 @@
     diagnose, applied_rules      which planted bug it behaves like; which mutants a question concerns
     single_ops, facts            the ops of the program asked alone; what holds at every point, in sentences
     gather                       measures what is shown beside a finding
-    curve, variants, bodies, batches, step_sizes, adjoints
+    curve, variants, bodies, batches
                                  its parts
     reproducer, own_script       the scripts: to its own library, to others, as a test; to gradfuzz itself
     script_run                   the finding's own script, run before the finding is told
@@ -29,8 +29,6 @@
   no cause. What is said besides a cause holds at every point tried; what two explanations fit is not said.
 - Evidence decides nothing. Of proofs with programs that are built alike only one that leads so far gathers
   it.
-- The adjoints of a loop are asked by the program itself: an input at zeros is added to the carry in each
-  iteration, and the gradient by that input is the answer.
 """
 
 from __future__ import annotations

@@ -11,9 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.findings.adjoints import adjoints
 from gradfuzz.fuzzer.findings.curve import curve
-from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import Survey
 from gradfuzz.fuzzer.findings.variants import variants
 from gradfuzz.fuzzer.questions.candidate import Candidate
@@ -33,8 +31,6 @@ def gather(
     return Evidence(
         _or_none(lambda: curve(asked, entry, target)),
         _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target)) or (),
-        _or_none(lambda: differences(asked, smallest, entry)),
-        _or_none(lambda: adjoints(asked, target)),
     )
 
 

@@ -9,11 +9,11 @@
     shown                         what a finding shows: a program, or the code of a call
     functions                     what became of each function of a library in a sweep that calls them
     proof                         what is proved of a library's derivative rule
-    evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
-                                  adjoints
+    evidence                      what is shown beside a finding: a curve, tables of variants
     events                        what a sweep says while it runs
     ranking                       which findings a reader should see first
     raw, counts                   a disagreement as a batch met it; how often an oracle got which verdict
+    replayed                      what became of a finding that was asked about again
     report_card, score, review    the ends of a probe and of a self-test; what became of earlier findings
     environment                   where and when a sweep ran
     codec                         any of these as JSON and back, led by type hints

@@ -1,10 +1,7 @@
 """What a report shows beside a finding's three points, as data.
 
-Curve          the derivative as one input entry varies
-Variant        the same question with one thing changed: the loop's body or form, dtype, mode, order,
-               batch, way
-Differences    central differences against their step: the error is not one of a step size
-Adjoints       the derivative by a loop's carry before each iteration
+Curve      the derivative as one input entry varies
+Variant    the same question with one thing changed: the loop's body or form, dtype, mode, order, batch, way
 """
 
 from __future__ import annotations
@@ -74,39 +71,8 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A central difference of the program in float64 with step `h`, and its distance from the truth."""
-
-    h: float
-    error: float
-
-
-@dataclass(frozen=True, slots=True)
-class Differences:
-    """How near differences of the value come to the truth at the smallest point, and the target's error."""
-
-    entry: tuple[str, tuple[int, ...]]
-    expected: float
-    got: float
-    target_error: float
-    steps: tuple[Step, ...]
-    """By ascending h."""
-
-
-@dataclass(frozen=True, slots=True)
-class Adjoints:
-    """The derivative by a carry at the start of each iteration; of an array, the sum of its entries."""
-
-    carry: str
-    expected: tuple[float, ...]
-    got: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """All evidence; what could not be measured is None or empty."""
 
     curve: Curve | None = None
     variants: tuple[Variant, ...] = ()
-    differences: Differences | None = None
-    adjoints: Adjoints | None = None

@@ -47,7 +47,7 @@ def _digest(finding: Finding, planted: str) -> str:
 
 
 def signature_of(finding: Finding) -> str:
-    """The finding's signature; computed for a finding of an older schema."""
+    """The finding's signature; computed where it has none yet."""
     return finding.signature or signature(finding)
 
 

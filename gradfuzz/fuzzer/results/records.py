@@ -1,6 +1,6 @@
 """Findings, events, reviews and settings as versioned JSON documents.
 
-    {"schema": 3, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
+    {"schema": 4, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
 
 A document is an object with its schema, its type and all fields of the value, in the form of `codec`. A
 finding also has the text of its program, or the code of its call, for the reader, and where it is shown the
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results.codec import Json, decode, encode
@@ -23,10 +23,8 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Baseline, Review
 from gradfuzz.fuzzer.results.shown import source
 
-SCHEMA = 3
-"""The schema that is written. Schema 1 had no evidence, no ports, and no other field that `_from_1` adds. In
-schema 2 signatures told structures of programs apart, and baselines had no rules.
-"""
+SCHEMA = 4
+"""The schema that is written. Schema 3, of gradfuzz 0.2, had more evidence: `_from_3` takes it away."""
 
 FOR_READERS = ("text", "reported")
 """What documents have besides the fields of their values."""
@@ -121,41 +119,20 @@ def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
     """The document in the current schema."""
     while (schema := data.get("schema")) != SCHEMA:
         if type(schema) is not int or schema not in MIGRATIONS:
-            advice = f"it is a whole number from 1 to {SCHEMA}"
-            if type(schema) is int and schema > SCHEMA:
-                advice = "it was written by a newer gradfuzz; install that"
-            unknown = f"schema {schema!r} is unknown to this gradfuzz, which knows 1 to {SCHEMA}"
+            newer = type(schema) is int and schema > SCHEMA
+            advice = "it was written by a newer gradfuzz; install that" if newer else f"it is {TOO_OLD}"
+            unknown = f"schema {schema!r} is unknown to this gradfuzz, which knows {OLDEST} to {SCHEMA}"
             raise RecordError(f"{source}: {unknown}: {advice}")
         data = {**MIGRATIONS[schema](data), "schema": schema + 1}
     return data
 
 
-def _from_1(data: dict[str, Json]) -> dict[str, Json]:
-    """Adds the fields of schema 2."""
+def _from_3(data: dict[str, Json]) -> dict[str, Json]:
+    """Drops the errors of central differences, and the derivatives by carries of loops."""
     for finding in _findings(data):
-        for name, empty in _NEW_IN_2["finding"].items():
-            finding.setdefault(name, empty)
-        for point in ("smallest", "clearest", "worst"):
-            if isinstance(finding.get(point), dict):
-                finding[point].setdefault("allowed", {})
-    for name, empty in _NEW_IN_2.get(str(data.get("type")), {}).items():
-        data.setdefault(name, empty)
+        if isinstance(evidence := finding.get("evidence"), dict):
+            finding["evidence"] = {k: v for k, v in evidence.items() if k not in ("differences", "adjoints")}
     return data
-
-
-def _from_2(data: dict[str, Json]) -> dict[str, Json]:
-    """Drops the signatures of findings: they are computed anew."""
-    for finding in _findings(data):
-        finding["signature"] = ""
-    if data.get("type") == "baseline":
-        data.setdefault("rules", [])
-    return data
-
-
-_NEW_IN_2: Mapping[str, Mapping[str, Any]] = {
-    "finding": {"ports": {}, "evidence": None, "signature": "", "others": [], "place": 0},
-    "sweep finished": {"tested": {}, "conventions": {}, "environment": {}},
-}
 
 
 def _findings(data: dict[str, Json]) -> Iterator[dict[str, Json]]:
@@ -173,5 +150,10 @@ def _findings(data: dict[str, Json]) -> Iterator[dict[str, Json]]:
             yield finding
 
 
-MIGRATIONS: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {1: _from_1, 2: _from_2}
+MIGRATIONS: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {3: _from_3}
 """From each schema to the next."""
+
+OLDEST = min(MIGRATIONS)
+
+TOO_OLD = "of a gradfuzz before 0.2, which no later one reads; move it away, and sweep or accept again"
+"""What is said of documents and stores with schemas before `OLDEST`."""

@@ -29,7 +29,7 @@ class Accepted:
 
     entry: BaselineEntry
     finding: Finding | None = field(default=None, metadata={OPTIONAL: True})
-    """The whole finding, in files of an older gradfuzz. Since then the store has it."""
+    """The whole finding, in files of gradfuzz 0.2. Since then the store has it."""
     what: str | None = field(default=None, metadata={OPTIONAL: True})
     """As in "wrong_value in det, vjp"."""
 

@@ -1,4 +1,4 @@
-"""The SQLite database of the store: opened, locked, brought up to date, with errors in words.
+"""The SQLite database of the store: opened, locked, with errors in words.
 
 Several processes may write, one transaction after the other, and others can read meanwhile. SQLite's
 write-ahead log keeps the database whole wherever a writer is killed. Each run has one writer, which holds a
@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from gradfuzz.errors import StoreError
+from gradfuzz.fuzzer.results.records import OLDEST, TOO_OLD
 from gradfuzz.fuzzer.store.locks import Lock
 
 _APPLICATION = 0x67726466
 """The application id in the head of the file."""
 
-_STEPS: Sequence[str] = (
-    """
+_TABLES = """
     CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         began TEXT NOT NULL,
@@ -43,17 +43,15 @@ _STEPS: Sequence[str] = (
     );
     CREATE INDEX findings_by_id ON findings (id);
     CREATE TABLE fixed (signature TEXT PRIMARY KEY, run INTEGER NOT NULL);
-    """,
-    """
     CREATE TABLE work (
         run INTEGER NOT NULL REFERENCES runs (number),
         key TEXT NOT NULL,
         result BLOB NOT NULL,
         PRIMARY KEY (run, key)
     );
-    """,
-)
-"""From each version of the database to the next; a new one has version 0 and takes all steps."""
+    """
+VERSION = 2
+"""The version of a database with these tables; a new one has version 0 and none."""
 
 _WAITS = 60.0
 """Seconds until another process that writes has to be done; a transaction takes milliseconds."""
@@ -130,8 +128,7 @@ class Database:
             raise self._error("there is no store; a sweep makes one, and --store says where it is")
         else:
             self._connection = self._reader()
-            version = self._version(self._connection)
-            if version is not None and version < len(_STEPS):
+            if self._version(self._connection) == 0:
                 self._connection.close()
                 Database(self.path, write=True).close()
                 self._connection = self._reader()
@@ -164,26 +161,30 @@ class Database:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Makes a new database, or brings an older one up to date, in one transaction."""
-        version = self._version(connection)
-        if version == 0:
+        """Makes the tables of a new database, in one transaction."""
+        is_new = self._version(connection) == 0
+        if is_new:
             connection.execute("PRAGMA auto_vacuum = FULL")
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        if version is not None and version < len(_STEPS):
+        if is_new:
             with self.transaction():
-                for statement in filter(str.strip, ";".join(_STEPS[version:]).split(";")):
+                for statement in filter(str.strip, _TABLES.split(";")):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {len(_STEPS)}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _check(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
         if version is None:
             raise self._error("this is a database, but no store of gradfuzz; give another one with --store")
-        if version > len(_STEPS):
-            versions = f"version {version}, known is {len(_STEPS)}"
+        if version > VERSION:
+            versions = f"version {version}, known is {VERSION}"
             raise self._error(f"a newer gradfuzz made this store ({versions}); install that")
+        old = "SELECT count(*) FROM runs WHERE started LIKE ?"
+        schemas = [f'{{"schema": {k},%' for k in range(1, OLDEST)]
+        if version < VERSION or any(connection.execute(old, (s,)).fetchone()[0] for s in schemas):
+            raise self._error(f"this store is {TOO_OLD}")
 
     def _version(self, connection: sqlite3.Connection) -> int | None:
         """The store's version; 0 where it is empty: new, or its maker was killed early. None for a database

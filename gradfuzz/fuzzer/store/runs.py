@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from gradfuzz.errors import RecordError, StoreError
 from gradfuzz.fuzzer.results.codec import Json
@@ -57,15 +57,6 @@ class Recorded:
     run: int
     finding: Finding
     first: str
-
-
-class _Row(NamedTuple):
-    run: int
-    signature: str
-    """As it was stored."""
-    finding: Finding
-    first: str
-    """When the first run with this signature began."""
 
 
 class Store:
@@ -202,15 +193,15 @@ class Store:
 
     def recorded(self) -> list[Recorded]:
         """Every finding once, newest run first, without those that are fixed."""
-        fixed: dict[str, int] = dict(self._database.rows("SELECT signature, run FROM fixed"))
-        found: dict[str, Recorded] = {}
-        first: dict[str, str] = {}
-        for row in self._rows_by_signature():
-            own = signature_of(row.finding)
-            first[own] = min(row.first, first.get(own, row.first))
-            if max(fixed.get(row.signature, 0), fixed.get(own, 0)) < row.run:
-                found.setdefault(own, Recorded(row.run, row.finding, row.first))
-        return [replace(record, first=first[own]) for own, record in found.items()]
+        query = """
+            SELECT latest.run, latest.id, latest.document, runs.began
+            FROM (SELECT *, max(run) FROM findings GROUP BY signature) AS latest
+            JOIN runs ON number = (SELECT min(run) FROM findings WHERE signature = latest.signature)
+            WHERE latest.run > coalesce((SELECT run FROM fixed WHERE signature = latest.signature), 0)
+            ORDER BY latest.run DESC, latest.place
+            """
+        rows = self._database.rows(query)
+        return [Recorded(run, self._finding(id, document), first) for run, id, document, first in rows]
 
     def ids(self) -> list[str]:
         """The ids of all findings, fixed ones too."""
@@ -224,27 +215,12 @@ class Store:
 
     def first_seen(self, before: int) -> dict[str, str]:
         """For each signature in runs before this one, when the first run with it began."""
-        first: dict[str, str] = {}
-        for row in self._rows_by_signature(before):
-            own = signature_of(row.finding)
-            first[own] = min(row.first, first.get(own, row.first))
-        return first
-
-    def _rows_by_signature(self, before: int | None = None) -> Iterator[_Row]:
-        """The latest row with each signature, newest run first, from runs before this one.
-
-        The rows of an older gradfuzz have signatures of an older kind. Several of those may be one finding
-        now: whoever reads goes by `signature_of` the finding.
-        """
         query = """
-            SELECT latest.run, latest.signature, latest.id, latest.document, runs.began
-            FROM (SELECT *, max(run) FROM findings WHERE run < ? GROUP BY signature) AS latest
-            JOIN runs ON number = (SELECT min(run) FROM findings WHERE signature = latest.signature)
-            ORDER BY latest.run DESC, latest.place
+            SELECT signature, began FROM runs
+            JOIN (SELECT signature, min(run) AS first FROM findings WHERE run < ? GROUP BY signature)
+            ON number = first
             """
-        rows = self._database.rows(query, _ALL if before is None else before)
-        for run, signature, id, document, began in rows:
-            yield _Row(run, signature, self._finding(id, document), began)
+        return dict(self._database.rows(query, before))
 
     def _insert(self, run: int, findings: Iterable[Finding]) -> None:
         for finding in findings:

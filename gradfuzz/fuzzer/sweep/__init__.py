@@ -2,7 +2,8 @@
 
     plans                   `sweep(config)`: the plans that its families ask for
     run                     what they have in common: the run as a stream of events
-    programs, functions     the plan about programs; that about functions, and `function_targets`
+    programs, functions     the plan about programs; the one about the functions of libraries
+    function_targets        whose functions can be called
     card                    the report card of functions: a few calls of each
     config, interrupts      its settings; Ctrl-C
     ways                    the ways of its targets

@@ -32,7 +32,7 @@ from gradfuzz.fuzzer.sweep import memo as memos
 from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.fuzzer.sweep.function_targets import check, dtypes_of, functions, modes_of
 from gradfuzz.fuzzer.sweep.programs import cluster_of
-from gradfuzz.fuzzer.sweep.run import Crew, Outcome, Sweep
+from gradfuzz.fuzzer.sweep.run import Crew, PlanOutcome, Sweep
 from gradfuzz.fuzzer.turns.homes import home_of
 from gradfuzz.fuzzer.turns.set_up import Had, SetUp
 from gradfuzz.fuzzer.turns.supervisor import end, supervised
@@ -97,7 +97,7 @@ class _Slot:
 
 
 class Functions:
-    """The plan: see `fuzzer.sweep.run.Plan`."""
+    """The plan: see `fuzzer.sweep.run.SweepPlan`."""
 
     def __init__(
         self,
@@ -278,12 +278,12 @@ class Functions:
     def counts(self) -> tuple[int, int, tuple[TargetSummary, ...]]:
         return self._totals.judged, self._totals.checks, self._totals.summaries()
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PlanOutcome:
         totals, faults = self._totals, self._set_up.faults()
         for _ in self._counted(self._set_up.rest()):
             raise AssertionError("a turn with a finding is in doubt")
         findings = totals.findings()
-        return Outcome(
+        return PlanOutcome(
             findings,
             totals.summaries(faults),
             self._sweep.tried("clustering the findings", (), clusters, findings),

@@ -11,7 +11,7 @@ from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.sweep import programs
 from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.fuzzer.sweep.memo import Memo
-from gradfuzz.fuzzer.sweep.run import Plan, Sweep
+from gradfuzz.fuzzer.sweep.run import Sweep, SweepPlan
 from gradfuzz.fuzzer.workers.local import usual_size
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.target_name import TargetName
@@ -36,7 +36,7 @@ def sweep(
     """
     of_programs, of_functions = divided(config)
     whole = Sweep(config, memo)
-    plans: list[Plan] = []
+    plans: list[SweepPlan] = []
     if of_functions is not None:
         from gradfuzz.fuzzer.sweep import functions
 

@@ -28,7 +28,7 @@ from gradfuzz.fuzzer.sweep.batch import Batch
 from gradfuzz.fuzzer.sweep.cases import drawn
 from gradfuzz.fuzzer.sweep.config import CHEAP, SweepConfig, check
 from gradfuzz.fuzzer.sweep.memo import Ledger, Shrink
-from gradfuzz.fuzzer.sweep.run import Crew, Outcome, Sweep
+from gradfuzz.fuzzer.sweep.run import Crew, PlanOutcome, Sweep
 from gradfuzz.fuzzer.sweep.set_up import WaySetUp
 from gradfuzz.fuzzer.sweep.shrink_queues import Bucket, Queue, ShrinkQueues, bucket_of
 from gradfuzz.fuzzer.sweep.slot import Slot
@@ -111,7 +111,7 @@ def _listed(config: SweepConfig, workers: Workers, ledger: Ledger) -> list[tuple
 
 
 class Programs:
-    """The plan: see `fuzzer.sweep.run.Plan`."""
+    """The plan: see `fuzzer.sweep.run.SweepPlan`."""
 
     def __init__(
         self, whole: Sweep, config: SweepConfig, workers: Workers, listings: list[tuple[Listing, Ways]]
@@ -357,10 +357,10 @@ class Programs:
     def counts(self) -> tuple[int, int, tuple[TargetSummary, ...]]:
         return self._totals.programs, self._totals.checks, self._totals.summaries()
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PlanOutcome:
         totals = self._totals
         findings = totals.findings()
-        return Outcome(
+        return PlanOutcome(
             findings,
             totals.summaries(self._set_up.faults()),
             self._sweep.tried("clustering the findings", (), clusters, findings),

@@ -73,7 +73,7 @@ class Crew:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PlanOutcome:
     """What came of a plan."""
 
     findings: tuple[Finding, ...]
@@ -87,7 +87,7 @@ class Outcome:
     own_faults: tuple[OwnFault, ...] = ()
 
 
-class Plan(Protocol):
+class SweepPlan(Protocol):
     """What is asked, in which order, and what came of it so far."""
 
     crew: Crew
@@ -112,7 +112,7 @@ class Plan(Protocol):
         """The programs or calls that were judged, the checks, and these by target."""
         ...
 
-    def outcome(self) -> Outcome: ...
+    def outcome(self) -> PlanOutcome: ...
 
 
 class Sweep:
@@ -125,13 +125,13 @@ class Sweep:
         self.tried = Attempts()
         self.latest = ""
         """The latest program or call, as text."""
-        self.plans: Sequence[Plan] = ()
+        self.plans: Sequence[SweepPlan] = ()
         self._interrupts = Interrupts()
         self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = self._beat = self._latest_finding = time.monotonic()
         self._cut_short = self._given_up = self._lost = False
 
-    def events(self, plans: Sequence[Plan]) -> Iterator[Event]:
+    def events(self, plans: Sequence[SweepPlan]) -> Iterator[Event]:
         """`SweepStarted`, then `Progress` and `FindingFound` as they come, and `SweepFinished` at last."""
         self.plans = plans
         config, interrupted, ended = self.config, False, False

@@ -173,7 +173,7 @@ def _function(eqn: Any) -> tuple[Callable[..., Any], bool]:
 
 def _primitive(eqn: Any) -> Callable[..., Any]:
     """The equation as a function of arrays, with one result or a list."""
-    return exact(eqn, lambda *args: _in_jax(eqn)(*args)) or _in_jax(eqn)
+    return exact(eqn) or _in_jax(eqn)
 
 
 def _in_jax(eqn: Any) -> Callable[..., Any]:

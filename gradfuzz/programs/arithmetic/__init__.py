@@ -6,8 +6,8 @@
     half_numpy                         bfloat16 and float16 where NumPy has no kernel for them
     object_namespace                   the base of the references' arithmetics
     linalg_numpy, tensor_numpy         linear algebra by NumPy and SciPy; tensor ops
-    factors_numpy, triangular_numpy    matrices that are factored; triangles and systems with them
-    decompositions_numpy               qr and cholesky
+    triangular_numpy                   triangular systems
+    decompositions_numpy               qr, lu and cholesky
     per_matrix                         NaN for single matrices of a stack
     linalg_internal                    the two ops that only derivatives use
     linalg_objects                     linear algebra on objects, but for the algorithms

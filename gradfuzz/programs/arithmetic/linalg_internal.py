@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.programs.arithmetic.factors_numpy import Factors, factored
-from gradfuzz.programs.arithmetic.per_matrix import not_a_number
+from gradfuzz.programs.arithmetic.per_matrix import each, not_a_number
 from gradfuzz.programs.arithmetic.triangular_numpy import batch_first, batch_last
 
 GAP_UNITS = 4.0
@@ -50,14 +49,13 @@ def cofactor(a: Any, *directions: Any) -> Any:
     singular value. The cofactor matrix of a product is that of the cofactor matrices, and that of a unitary u
     is det(u) conj(u).
     """
-    factors, a = (a, a.matrices) if isinstance(a, Factors) else (None, a)
     n = a.shape[-1]
     order = len(directions)
     if order >= n or a.size == 0:
         return np.zeros_like(a) if n != 1 or order else np.ones_like(a)
     if n <= 3:
         return _small(a, *directions)
-    ready = _by_inverse(a, factors or factored(a)) if order == 0 else None
+    ready = _by_inverse(a) if order == 0 else None
     if ready is not None:
         return ready
     bad = ~np.isfinite(a).all((-2, -1))
@@ -97,9 +95,9 @@ def _crossed(x: Any, y: Any) -> Any:
     return batch_first(x[:, _NEXT] * y[:, _LAST] - x[:, _LAST] * y[:, _NEXT], batch)
 
 
-def _by_inverse(a: Any, factors: Factors) -> Any:
+def _by_inverse(a: Any) -> Any:
     """det(a) a^-T where every matrix is far from singular, otherwise None."""
-    inverse, determinant = factors.inv(), factors.det()
+    inverse, determinant = each(np.linalg.inv, a), np.linalg.det(a)
     squared_condition = _squared_norm(a) * _squared_norm(inverse)
     if not (squared_condition < np.finfo(a.dtype).eps ** -0.5).all():
         return None

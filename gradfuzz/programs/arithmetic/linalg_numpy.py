@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.programs.arithmetic import triangular_numpy
-from gradfuzz.programs.arithmetic.decompositions_numpy import cholesky, hermitian, qr
-from gradfuzz.programs.arithmetic.factors_numpy import factored, lu
+from gradfuzz.programs.arithmetic.decompositions_numpy import cholesky, hermitian, lu, qr
 from gradfuzz.programs.arithmetic.linalg_internal import cofactor, divide_by_gaps
 from gradfuzz.programs.arithmetic.per_matrix import each, real_dtype
 from gradfuzz.programs.arithmetic.tensor_numpy import methods
+from gradfuzz.programs.arithmetic.triangular_numpy import triangular_solve
 
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
@@ -51,7 +50,7 @@ class LinalgNumpy:
 
     # Decompositions
 
-    qr, lu, cholesky, factored = methods(qr, lu, cholesky, factored)
+    qr, lu, cholesky = methods(qr, lu, cholesky)
 
     def svd(self, x: Any, *, full_matrices: bool) -> tuple[Any, Any, Any]:
         return each(lambda a: tuple(np.linalg.svd(a, full_matrices)), x)  # type: ignore[no-any-return]
@@ -74,17 +73,17 @@ class LinalgNumpy:
     def eigvals(self, x: Any) -> Any:
         return each(lambda a: _complex(np.linalg.eigvals(a)), x)
 
-    # Solving. The matrix of `solve`, `inv`, `det`, `slogdet` and `cofactor` may be one that is `factored`.
+    # Solving
 
     def solve(self, a: Any, b: Any) -> Any:
         column = b.ndim == 1
-        x = factored(a).solve(b[:, np.newaxis] if column else b)
+        x = each(np.linalg.solve, a, b[:, np.newaxis] if column else b)
         return x[..., 0] if column else x
 
     def inv(self, x: Any) -> Any:
-        return factored(x).inv()
+        return each(np.linalg.inv, x)
 
-    triangular_solve = staticmethod(triangular_numpy.triangular_solve)
+    triangular_solve = staticmethod(triangular_solve)
 
     def pinv(self, x: Any) -> Any:
         if x.size == 0:
@@ -99,10 +98,11 @@ class LinalgNumpy:
     # Determinants, norms, powers
 
     def det(self, x: Any) -> Any:
-        return factored(x).det()
+        return np.linalg.det(x)
 
     def slogdet(self, x: Any) -> tuple[Any, Any]:
-        return factored(x).slogdet()
+        sign, logabsdet = np.linalg.slogdet(x)
+        return sign, logabsdet
 
     def matrix_norm(self, x: Any, *, ord: Any, keepdims: bool) -> Any:
         if 0 in x.shape[-2:]:
@@ -148,7 +148,7 @@ class LinalgNumpy:
     def diagonal(self, x: Any, *, offset: int) -> Any:
         return np.diagonal(x, offset, -2, -1)
 
-    tril, triu, outer = methods(triangular_numpy.tril, triangular_numpy.triu, np.multiply.outer)
+    tril, triu, outer = methods(np.tril, np.triu, np.multiply.outer)
 
     def kron(self, a: Any, b: Any) -> Any:
         product = a[..., :, np.newaxis, :, np.newaxis] * b[..., np.newaxis, :, np.newaxis, :]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Sample, Variant
+from gradfuzz.fuzzer.results.evidence import Aspect, Curve, Sample, Variant
 from gradfuzz.fuzzer.results.finding import Class, Finding, FindingPoint
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.reports.common import numbers
@@ -166,7 +166,7 @@ def labels(variants: Iterable[Variant | Sample]) -> tuple[Mark, ...]:
     return tuple(_MARKS[label] for label in Label if label in there)
 
 
-# Curves, differences, adjoints ------------------------------------------------------------------------------
+# Curves -----------------------------------------------------------------------------------------------------
 
 _TYPICAL = (-2.0, -0.5, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 10.0)
 """The table of a curve shows the samples nearest to these."""
@@ -196,27 +196,3 @@ def _sample(s: Sample) -> VariantRow:
     ratio = s.got / s.expected if s.expected and math.isfinite(s.got) else None
     name = numbers.number(s.x)
     return _variant(Variant(Aspect.BODY, name, "", s.expected, s.bound, s.got, ratio, s.label))
-
-
-def differences(of: Differences) -> str:
-    """A sentence on what central differences show."""
-    best = min(of.steps, key=lambda step: step.error if math.isfinite(step.error) else math.inf, default=None)
-    if best is None or not math.isfinite(best.error):
-        return ""
-    expected, got = numbers.pair(of.expected, of.got)
-    if expected == got:
-        return ""
-    return (
-        "No error of a step size: central differences of the program in float64 come as near as"
-        f" {best.error:.0e} to {expected} (with h = {best.h:.0e}); the target, with {got}, is"
-        f" {of.target_error:.3g} away."
-    )
-
-
-def adjoints(of: Adjoints) -> tuple[tuple[str, str, str, str], ...]:
-    """(iteration, expected, got, ratio) for each iteration of the loop, from 0; none where all are right."""
-    rows = []
-    for trip, (true, returned) in enumerate(zip(of.expected, of.got, strict=False)):
-        expected, got = numbers.pair(true, returned)
-        rows.append((str(trip), expected, got, numbers.times(returned / true if true else None)))
-    return tuple(rows) if any(expected != got for _, expected, got, _ in rows) else ()

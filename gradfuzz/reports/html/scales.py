@@ -28,44 +28,28 @@ class Scale:
         share = (self.forward(value) - self.low) / (self.high - self.low)
         return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
 
-    def holds(self, value: float) -> bool:
-        """Whether `value` lies inside the frame."""
-        return self.low - 1e-9 <= self.forward(value) <= self.high + 1e-9
-
 
 def symlog(values: Iterable[float], start: float, end: float) -> Scale:
     """sign(v) log10(1 + |v|/c), c the decade of the smallest non-zero value: zero and both signs fit."""
     finite = [v for v in values if math.isfinite(v)] or [0.0]
     sizes = [abs(v) for v in finite if v] or [1.0]
-    top = math.ceil(math.log10(max(sizes)))
-    least = max(math.floor(math.log10(min(sizes))), top - _DECADES)
+    most = math.ceil(math.log10(max(sizes)))
+    least = max(math.floor(math.log10(min(sizes))), most - _DECADES)
     unit = 10.0 ** max(least, -300)
 
     def forward(v: float) -> float:
         return math.copysign(math.log10(1.0 + abs(v) / unit), v)
 
-    decades = [10.0**k for k in range(max(least, -300), min(top, 300) + 1)]
+    decades = [10.0**k for k in range(max(least, -300), min(most, 300) + 1)]
     finer = [m * d for d in decades for m in (1.0, 2.0, 5.0)]
     low, high = min(finite), max(finite)
+    bottom, top = forward(low), forward(high)
+    margin = 0.05 * (top - bottom) or 0.5
+    bottom, top = bottom - margin, top + margin
     choices = [_both(decades), _both(finer), _round_steps(low, high)]
-    return _scale(forward, low, high, start, end, choices)
-
-
-def log(values: Iterable[float], start: float, end: float, *, least: float = 1e-300) -> Scale:
-    """log10 of positive values; values below `least` are drawn at the edge."""
-    sizes = [max(v, least) for v in values if math.isfinite(v)] or [1.0]
-    low, high = min(sizes), max(sizes)
-    first, last = math.floor(math.log10(low)), min(308, math.ceil(math.log10(high)))
-    decades = [10.0**k for k in range(first, last + 1)]
-    finer = [m * d for d in decades for m in (1.0, 2.0, 5.0)]
-    return _scale(lambda v: math.log10(max(v, least)), low, high, start, end, [decades, finer])
-
-
-def linear(low: float, high: float, start: float, end: float) -> Scale:
-    """Equal steps; the ticks are whole numbers."""
-    step = max(1, math.ceil((high - low) / _MOST_TICKS))
-    ticks = [float(v) for v in range(math.ceil(low), math.floor(high) + 1, step)]
-    return _scale(float, low, high, start, end, [ticks])
+    inside = [[v for v in ticks if bottom <= forward(v) <= top] for ticks in choices]
+    chosen = next((ticks for ticks in inside if len(ticks) >= 3), max(inside, key=len))
+    return Scale(forward, bottom, top, start, end, _thinned(chosen, forward, (top - bottom) / 12))
 
 
 def power(value: float) -> str:
@@ -76,22 +60,6 @@ def power(value: float) -> str:
     if math.isclose(abs(value), 10.0**exponent, rel_tol=1e-9):
         return ("\u2212" if value < 0 else "") + "10" + str(exponent).translate(_SUPERSCRIPT)
     return f"{value:.3g}".replace("-", "\u2212")
-
-
-def _scale(
-    forward: Callable[[float], float],
-    low: float,
-    high: float,
-    start: float,
-    end: float,
-    choices: Sequence[Sequence[float]],
-) -> Scale:
-    bottom, top = forward(low), forward(high)
-    margin = 0.05 * (top - bottom) or 0.5
-    bottom, top = bottom - margin, top + margin
-    inside = [[v for v in ticks if bottom <= forward(v) <= top] for ticks in choices]
-    chosen = next((ticks for ticks in inside if len(ticks) >= 3), max(inside, key=len, default=[]))
-    return Scale(forward, bottom, top, start, end, _thinned(chosen, forward, (top - bottom) / 12))
 
 
 def _thinned(ticks: Sequence[float], forward: Callable[[float], float], apart: float) -> tuple[float, ...]:

@@ -19,8 +19,6 @@ WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 46, 348, 30, 198
 """The frame's sides inside the picture, in pixels."""
 
-_GLYPHS = {"dash": "M0 0h16", "dot": "M8 0h0", "ring": "M8 0h0"}
-
 
 class Canvas:
     """The drawn parts, in order. `name` makes the ids of title and description unique on the page."""
@@ -45,15 +43,15 @@ class Canvas:
         self.text((LEFT + RIGHT) / 2, BOTTOM + 31, across, "middle", "name")
         self.text(6, 14, up, "start", "name")
 
-    def legend(self, items: Sequence[tuple[str, str, str]]) -> None:
-        """Items (shape, class, words), to the right above the frame."""
+    def legend(self, items: Sequence[tuple[str, str]]) -> None:
+        """Items (class, words), to the right above the frame."""
         right = float(RIGHT)
-        for shape, kind, words in reversed(items):
+        for kind, words in reversed(items):
             right -= 6.2 * len(words)
             self.text(right, 14, words, "start")
             right -= 22
             self._parts.append(f'<g transform="translate({_px(right)} 10.5)">')
-            (self.rings if shape == "ring" else self.path)(kind, _GLYPHS[shape])
+            (self.rings if kind == "ring" else self.path)(kind, "M8 0h0")
             self._parts.append("</g>")
             right -= 10
 
@@ -69,9 +67,9 @@ class Canvas:
         self.path(kind, "".join(d))
 
     def dots(self, kind: str, points: Iterable[Pixel]) -> None:
-        """Filled dots, or rings where `kind` begins with "ring"."""
+        """Filled dots, or rings."""
         d = "".join(f"M{_px(x)} {_px(y)}h0" for x, y in points)
-        (self.rings if kind.startswith("ring") else self.path)(kind, d)
+        (self.rings if kind == "ring" else self.path)(kind, d)
 
     def rings(self, kind: str, d: str) -> None:
         """Dots with smaller dots in the page's colour on them."""

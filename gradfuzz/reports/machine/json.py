@@ -309,8 +309,6 @@ def _evidence(evidence: Evidence | None) -> Json:
     document = encode(Evidence, evidence)
     if curve := evidence.curve:
         document["curve"] |= {"varied": _entry(*curve.varied), "entry": _entry(*curve.entry)}
-    if differences := evidence.differences:
-        document["differences"]["entry"] = _entry(*differences.entry)
     return document
 
 

@@ -74,19 +74,13 @@ def points(finding: Finding) -> str:
 
 
 def characterisation(evidence: Evidence) -> list[str]:
-    """A block each for loop bodies, values of an input, signs, adjoints by iteration, and step sizes."""
+    """A block each for loop bodies, signs, and values of an input."""
     blocks: list[str] = []
     shown = [*tables.tables([v for v in evidence.variants if v.aspect in _OWN_TABLE])]
     if evidence.curve is not None and (along := tables.along(evidence.curve)):
         shown.append(along)
     for part in shown:
         blocks += [f"**{markdown(part.title)}.** {markdown(part.caption)}", _variants(part)]
-    if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
-        carry = code(evidence.adjoints.carry)
-        blocks.append(f"**Trip by trip.** The derivative by {carry} as it enters each trip of the loop.")
-        blocks.append(table(("trip", "expected", "got", "ratio"), rows))
-    if evidence.differences is not None and (told := tables.differences(evidence.differences)):
-        blocks.append(markdown(told))
     return blocks
 
 

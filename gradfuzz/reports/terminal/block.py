@@ -8,7 +8,6 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.reports.common import plain, tables, words
 from gradfuzz.reports.common.pieces import STYLES, paragraph, program
@@ -39,8 +38,10 @@ def finding(
         parts.append(paragraph(told, style="bold"))
     if show_script:
         parts += [program(fault.traceback.rstrip()) for fault in item.own_faults]
-    if item.evidence is not None:
-        parts += _evidence(item.evidence)
+    shown = tables.tables(item.evidence.variants) if item.evidence else ()
+    for table in shown:
+        parts += [Text(""), Padding(_variants(table), _MARGIN)]
+    parts += [Text("")] if shown else []
     if show_script and (short := item.ports.get("short")):
         parts += [paragraph("In a few lines:"), program(short)]
     if show_script and item.script:
@@ -66,21 +67,6 @@ def _points(item: Finding) -> RenderableType:
         inputs = f"{row.inputs}  by {row.by}" if by else row.inputs
         table.add_row(row.names, inputs, row.expected, row.bound, row.got, row.ratio)
     return Padding(table, _MARGIN)
-
-
-def _evidence(evidence: Evidence) -> list[RenderableType]:
-    """The tables of variants, and a sentence each on differences and adjoints."""
-    parts: list[RenderableType] = []
-    for table in tables.tables(evidence.variants):
-        parts += [Text(""), Padding(_variants(table), _MARGIN)]
-    parts += [Text("")] if parts else []
-    if evidence.differences is not None and (told := tables.differences(evidence.differences)):
-        parts.append(paragraph(told))
-    if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
-        expected, got = (", ".join(row[k] for row in rows) for k in (1, 2))
-        by = f"Derivative by {evidence.adjoints.carry} as it enters each trip"
-        parts.append(paragraph(f"{by}: expected {expected}; got {got}."))
-    return parts
 
 
 def _variants(table: tables.Table) -> Sheet:

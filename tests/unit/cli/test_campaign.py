@@ -26,7 +26,7 @@ from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.reports.formats import FORMATS
 
 ROOT = Path(__file__).parents[3]
-ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
+ONE = from_document(load(ROOT / "tests" / "data" / "finding.json"), Finding, "one")
 WRONG = dataclasses.replace(
     ONE, id="GF-aaaa", signature="a" * 64, script="print('native')\n", ports={"nx": "IO.puts 1"}
 )
@@ -108,9 +108,9 @@ def test_nothing_to_replay() -> None:
 
 
 def test_a_finding_of_schema_1_replays_from_its_file() -> None:
-    assert run(
-        "replay", str(ROOT / "tests" / "data" / "finding_schema_1.json"), exit_code=FINDINGS
-    ).stdout.startswith("FAILED GF-7c1e")
+    assert run("replay", str(ROOT / "tests" / "data" / "finding.json"), exit_code=FINDINGS).stdout.startswith(
+        "FAILED GF-7c1e"
+    )
 
 
 # Show -------------------------------------------------------------------------------------------------------

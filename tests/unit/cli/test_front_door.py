@@ -22,7 +22,7 @@ from gradfuzz.fuzzer.results.records import from_document, load
 from gradfuzz.fuzzer.store.runs import Store
 
 ROOT = Path(__file__).parents[3]
-ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
+ONE = from_document(load(ROOT / "tests" / "data" / "finding.json"), Finding, "one")
 WRONG = dataclasses.replace(ONE, id="GF-aaaa", signature="a" * 64)
 OTHER = dataclasses.replace(ONE, id="GF-abbb", signature="b" * 64, target="engine")
 

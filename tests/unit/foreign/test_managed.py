@@ -48,7 +48,7 @@ from gradfuzz.programs import loop_program
 from tests.toygrad_releases import ADAPTER, RELEASES, write_wheels
 
 FINAL = ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"]
-MUTANT = from_document(load(Path(__file__).parents[2] / "data" / "finding_schema_1.json"), Finding, "one")
+MUTANT = from_document(load(Path(__file__).parents[2] / "data" / "finding.json"), Finding, "one")
 """(x - 2)^2 by a loop of two products, at 0.5: its derivative is 2 (0.5 - 2) = -3."""
 
 

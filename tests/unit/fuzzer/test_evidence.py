@@ -13,19 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.findings.adjoints import adjoints
 from gradfuzz.fuzzer.findings.bodies import bodies
 from gradfuzz.fuzzer.findings.curve import curve, values
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.prove import FindingProof, prove
 from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
-from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.findings.triggers import KnownTrigger
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
-from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Variant
+from gradfuzz.fuzzer.results.evidence import Aspect, Curve, Evidence, Variant
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.report_card import Label
@@ -67,15 +65,6 @@ def evidence(of: Candidate, target: str) -> Evidence:
 
 def bodies_of(of: Candidate, target: str, aspect: Aspect) -> dict[str, Variant]:
     return named(bodies(of, oracle(target)), aspect)
-
-
-def adjoints_of(of: Candidate, target: str) -> Adjoints | None:
-    return adjoints(of, oracle(target))
-
-
-def differences_of(of: Candidate, target: str) -> Differences | None:
-    case = asked(of, oracle(target), confirm=True)
-    return differences(of, case, ("x", ()))
 
 
 def curve_of(of: Candidate, target: Oracle) -> Curve:
@@ -325,131 +314,7 @@ def test_a_batch_of_matrices() -> None:
     assert all(abs(v.expected or 0.0) == 1.0 for v in rows.values())
 
 
-# Step sizes -------------------------------------------------------------------------------------------------
-
-
-def test_the_v_curve() -> None:
-    """Of exp at 1: h^2 e / 6 on the right, about u e / h on the left, so the best h is near u^(1/3)."""
-    found = differences_of(candidate(parse("def f(x):\n    return exp(x)\n"), x=1.0), "engine")
-    assert found is not None
-    assert found.expected == pytest.approx(math.e, rel=2 * U)
-    assert found.target_error <= 4 * U * math.e
-    errors = {step.h: step.error for step in found.steps}
-    assert list(errors) == [pytest.approx(10.0**-k) for k in range(15, 0, -1)]
-    best = min(errors, key=lambda h: errors[h])
-    assert U ** (1 / 3) / 20 < best < U ** (1 / 3) * 20
-    assert errors[0.1] == pytest.approx(math.e * 0.1**2 / 6, rel=0.01)
-    assert errors[0.01] == pytest.approx(math.e * 0.01**2 / 6, rel=0.001)
-    assert errors[min(errors)] > 1e4 * errors[best]
-
-
-def test_the_target_is_far_from_what_differences_say() -> None:
-    found = differences_of(candidate(loop_program("acc*x", trips=3), x=0.5), NX)
-    assert found is not None
-    assert found.target_error == 1.3125 - 0.75
-    assert min(step.error for step in found.steps) < 1e-9
-
-
-@pytest.mark.parametrize("modes", [("rev", "rev"), ("rev", "fwd", "rev")])
-def test_differences_of_higher_order_are_those_of_the_derivative_below(modes: tuple[Mode, ...]) -> None:
-    """sin(2 x): its derivatives along d, as often as there are steps, are 2^k times a sine or cosine times
-    d^(k-1).
-    """
-    of = dataclasses.replace(
-        candidate(parse("def f(x):\n    return sin(2.0 * x)\n"), modes=modes, x=0.3),
-        directions={"x": np.asarray(0.5)},
-    )
-    found = differences_of(of, "engine")
-    true = {2: -4 * math.sin(0.6) * 0.5, 3: -8 * math.cos(0.6) * 0.25}[len(modes)]
-    assert found is not None
-    assert found.expected == pytest.approx(true, rel=1e-14)
-    assert min(step.error for step in found.steps) < 1e-9
-    assert next(step.error for step in found.steps if step.h == 0.1) == pytest.approx(
-        abs(true) * 4 * 0.1**2 / 6, rel=0.05
-    )
-
-
-def test_differences_know_the_constants_of_the_precision() -> None:
-    """0.1 as float32 is another number: its distance from 0.1, 1.5e-9, would hide the bottom of the curve."""
-    of = candidate(
-        parse("def f(x):\n    return sum(array([0.1, 0.2]) * x) + 0.1 * x\n"), precision="float32", x=0.5
-    )
-    found = differences_of(of, "engine")
-    assert found is not None
-    assert found.expected == float(np.float32(0.1)) * 2 + float(np.float32(0.2))
-    assert min(step.error for step in found.steps) < 1e-14
-
-
-# Adjoints ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", ["for", "while", "repeat"])
-def test_the_adjoint_of_each_trip(form: Any) -> None:
-    """Trip k of acc * x has the adjoint x^(n-k) before it; swept from the first trip on, it is x^(k+1)."""
-    n, x = 5, 0.75
-    of = candidate(loop_program("acc*x", trips=n, loop=form), x=x)
-    found = adjoints_of(of, NX)
-    assert found is not None
-    assert found.carry == "acc"
-    assert found.expected == pytest.approx([x ** (n - k) for k in range(n)], rel=8 * U)
-    assert found.got == pytest.approx([x ** (k + 1) for k in range(n)], rel=8 * U)
-    right = adjoints_of(of, "engine")
-    assert right is not None
-    assert right.got == pytest.approx(right.expected, rel=8 * U)
-
-
-def test_the_adjoint_of_a_loop_that_stops_by_value() -> None:
-    of = candidate(
-        parse("def f(x):\n    acc = x\n    while acc < 20.0:\n        acc = acc * 3.0\n    return acc * x\n"),
-        x=1.0,
-    )
-    found = adjoints_of(of, "engine")  # 1, 3, 9, 27
-    assert found is not None
-    assert found.expected == found.got == (27.0, 9.0, 3.0)
-
-
-def test_the_adjoint_of_an_array_is_summed() -> None:
-    of = candidate(
-        parse(
-            'def f(x: "float[2]"):\n    acc = x\n    for i in range(3):\n        acc = acc * x\n    return'
-            " sum(acc)\n"
-        ),
-        x=[0.5, 2.0],
-    )
-    found = adjoints_of(of, "engine")
-    assert found is not None
-    assert found.expected == found.got == (0.125 + 8.0, 0.25 + 4.0, 0.5 + 2.0)
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        "def f(x):\n    return x * x\n",
-        "def f(x):\n    acc = x\n    for i in range(0):\n        acc = acc * x\n    return acc\n",
-        "def f(x):\n    acc = x\n    for i in range(100):\n        acc = acc * x\n    return acc\n",
-        (
-            "def f(x):\n    acc = x\n    for i in range(2):\n        for j in range(2):\n            acc ="
-            " acc * x\n    return acc\n"
-        ),
-        "def f(x):\n    n = 1\n    for i in range(2):\n        n = n + 1\n    return x * n\n",
-    ],
-)
-def test_without_one_short_loop_with_a_float_carry_there_are_no_adjoints(program: str) -> None:
-    assert adjoints_of(candidate(parse(program), x=1.0), "engine") is None
-
-
 # What cannot be asked, and what must not be swallowed -------------------------------------------------------
-
-
-class _NoIndexing(Engine):
-    def supports(self, question: Question) -> str | None:
-        return "there is no indexing" if len(question.program.params) > 1 else None
-
-
-def test_a_target_that_cannot_be_asked_trip_by_trip() -> None:
-    _, found = gathered(candidate(loop_program("acc*x", trips=3), x=0.5), _NoIndexing())
-    assert found.adjoints is None
-    assert found.curve is not None
 
 
 def test_a_target_that_raises_leaves_rows_that_crashed() -> None:
@@ -461,8 +326,6 @@ def test_a_target_that_raises_leaves_rows_that_crashed() -> None:
     assert found.curve is not None
     assert {s.label for s in found.curve.samples} == {Label.CRASHED}
     assert {v.label for v in found.variants} == {Label.CRASHED}
-    assert found.differences is None
-    assert found.adjoints is None
 
 
 def test_a_mistake_of_our_own_is_not_swallowed() -> None:
@@ -490,7 +353,6 @@ def test_a_wrong_value_is_shown_as_a_value() -> None:
     assert {s.label for s in found.curve.samples if s.x} == {Label.DIFFERS}
     row = named(found.variants, Aspect.BODY)["acc * 2 at x = 0.5, 2 trips"]
     assert (row.expected, row.got, row.label) == (4.0, 8.0, Label.DIFFERS)
-    assert found.differences is None
 
 
 # In a sweep -------------------------------------------------------------------------------------------------
@@ -557,8 +419,3 @@ def test_the_json_document_has_it() -> None:
         "loop body",
         "sign",
     }
-    assert shown["differences"]["target_error"] == abs(
-        shown["differences"]["got"] - shown["differences"]["expected"]
-    )
-    assert shown["adjoints"]["carry"] == "acc"
-    assert len(shown["adjoints"]["got"]) == len(shown["adjoints"]["expected"]) == 2

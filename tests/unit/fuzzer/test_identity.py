@@ -16,23 +16,22 @@ import pytest
 
 from gradfuzz.errors import RecordError, UsageError
 from gradfuzz.fuzzer.findings.prove import FindingProof
-from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cause, Class, Finding, Likelihood
-from gradfuzz.fuzzer.results.identity import planted_bug, signature, signature_of
+from gradfuzz.fuzzer.results.identity import planted_bug, signature
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.records import from_document, load
-from gradfuzz.fuzzer.results.review import Baseline, BaselineEntry, Pattern, Review, Rule
+from gradfuzz.fuzzer.results.review import Baseline, BaselineEntry, Pattern, Rule
 from gradfuzz.fuzzer.store import baseline
-from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.reviewing import counted, review
 from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.programs import parse
 from gradfuzz.reports.machine.json import baseline_document
 
 DATA = Path(__file__).parents[2] / "data"
-MUTANT = from_document(load(DATA / "finding_schema_1.json"), Finding, "one")
-OLD = DATA / "baseline_schema_2.json"
-"""Written by the last gradfuzz whose ids were made from programs: two findings of a wrong rule of `sin`."""
+MUTANT = from_document(load(DATA / "finding.json"), Finding, "one")
+OLD = DATA / "baseline_schema_3.json"
+"""As of gradfuzz 0.2, with the whole finding: a wrong rule of `sin`."""
 
 TODAY = datetime.date(2026, 3, 1)
 
@@ -188,53 +187,9 @@ def test_the_planted_bug_of_a_finding() -> None:
 # What an older gradfuzz wrote -------------------------------------------------------------------------------
 
 
-def old_rows(store: Path, *findings: tuple[str, Finding], fixed: str = "") -> None:
-    """A run in a store as an older gradfuzz wrote it: schema 2, and signatures of another kind."""
-    with Store(store, write=True) as opened:
-        run = opened.begin(SweepStarted(0, (), ("loops",), 16, None, "gradfuzz sweep"), {})
-        for digit, finding in findings:
-            opened.found(run, replace(finding, id=f"GF-{digit * 4}", signature=digit * 64))
-        gone = [replace(MUTANT, signature=fixed * 64)] if fixed else []
-        opened.review(run, Review(fixed=tuple(gone)), complete=True)
-        database = opened._database
-        with database.transaction():
-            for key, text in database.rows("SELECT signature, document FROM findings WHERE run = ?", run):
-                text = json.dumps(json.loads(text) | {"schema": 2})
-                database.execute("UPDATE findings SET document = ? WHERE signature = ?", text, key)
-
-
-def test_rows_of_an_older_gradfuzz_are_known_by_their_findings(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    old_rows(path, ("a", SIN), ("b", at_fault("sin(x) * x")), ("c", at_fault("exp(x)")))
-    with Store(path) as store:
-        assert {r.finding.id for r in store.recorded()} == {"GF-aaaa", "GF-cccc"}, "a and b are one now"
-        assert store.ids() == ["GF-aaaa", "GF-bbbb", "GF-cccc"]
-        second = store.latest("GF-bbbb")
-        assert second is not None
-        assert len(store.findings(1)) == 3, "none is lost"
-        assert set(store.first_seen(2)) == {signature(SIN), signature(at_fault("exp(x)"))}
-        assert signature_of(second) == signature(SIN)
-
-
-def test_an_older_finding_that_is_fixed_stays_so_until_it_comes_again(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    old_rows(path, ("a", SIN), ("c", at_fault("exp(x)")), fixed="a")
-    with Store(path) as store:
-        assert [r.finding.id for r in store.recorded()] == ["GF-cccc"]
-    with Store(path, write=True) as store:
-        run = store.begin(SweepStarted(0, (), ("loops",), 16, None, "gradfuzz sweep"), {})
-        new = replace(SIN, id="GF-new", signature=signature(SIN))
-        store.found(run, new)
-        began = store.runs()[0].began
-        assert {r.finding.id: r.first for r in store.recorded()} == {"GF-new": began, "GF-cccc": began}
-        store.review(run, Review(fixed=(new, at_fault("exp(x)"))), complete=True)
-        assert store.recorded() == []
-
-
 def test_a_baseline_of_an_older_gradfuzz_still_accepts() -> None:
-    """Its two entries are one finding now; an exp of the same target is none of them."""
+    """An exp of the same target is another finding."""
     known = baseline.read(OLD)
-    assert [item.entry.id for item in known.accepted] == ["GF-0eb9", "GF-2fc9"]
     old = known.accepted[0].finding
     met = replace(old, id="GF-1111", program=SIN.program, kind=Class.MISSING)
     other = replace(met, id="GF-2222", program=at_fault("exp(x)").program)
@@ -263,7 +218,7 @@ def test_the_signature_that_an_entry_has_counts_as_well() -> None:
 
 def test_accepting_anew_replaces_entries_of_an_older_gradfuzz() -> None:
     known = baseline.read(OLD)
-    met = replace(known.accepted[1].finding, id="GF-1111")
+    met = replace(known.accepted[0].finding, id="GF-1111")
     known = baseline.added(known, met, baseline.entry_of(met, "again"))
     assert [item.entry.reason for item in known.accepted] == ["again"]
 
@@ -337,7 +292,7 @@ def test_rules_are_added_replaced_and_removed(tmp_path: Path) -> None:
 def test_rules_can_be_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "gradfuzz-baseline.json"
     rules = [{"accept": {"class": "error", "target": "torch*"}, "reason": "r", "expires": "2027-03-01"}]
-    path.write_text(json.dumps({"schema": 3, "type": "baseline", "rules": rules}))
+    path.write_text(json.dumps({"schema": 4, "type": "baseline", "rules": rules}))
     (rule,) = baseline.read(path).rules
     assert rule == Rule(Pattern(target="torch*", kind="error"), "r", expires=datetime.date(2027, 3, 1))
 
@@ -358,7 +313,7 @@ def test_rules_can_be_written_by_hand(tmp_path: Path) -> None:
 )
 def test_a_rule_that_is_none_says_why(tmp_path: Path, rule: dict[str, Any], words: str) -> None:
     path = tmp_path / "gradfuzz-baseline.json"
-    path.write_text(json.dumps({"schema": 3, "type": "baseline", "accepted": [], "rules": [rule]}))
+    path.write_text(json.dumps({"schema": 4, "type": "baseline", "accepted": [], "rules": [rule]}))
     with pytest.raises(RecordError, match=words) as caught:
         baseline.read(path)
     assert str(caught.value).startswith(f"{path}: ")

@@ -32,16 +32,7 @@ from gradfuzz.fuzzer.results.events import (
     SweepStarted,
     TargetSummary,
 )
-from gradfuzz.fuzzer.results.evidence import (
-    Adjoints,
-    Aspect,
-    Curve,
-    Differences,
-    Evidence,
-    Sample,
-    Step,
-    Variant,
-)
+from gradfuzz.fuzzer.results.evidence import Aspect, Curve, Evidence, Sample, Variant
 from gradfuzz.fuzzer.results.finding import (
     Cause,
     Class,
@@ -130,8 +121,6 @@ def finding(**changes: Any) -> Finding:
         evidence=Evidence(
             Curve(("x", (0,)), ("x", (1,)), (sample,)),
             (Variant(Aspect.DTYPE, "float32", "", 0.5, None, math.inf, None, Label.CRASHED),),
-            Differences(("x", ()), 0.75, 1.3125, 0.5625, (Step(1e-8, 1e-9),)),
-            Adjoints("acc", (1.0, math.nan), (0.5, -0.0)),
         ),
         signature="7c1e" * 16,
         others=({"x": array(1.0, 2.0, dtype="float32"), "n": np.array(0)},),
@@ -273,15 +262,15 @@ def test_an_alias_of_an_array_is_an_array() -> None:
 # Schemas ----------------------------------------------------------------------------------------------------
 
 
-def test_a_finding_of_schema_1_written_by_hand() -> None:
-    """It has what schema 1 had, and gets what came later empty."""
-    value = records.from_document(
-        records.load(DATA / "finding_schema_1.json"), Finding, "finding_schema_1.json"
-    )
-    assert (value.id, value.target, value.kind) == ("GF-7c1e", "mutant:nx-1747", Class.SIGN_FLIP)
-    assert (value.evidence, dict(value.ports), value.signature, value.others) == (None, {}, "", ())
-    assert value.smallest.got["x"] == 3.25
-    assert value.smallest.allowed == {}
+@pytest.mark.parametrize("value", [FindingFound(finding()), DOCUMENTS[6]], ids=["found", "finished"])
+def test_schema_3_had_more_evidence(value: Any) -> None:
+    document = copy.deepcopy(records.to_document(value)) | {"schema": 3}
+    inner = document["finding"] if "finding" in document else document["findings"][0]
+    inner["evidence"] |= {
+        "differences": {"entry": ["x", []], "steps": [{"h": 0.1, "error": 0.25}]},
+        "adjoints": {"carry": "acc", "expected": [1.0, "NaN"], "got": [0.5, "-0.0"]},
+    }
+    assert bits(records.from_document(document, type(value), "old")) == bits(value)
 
 
 @pytest.mark.parametrize(
@@ -290,33 +279,11 @@ def test_a_finding_of_schema_1_written_by_hand() -> None:
 )
 def test_a_finding_keeps_the_class_that_it_was_written_with(kind: str, got: float) -> None:
     """-0.02 and -30 times the truth used to be a sign_flip; a twelfth was missing if rounding is as large."""
-    document = records.load(DATA / "finding_schema_1.json")
+    document = records.load(DATA / "finding.json")
     document["kind"] = kind
     document["clearest"] |= {"entry_expected": 0.75, "entry_got": got, "ratio": got / 0.75}
-    value = records.from_document(document, Finding, "finding_schema_1.json")
+    value = records.from_document(document, Finding, "finding.json")
     assert (value.kind.value, value.clearest.entry_got) == (kind, got)
-
-
-@pytest.mark.parametrize("value", [FindingFound(finding()), DOCUMENTS[6]], ids=["found", "finished"])
-def test_schema_1_holds_in_every_document(value: Any) -> None:
-    document = copy.deepcopy(records.to_document(value))
-    document["schema"] = 1
-    inner = document["finding"] if "finding" in document else document["findings"][0]
-    for name in ("evidence", "ports", "signature", "others", "place", "facts"):
-        del inner[name]
-    for name in ("tested", "conventions", "environment"):
-        document.pop(name, None)
-    back = records.from_document(document, type(value), "old")
-    found = back.finding if isinstance(back, FindingFound) else back.findings[0]
-    assert (found.evidence, found.place, found.note) == (None, 0, finding().note)
-    assert found.facts == ()
-
-
-def test_schema_2_had_signatures_of_another_kind() -> None:
-    document = records.to_document(finding()) | {"schema": 2}
-    assert document["signature"] == "7c1e" * 16
-    back = records.from_document(document, Finding, "old")
-    assert (back.signature, back.id) == ("", "GF-7c1e"), "it is computed anew; the id stays"
 
 
 FIELDS = {
@@ -341,7 +308,7 @@ FIELDS = {
         " proofs open wrong_rules"
     ),
     "Review": "known expired stale fixed first_seen",
-    "Evidence": "curve variants differences adjoints",
+    "Evidence": "curve variants",
     "Baseline": "accepted rules",
     "Rule": "accept reason link expires",
     "Pattern": "id target op cause kind",
@@ -357,7 +324,7 @@ FIELDS = {
 )
 def test_a_schema_has_these_fields(of: Any) -> None:
     """Whoever adds a field gives the schema a new number and a migration, and then this list the field."""
-    assert records.SCHEMA == 3
+    assert records.SCHEMA == 4
     assert [f.name for f in dataclasses.fields(of)] == FIELDS[of.__name__].split()
 
 
@@ -377,9 +344,9 @@ def changed(path: str, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("data", "parts"),
     [
-        (changed("schema", 4), ["schema 4", "newer gradfuzz"]),
-        (changed("schema", "2"), ["schema '2'", "1 to 3"]),
-        (changed("schema", 0), ["schema 0"]),
+        (changed("schema", 5), ["schema 5", "newer gradfuzz"]),
+        (changed("schema", "3"), ["schema '3'", "3 to 4"]),
+        (changed("schema", 2), ["schema 2", "3 to 4", "before 0.2", "sweep or accept again"]),
         (changed("type", "review"), ["'review'", "'finding'"]),
         (changed("seen", KeyError), ["'seen' is missing"]),
         (changed("sene", 3), ["'sene' is unknown"]),

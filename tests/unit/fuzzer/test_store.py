@@ -26,8 +26,6 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.functions import FunctionSummary, united
 from gradfuzz.fuzzer.results.records import from_document, load
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.fuzzer.store import database
-from gradfuzz.fuzzer.store.database import Database
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep.batch import WorkItem
 from gradfuzz.fuzzer.sweep.config import SweepConfig, settings_of
@@ -36,7 +34,7 @@ from gradfuzz.fuzzer.sweep.recorder import Recorder
 from gradfuzz.oracles.base import Doubt, Truth
 
 ROOT = Path(__file__).parents[3]
-ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
+ONE = from_document(load(ROOT / "tests" / "data" / "finding.json"), Finding, "one")
 RERUN = "gradfuzz sweep mutant:nx-1747"
 STARTED = SweepStarted(0, (("mutant:nx-1747", "0.1.0"),), ("loops",), 16, None, RERUN)
 CONFIG = SweepConfig(("mutant:nx-1747",))
@@ -386,29 +384,16 @@ def test_a_damaged_store(path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [False, True])
-def test_an_older_database_is_brought_up_to_date(
-    path: Path, monkeypatch: pytest.MonkeyPatch, write: bool
-) -> None:
-    monkeypatch.setattr(database, "_STEPS", database._STEPS[:1])
-    run = record_of_version_1(path)
-    monkeypatch.undo()
-    with Store(path, write=write) as store:
-        assert [f.id for f in store.findings(run)] == ["GF-aaaa"]
-        assert store.work(run, "batch:1") is None
-    with contextlib.closing(Database(path, write=False)) as opened:
-        assert opened.rows("PRAGMA user_version") == [(len(database._STEPS),)]
-
-
-def record_of_version_1(path: Path) -> int:
-    """A run in a database that has no table of work yet."""
-    old = Database(path, write=True)
-    with old.transaction():
-        run = old.execute("INSERT INTO runs (began, settings, started) VALUES ('2026-01-01', '{}', '{}')")
-    old.close()
-    store = Store(path, write=True)
-    store.found(run, finding("a"))
-    store.close()
-    return run
+@pytest.mark.parametrize(
+    "older",
+    ["PRAGMA user_version = 1", """UPDATE runs SET started = '{"schema": 2, "type": "sweep started"}'"""],
+)
+def test_a_store_before_0_2_is_refused(path: Path, write: bool, older: str) -> None:
+    record(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(older)
+    with pytest.raises(StoreError, match=r"this store is of a gradfuzz before 0\.2.*sweep or accept again"):
+        Store(path, write=write)
 
 
 def test_a_newer_database_is_refused(path: Path) -> None:

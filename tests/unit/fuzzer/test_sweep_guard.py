@@ -58,7 +58,7 @@ def said(text: str, tmp_path: Path) -> tuple[int, str, str]:
 
 
 def replay() -> str:
-    return REPLAY.format(path=str(ROOT / "tests" / "data" / "finding_schema_1.json"))
+    return REPLAY.format(path=str(ROOT / "tests" / "data" / "finding.json"))
 
 
 @pytest.mark.parametrize("text", [SWEEP.format(jobs=2), replay()], ids=["sweep", "replay"])

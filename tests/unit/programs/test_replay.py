@@ -33,7 +33,7 @@ from gradfuzz.reports.machine.ndjson import line, render
 from gradfuzz.version import __version__
 
 DATA = Path(__file__).parents[2] / "data"
-MUTANT = from_document(load(DATA / "finding_schema_1.json"), Finding, "one")
+MUTANT = from_document(load(DATA / "finding.json"), Finding, "one")
 """A sign flip of mutant:nx-1747, written by hand: (x - 2)^2 has the derivative -3 at 0.5, and its
 swept-forward adjoint is 3.25.
 """
@@ -389,7 +389,7 @@ def test_a_baseline_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_baseline_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "gradfuzz-baseline.json"
-    path.write_text('{"schema": 2, "type": "baseline", "accepted": [{"entry": 3, "finding": {}}]}')
+    path.write_text('{"schema": 4, "type": "baseline", "accepted": [{"entry": 3, "finding": {}}]}')
     with pytest.raises(RecordError, match=r"accepted\[0\].entry"):
         baseline.read(path)
 

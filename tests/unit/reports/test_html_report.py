@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.results.events import TargetSummary
-from gradfuzz.fuzzer.results.evidence import Adjoints, Curve, Differences, Evidence, Sample, Step
+from gradfuzz.fuzzer.results.evidence import Curve, Evidence, Sample
 from gradfuzz.fuzzer.results.finding import Class, FindingPoint
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.reports.common import headline
 from gradfuzz.reports.html import render
 from gradfuzz.reports.html.entries import entries
 from gradfuzz.reports.html.figures import figures
-from gradfuzz.reports.html.scales import linear, log, power, symlog
+from gradfuzz.reports.html.scales import power, symlog
 from tests.report_data import HOSTILE, LONG, finding, finished, review, spoiled
 
 VOID = {"meta", "link", "input"}
@@ -108,7 +108,7 @@ def test_every_table_has_a_caption_and_every_head_a_scope() -> None:
 
 def test_every_plot_has_a_title_and_a_description() -> None:
     plots = re.findall(r'<svg class="plot".*?</svg>', TEXT, re.DOTALL)
-    assert len(plots) > 20
+    assert len(plots) >= sum(item.evidence is not None for item in SWEEP.findings) > 5
     for plot in plots:
         assert plot.count("<title id=") == plot.count("<desc id=") == 1
         assert len(plot) < 6_000
@@ -337,14 +337,7 @@ def test_a_symmetric_log_axis_has_zero_in_the_middle_and_decades_at_equal_steps(
     assert axis(-3.0) == pytest.approx(200.0 - axis(3.0))
     assert axis(100.0) - axis(10.0) == pytest.approx(axis(10.0) - axis(1.0), rel=0.02)
     assert 0.0 in axis.ticks
-    assert all(axis.holds(tick) for tick in axis.ticks)
-
-
-def test_a_log_axis() -> None:
-    axis = log([1e-15, 1e-1], 0.0, 100.0)
-    assert axis(1e-8) == pytest.approx(50.0)
-    assert 3 <= len(axis.ticks) <= 7
-    assert log([0.0, 1.0], 0.0, 100.0, least=1e-3)(0.0) == log([1e-3, 1.0], 0.0, 100.0)(1e-3)
+    assert all(-100.0 <= tick <= 100.0 for tick in axis.ticks)
 
 
 @pytest.mark.parametrize(
@@ -352,9 +345,9 @@ def test_a_log_axis() -> None:
     [[], [0.0], [1.0, 1.0], [5e-324, 1.7e308], [float("nan"), float("inf")], [-1.7e308, -1e-300], [1.0, 3.0]],
 )
 def test_every_range_has_an_axis(values: list[float]) -> None:
-    for axis in (symlog(values, 0.0, 100.0), log(values, 0.0, 100.0)):
-        assert 0 < len(axis.ticks) <= 8
-        assert all(0.0 <= axis(value) <= 100.0 for value in axis.ticks)
+    axis = symlog(values, 0.0, 100.0)
+    assert 0 < len(axis.ticks) <= 8
+    assert all(0.0 <= axis(value) <= 100.0 for value in axis.ticks)
 
 
 def test_ticks_are_named_as_people_write_them() -> None:
@@ -366,7 +359,6 @@ def test_ticks_are_named_as_people_write_them() -> None:
         "−10⁹",
         "2e−05",
     ]
-    assert linear(0, 3, 0, 1).ticks == (0.0, 1.0, 2.0, 3.0)
 
 
 def test_odd_evidence_makes_no_broken_plot() -> None:
@@ -381,19 +373,10 @@ def test_odd_evidence_makes_no_broken_plot() -> None:
             (3.0, 1.0, 0.0, nan, nan, Label.CRASHED),
         )
     )
-    told = Evidence(
-        Curve(("x", ()), ("x", ()), samples),
-        (),
-        Differences(("x", ()), 1.0, nan, nan, (Step(1e-8, 0.0), Step(1e-3, inf))),
-        Adjoints("acc", (1.0, nan), (inf, 2.0)),
-    )
-    made = figures(finding(0, evidence=told), "f")
-    assert len(made) == 4
-    for figure in made:
-        assert not re.search(
-            r"\b(nan|inf)\b", re.sub(r"<(title|desc).*?</\1>|<text.*?</text>", "", str(figure.svg))
-        )
-    assert "not a finite number (2)" in made[0].caption
+    (figure,) = figures(finding(0, evidence=Evidence(Curve(("x", ()), ("x", ()), samples))), "f")
+    drawn = re.sub(r"<(title|desc).*?</\1>|<text.*?</text>", "", str(figure.svg))
+    assert not re.search(r"\b(nan|inf)\b", drawn)
+    assert "not a finite number (2)" in figure.caption
 
 
 def test_the_grid_marks_the_wrong_entries() -> None:

@@ -16,7 +16,7 @@ from gradfuzz.programs.text.parse import parse
 from gradfuzz.reports.common import tables, titles
 from gradfuzz.reports.formats import FORMATS
 from gradfuzz.reports.markdown.issue import issue
-from tests.report_data import evidence, finding, finished
+from tests.report_data import finding, finished
 
 DET = parse('def f(A: "float[2, 2]"):\n    return det(A)\n')
 SHORT = "import torch\n\ndef f(A):\n    return torch.linalg.det(A)\n\ngot = torch.func.grad(f)(A)\n"
@@ -122,13 +122,6 @@ def test_the_signature_does_not_hang_on_words() -> None:
 
 
 # Tautologies ------------------------------------------------------------------------------------------------
-
-
-def test_adjoints_that_are_all_right_are_no_table() -> None:
-    of = evidence().adjoints
-    assert of is not None
-    assert tables.adjoints(of)
-    assert tables.adjoints(dataclasses.replace(of, expected=(0.0, 0.0), got=(0.0, 0.0))) == ()
 
 
 def test_a_wrong_shape_is_told_by_shapes() -> None:

@@ -14,11 +14,12 @@ from gradfuzz.fuzzer.calling.proofs import PROVING, subject_of_call
 from gradfuzz.fuzzer.findings.calls.code import code
 from gradfuzz.fuzzer.findings.calls.script import ending_script, script
 from gradfuzz.fuzzer.findings.calls.short import short
-from gradfuzz.fuzzer.findings.representative import clearest, finding_point, worst
+from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, worst
 from gradfuzz.fuzzer.measuring.measure import FACTORS
 from gradfuzz.fuzzer.measuring.measured import Method
 from gradfuzz.fuzzer.proving.listing import record_of
 from gradfuzz.fuzzer.proving.prove import proved as proved_rule
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.results.functions import FAMILY
@@ -137,28 +138,10 @@ def _lost(case: CheckResult) -> bool:
 
 def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: Attempts) -> Finding:
     """The finding of a call as far as its verdict tells it: without an id."""
-    assert case.kind is not None, "a disagreement has a class"
-    shown = finding_point(case)
-    return Finding(
-        id="",
+    asked = replace(Candidate.of(case.question), modes=modes)
+    return replace(
+        finding_at(asked, case, case_version(call), FAMILY, case.question.program),
         target=_target(call),
-        version=case_version(call),
-        check=check_name(modes),
-        kind=case.kind,
-        family=FAMILY,
-        precision=case.question.precision,
-        modes=modes,
-        wrt=case.question.wrt,
-        program=case.question.program,
-        original=case.question.program,
-        weights=case.question.weights,
-        directions=case.question.directions,
-        smallest=shown,
-        clearest=shown,
-        worst=shown,
-        seen=1,
-        references=case.references,
-        reproduced=(1, 1),
         note=case.message if case.kind is Class.ERROR else "",
         culprits=(call.function,),
         call=call,
