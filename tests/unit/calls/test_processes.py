@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.fuzzer.turns import process, supervise, xla
+from gradfuzz.fuzzer.turns import process, supervisor, xla
 from gradfuzz.fuzzer.turns.turn import Result, Turn
 
 SIN = Turn("jax", Function(("jax.numpy.sin",), "sin(x)", DIFFERENTIABLE, ""), seed=0, number=0, calls=1)
@@ -56,13 +56,13 @@ def test_processes_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> No
         def close(self) -> None:
             assert folders[0].is_dir(), "no process outlives its folder"
 
-    monkeypatch.setattr(supervise, "CallProcess", Quiet)
-    threads = [threading.Thread(target=supervise.supervised, args=(None,)) for _ in range(2)]
+    monkeypatch.setattr(supervisor, "CallProcess", Quiet)
+    threads = [threading.Thread(target=supervisor.supervised, args=(None,)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    supervise.end()
+    supervisor.end()
     assert len(folders) == 2
     assert folders[0] == folders[1]
     assert not folders[0].exists()

@@ -31,8 +31,8 @@ from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.finding import Class, Finding, Verdict
 from gradfuzz.fuzzer.results.replayed import Status
 from gradfuzz.fuzzer.shrinking.call_reductions import Wrong, _with_simpler_values, shrunk
+from gradfuzz.fuzzer.sweep.replaying import replay
 from gradfuzz.fuzzer.turns import turn as turns
-from gradfuzz.fuzzer.turns.replay import replay
 from gradfuzz.fuzzer.turns.totals import FunctionTotals
 from gradfuzz.fuzzer.turns.turn import Result, Turn, merged, run
 from gradfuzz.libraries.detect import library_named
