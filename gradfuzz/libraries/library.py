@@ -14,7 +14,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -32,10 +32,11 @@ from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.leaves import leaves_of, with_leaves
 from gradfuzz.tracing.common.units import Unit
 
-LibraryName = Literal["jax", "torch", "autograd", "tensorflow", "mlx", "paddle", "numpy"]
+LibraryName = Literal["torch", "jax", "autograd", "tensorflow", "mlx", "paddle", "numpy"]
+"""A row for each module of this package."""
 
-CALLED: tuple[LibraryName, ...] = ("torch", "jax", "autograd", "tensorflow", "mlx", "paddle")
-"""The libraries whose functions can be called."""
+CALLED: tuple[LibraryName, ...] = tuple(name for name in get_args(LibraryName) if name != "numpy")
+"""The libraries whose functions can be called: NumPy has no derivatives."""
 
 ArrayFunction = Callable[..., tuple[Any, ...]]
 """A function of the library's real arrays that returns a tuple of them."""

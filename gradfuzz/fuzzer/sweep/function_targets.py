@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.sweep.config import SweepConfig, check_workers
 from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles import registry
-from gradfuzz.oracles.catalogues import catalogue
+from gradfuzz.oracles.catalogues import CATALOGUES, catalogue
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.precision import FORMATS
 
@@ -89,8 +89,10 @@ def _is_module(name: str) -> bool:
 
 
 def functions(name: str) -> tuple[str, list[Function]]:
-    """The version of a library or of a user's module, and its functions."""
-    if TargetName.of(name).library not in CALLED:
+    """The version of a library or of a user's module, and its functions. A library without a catalogue is
+    read as a module.
+    """
+    if TargetName.of(name).library not in CATALOGUES:
         return _version(name), listed(name)
     found = catalogue(name)
     return found.version, found.functions

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from gradfuzz.errors import MissingExtraError
-from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles import registry
+from gradfuzz.oracles.catalogues import CATALOGUES
 from gradfuzz.oracles.foreign import launcher, lending, managed
 from gradfuzz.oracles.target_name import TargetName
 
@@ -17,12 +17,13 @@ WORKER = "gradfuzz.fuzzer.turns.worker"
 
 
 def home_of(target: str) -> str:
-    """The target whose environment has the library; empty where it is beside gradfuzz, as a user's module.
+    """The target whose environment has the library; empty where it is beside gradfuzz, as a user's module and
+    a library without a catalogue are.
 
     Raises `MissingExtraError` where it is neither there nor here.
     """
     name = TargetName.of(target)
-    if name.library not in CALLED or (not name.specifier and registry.beside(name.library) is not None):
+    if name.library not in CATALOGUES or (not name.specifier and registry.beside(name.library) is not None):
         return ""
     environment = managed.find(name.base)
     if environment is None:
