@@ -147,6 +147,21 @@ def test_the_paths_of_a_page_exist(page: Path) -> None:
     }
 
 
+def test_what_the_architecture_names_in_a_module_stands_there() -> None:
+    """The rows of "Where it happens": names, then "of" a module or a folder."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Where it happens")[2]
+    named = re.findall(r"((?:`[\w.]+` and )?`[\w.]+`) of `([\w/.]+)`", text)
+    assert len(named) == 6
+    for names, place in named:
+        path = ROOT / "gradfuzz" / place
+        for name in re.findall(r"`([\w.]+)`", names):
+            if path.is_dir():
+                assert (path / name).is_file()
+            else:
+                source = path.read_text(encoding="utf-8")
+                assert all(re.search(rf"^ *(?:def|class) {part}\b", source, re.MULTILINE) for part in name.split("."))
+
+
 PARTS = sorted(path.parent for path in (ROOT / "gradfuzz").glob("*/*/**/__init__.py"))
 
 
