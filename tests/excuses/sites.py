@@ -31,7 +31,10 @@ from gradfuzz.programs.language.syntax import Call, Return
 
 PACKAGE = Path(__file__).parents[2] / "gradfuzz"
 
-JUDGING = ("fuzzer/tolerance", "fuzzer/conventions", "fuzzer/verdict", "fuzzer/measuring", "fuzzer/calling")
+JUDGING = (
+    *("fuzzer/tolerance", "fuzzer/conventions", "fuzzer/verdict", "fuzzer/measuring"),
+    *("fuzzer/calling/judge", "fuzzer/calling/repeated"),
+)
 """Where an allowance without end, an exception or a number excuses."""
 
 _WORDS = ("Reason", "Doubt")

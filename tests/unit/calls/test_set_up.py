@@ -75,7 +75,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     script, usual = tmp_path / "worker.py", homes.command
 
     def planted(code: str, library: str = "autograd") -> None:
-        whole = f"import os, sys\nfrom gradfuzz.calls.sweep import worker\n{code}\nworker.main()"
+        whole = f"import os, sys\nfrom gradfuzz.fuzzer.turns import worker\n{code}\nworker.main()"
         script.write_text(whole, encoding="utf-8")
 
         def command(wanted: str, home: str) -> list[str]:
