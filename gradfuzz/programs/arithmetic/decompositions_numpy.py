@@ -22,9 +22,13 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     """P (..., m, m), L (..., m, k) and U (..., k, n) of matrices (..., m, n), k = min(m, n)."""
     from scipy.linalg import lu as found
 
+    *batch, m, n = x.shape
+    if not x.size:  # SciPy loses the shapes
+        k = min(m, n)
+        eye = np.broadcast_to(np.eye(m, dtype=x.real.dtype), (*batch, m, m))
+        return eye, np.zeros((*batch, m, k), x.dtype), np.zeros((*batch, k, n), x.dtype)
     p, lower, upper = found(x, check_finite=False)
-    m = x.shape[-2]
-    return p.real.reshape(*x.shape[:-2], m, m), lower, upper  # of no matrices it is (0, 0, 0)
+    return p.real, lower, upper
 
 
 def hermitian(x: Any) -> Any:
