@@ -201,7 +201,7 @@ def _by_units(scalar: Scalar, xs: Sequence[Any]) -> Sequence[Any]:
     return result
 
 
-class _Noted(Node):  # type: ignore[misc] # autograd has no types
+class _Noted(Node):
     """A node of autograd's graph that notes the name of its primitive."""
 
     def __init__(

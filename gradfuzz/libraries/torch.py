@@ -327,7 +327,7 @@ def _one_by_one(
     return each_direction(derivative, xs)[1]
 
 
-class _Undifferentiated(TorchFunctionMode):  # type: ignore[misc]  # of a module without types
+class _Undifferentiated(TorchFunctionMode):
     """Keeps the results that Torch itself does not differentiate.
 
     A function of Torch that returns several floats, of which autograd follows some only, says so of the
@@ -360,7 +360,7 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
 
 
-class _Watching(TorchFunctionMode):  # type: ignore[misc]  # of a module without types
+class _Watching(TorchFunctionMode):
     """Tells of every call of Torch that Python makes, methods and operators among them."""
 
     def __init__(self, note: Note, names: frozenset[str]) -> None:
