@@ -112,7 +112,7 @@ def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagona
     )
 
 
-def kept(keepdims: bool) -> Any:
+def kept(keepdims: bool) -> dict[str, bool]:
     """The parameter where it is wanted: before autograd 1.8 the derivatives of `norm` do not know it."""
     return {"keepdims": True} if keepdims else {}
 
@@ -225,13 +225,13 @@ LACKS = (
 )
 
 
-def gradient(g: Callable[..., Any], xs: list[Any]) -> Any:
+def gradient(g: Callable[..., Any], xs: Sequence[Any]) -> Any:
     """The gradient of a scalar function of a tuple."""
     vjp, value = make_vjp(g, xs)
     return vjp(vspace(value).ones())
 
 
-def slope(g: Callable[..., Any], xs: list[Any], directions: list[Any]) -> Any:
+def slope(g: Callable[..., Any], xs: Sequence[Any], directions: Sequence[Any]) -> Any:
     """The derivative of a scalar function of a tuple, along a direction."""
     return make_jvp(g, xs)(directions)[1]
 
@@ -261,11 +261,11 @@ class Eager(kit.Way):
             return outputs, []
         vs, xs = atuple(directions), atuple(xs)
 
-        def objective(xs: list[Any]) -> Any:
+        def objective(xs: Sequence[Any]) -> Any:
             terms = [anp.sum(y * w) for y, w in zip(f(*xs), weights) if w is not None]
             return sum(terms[1:], terms[0]) if terms else 0.0
 
-        def along(g: Callable[..., Any], mode: str) -> Any:
+        def along(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
             if mode == "fwd":
                 return lambda xs: slope(g, xs, vs)
             return lambda xs: sum([anp.sum(s * v) for s, v in zip(gradient(g, xs), vs)])
@@ -275,7 +275,7 @@ class Eager(kit.Way):
             g = along(g, mode)
         return outputs, gradient(g, xs) if modes[-1] == "rev" else self.each_direction(g, xs)
 
-    def each_direction(self, g: Callable[..., Any], xs: list[Any]) -> Any:
+    def each_direction(self, g: Callable[..., Any], xs: Sequence[Any]) -> list[Any]:
         """The gradient by forward mode, entry by entry."""
         slopes = []
         for k, x in enumerate(xs):

@@ -22,7 +22,7 @@ BOUND = 16
 """The unrolled iterations of a loop with its condition in the graph."""
 
 
-def checked(shape: Sequence[int]) -> Any:
+def checked(shape: Sequence[int]) -> kit.Shape:
     """`shape`, if CasADi has such a matrix."""
     if len(shape) > 2:
         raise kit.Unsupported("CasADi has matrices, and no arrays of more axes")
@@ -38,7 +38,7 @@ class Tensor:
         self.matrix, self.shape, self.dtype = matrix, checked(shape), dtype
         self.exact = exact  # ints that no op has changed: CasADi's numbers are doubles
 
-    def known(self) -> Any:
+    def known(self) -> float | None:
         """The value of a scalar that depends on no input, else None."""
         m = self.matrix
         return float(m) if m.is_constant() else None
@@ -86,7 +86,7 @@ def reducing(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def over_all(function: Callable[..., Any], why: Any) -> Any:
+def over_all(function: Callable[..., Any], why: str) -> Callable[..., Any]:
     """A function that reduces all entries only."""
 
     def call(x: Any, axis: Any = None, keepdims: bool = False, **params: Any) -> Any:
@@ -97,7 +97,7 @@ def over_all(function: Callable[..., Any], why: Any) -> Any:
     return call
 
 
-def mean(x: Any, axis: int, keepdims: bool) -> Any:
+def mean(x: Any, axis: Any, keepdims: bool) -> Any:
     total = reducing(ca.sum1)(x, axis, keepdims)
     return Tensor(total.matrix / math.prod(x.shape[a] for a in axes_of(axis, len(x.shape))), total.shape)
 
@@ -121,7 +121,7 @@ def matmul(a: Any, b: Any) -> Any:
     return Tensor(m.T if len(a.shape) == 1 and len(b.shape) == 2 else m, (*a.shape[:-1], *b.shape[1:]))
 
 
-def of_matrix(function: Callable[..., Any]) -> Any:
+def of_matrix(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a square matrix to one of its shape, or of the matrix's symmetric part."""
     return lambda x: Tensor(function(x.matrix), x.shape)
 
@@ -204,7 +204,7 @@ def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> A
     return Tensor(m, x.shape, x.dtype)
 
 
-def triangle(function: Callable[..., Any]) -> Any:
+def triangle(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, k: int) -> Any:
         outside = {ca.tril: -1, ca.triu: 1}[function]
         if k not in (0, outside):
@@ -239,7 +239,7 @@ BOOLS = {"less": ca.lt, "less_equal": ca.le, "greater": ca.gt, "greater_equal": 
 BOOLS.update({"not_equal": ca.ne})
 BOOLS.update({"logical_and": ca.logic_and, "logical_or": ca.logic_or, "logical_not": ca.logic_not})
 
-OPS = {
+OPS: dict[str, Callable[..., Any]] = {
     **{op: each(f) for op, f in ENTRIES.items()},
     **{op: each(f, "float64") for op, f in FLOATS.items()},
     **{op: each(f, "bool") for op, f in BOOLS.items()},
@@ -327,7 +327,9 @@ class Graph(kit.Way):
             carries = body(carries, captures)
         raise RuntimeError(f"a loop is still running after {MOST_TRIPS} trips")
 
-    def unrolled(self, condition: Any, body: Any, carries: list[Any], captures: list[Any]) -> Any:
+    def unrolled(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         """A loop of unknown length: a bounded number of iterations, each selected or not."""
         goes_on = condition(carries, captures)
         for _ in range(BOUND):
@@ -353,7 +355,7 @@ class Graph(kit.Way):
             return (then if known else otherwise)(captures)
         return self.choice(predicate, then(captures), otherwise(captures))
 
-    def choice(self, predicate: Any, one: Any, other: Any) -> Any:
+    def choice(self, predicate: Any, one: list[Any], other: list[Any]) -> list[Any]:
         self.chosen = True
         chosen = [ca.if_else(predicate.matrix, a.matrix, b.matrix) for a, b in zip(one, other)]
         return [Tensor(m, a.shape, a.dtype) for m, a in zip(chosen, one)]
@@ -476,7 +478,9 @@ class Mapped(Graph):
             matrices.insert(count, i.matrix)
         return ca.Function(name, matrices, [ca.densify(y.matrix) for y in body(symbols)])
 
-    def unrolled(self, condition: Any, body: Any, carries: list[Any], captures: list[Any]) -> None:
+    def unrolled(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         raise kit.Unsupported("CasADi has no while loop")
 
     def branch(self, predicate: Any, then: kit.Block, otherwise: kit.Block, captures: list[Any]) -> list[Any]:
@@ -485,7 +489,7 @@ class Mapped(Graph):
             return (then if known else otherwise)(captures)
         kept = []
 
-        def noting(side: Any) -> Any:
+        def noting(side: kit.Block) -> kit.Block:
             def call(values: Any) -> Any:
                 kept.append(side(values))
                 return kept[-1]

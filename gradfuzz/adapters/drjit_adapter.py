@@ -304,7 +304,7 @@ class Eager(kit.Way):
             found.append(self.array(NAMES[dr.type_v(x)], x.shape if dr.is_tensor_v(x) else (), slopes))
         return outputs, found
 
-    def fresh(self, xs: list[Any]) -> Any:
+    def fresh(self, xs: list[Any]) -> list[Any]:
         made = [type(x)(x) for x in xs]
         dr.enable_grad(made)
         return made

@@ -189,10 +189,10 @@ class Looping(kit.Way):
             values, _ = function(here, weights, directions, units)
         return {"ok": (list(map(written, values)), gradient)}
 
-    def question(self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes) -> Any:
+    def question(self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes) -> Callable[..., Any]:
         """Outputs and derivative as a function of inputs, weights, directions and (forward mode) a unit."""
 
-        def ask(inputs: kit.Inputs, weights: list[Any], vs: Any, units: Any) -> Any:
+        def ask(inputs: dict[str, Any], weights: list[Any], vs: Any, units: Any) -> Any:
             inputs = {n: jnp.asarray(x) for n, x in inputs.items()}
             xs = [inputs[n] for n in wrt]
 
@@ -203,7 +203,7 @@ class Looping(kit.Way):
                 total = weighted(weights, f(xs))
                 return jnp.zeros((), xs[0].dtype) if total is None else total
 
-            def derived(g: Callable[..., Any], mode: str) -> Any:
+            def derived(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
                 if mode == "fwd":
                     return lambda xs: jax.jvp(g, (xs,), (vs,))[1]
                 return lambda xs: weighted(vs, jax.grad(g)(xs))

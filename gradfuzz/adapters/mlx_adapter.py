@@ -50,7 +50,7 @@ def flip(x: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), slice(None, None, -1))]
 
 
-def to_int64(function: Callable[..., Any]) -> Any:
+def to_int64(function: Callable[..., Any]) -> Callable[..., Any]:
     """MLX counts positions in uint32, and needs indices marked as constants."""
     return lambda x, **params: mx.stop_gradient(function(x, **params)).astype(mx.int64)
 
@@ -226,7 +226,7 @@ class Eager(kit.Way):
             terms = [mx.sum(y * w) for y, w in zip(f(*xs), weights) if w is not None]
             return sum(terms[1:], terms[0]) if terms else mx.zeros((), xs[0].dtype)
 
-        def along(g: Callable[..., Any], mode: str) -> Any:
+        def along(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
             if mode == "fwd":
                 return lambda *xs: slope(g, list(xs), directions)
             return lambda *xs: sum(mx.sum(s * v) for s, v in zip(gradient(g, list(xs)), directions))
@@ -272,7 +272,7 @@ class Eager(kit.Way):
         return function
 
 
-def has_doubles() -> Any:
+def has_doubles() -> bool:
     """Whether float64 goes in and out as it is. Older releases lack the dtype, or round it to float32."""
     try:
         return mx.array([0.1], mx.float64).tolist() == [0.1]

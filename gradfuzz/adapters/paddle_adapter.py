@@ -33,7 +33,7 @@ def tensor(value: Any) -> Any:
     return paddle.full([], value, "int64") if isinstance(value, int) else value
 
 
-def of_tensors(function: Callable[..., Any]) -> Any:
+def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, with operands that may also be Python bools or ints."""
     return lambda *args, **params: function(*[tensor(a) for a in args], **params)
 
@@ -80,7 +80,7 @@ def reducing(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def argextreme(function: Callable[..., Any]) -> Any:
+def argextreme(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axis, keepdims: function(x, axis=axis, keepdim=keepdims)
 
 
@@ -89,7 +89,7 @@ def clip(x: Any, lower: Any, upper: Any) -> Any:
     return paddle.minimum(paddle.maximum(x, lower), upper)
 
 
-def pairs(padding: Sequence[Sequence[int]]) -> Any:
+def pairs(padding: Sequence[Sequence[int]]) -> list[int]:
     return [n for pair in padding for n in pair]
 
 
@@ -99,7 +99,7 @@ def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence
     return apply(x, kernel, stride=list(strides or [1] * count), padding=pairs(padding or [(0, 0)] * count))
 
 
-def window_sum(x: Any, window: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
+def window_sum(x: Any, window: Any, strides: Any, padding: Any) -> Any:
     """Average pooling that divides by 1."""
     rank = x.ndim
     if rank > 3:
@@ -117,11 +117,11 @@ def is_complex(x: Any) -> Any:
     return entry_dtype(x).startswith("complex")
 
 
-def part_of(function: Callable[..., Any], of_real: Any) -> Any:
+def part_of(function: Callable[..., Any], of_real: Any) -> Callable[..., Any]:
     return lambda x: function(x) if is_complex(x) else of_real(x)
 
 
-def documented_for_reals(name: str, function: Callable[..., Any]) -> Any:
+def documented_for_reals(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, refused for complex numbers, with which it does not raise."""
 
     def call(x: Any, *args: Any, **params: Any) -> Any:
@@ -137,7 +137,7 @@ def hermitian(x: Any) -> Any:
     return (x + (paddle.conj(transposed) if is_complex(x) else transposed)) / 2
 
 
-def values_only(name: str, function: Callable[..., Any]) -> Any:
+def values_only(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, refused where a derivative is asked for: Paddle takes its results for constants."""
 
     def call(*arrays: Any) -> Any:
@@ -379,7 +379,7 @@ def symbol(value: Any) -> Any:
     return paddle.reshape(paddle.stack(entries), value.shape) if value.shape else entries[0]
 
 
-def in_graph(function: Callable[..., Any]) -> Any:
+def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **params: function(*[symbol(a) for a in args], **params)
 
 
@@ -429,7 +429,7 @@ class Static(kit.Way):
         finally:
             paddle.disable_static()
 
-    def run(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> Any:
+    def run(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
         main = paddle.static.Program()
         with paddle.static.program_guard(main, paddle.static.Program()):
             about = ((n, list(shape[1:]), dtype) for n, (dtype, shape, _) in inputs.items())

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "cxx="]))
@@ -203,7 +203,7 @@ class TooLongError(BaseException):
 
 
 @contextlib.contextmanager
-def limited(seconds: Any) -> Any:
+def limited(seconds: float) -> Iterator[None]:
     """Refuses what takes more CPU time."""
 
     def stop(*_: Any) -> None:
@@ -228,7 +228,7 @@ def missing_rule(error: BaseException) -> str:
     return last.name if last.name in RULES else ""
 
 
-def lifted(function: Callable[..., Any]) -> Any:
+def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, with operands that may also be Python ints and bools."""
     return lambda *operands, **params: function(*[as_tensor(x) for x in operands], **params)
 
@@ -246,7 +246,7 @@ class Compiled(kit.Way):
     modes: kit.Modes = ("rev", "fwd")
     orders: tuple[int, ...] = (0, 1, 2, 3)
 
-    def __init__(self, name: str, optimizer: Any, stride: Any, direct: Any = False) -> None:
+    def __init__(self, name: str, optimizer: Any, stride: int, direct: bool = False) -> None:
         self.name = name
         self.mode = Mode("vm", optimizer)
         self.hints = {"stride": stride, "by_shape": True}
@@ -315,7 +315,9 @@ class Compiled(kit.Way):
             raise kept[key]
         return kept[key], known
 
-    def compiled(self, program: kit.Function, request: kit.Message, here: Any, known: Any) -> Any:
+    def compiled(
+        self, program: kit.Function, request: kit.Message, here: Any, known: Any
+    ) -> Callable[..., Any]:
         wrt, modes = request["wrt"], request["modes"]
         variables = {n: known[n] if n in known else variable(n, a) for n, a in here.items()}
         xs = [variables[n] for n in wrt]
@@ -424,7 +426,7 @@ class Scanning(Compiled):
         return ifelse(predicate, list(then(captures)), list(otherwise(captures)))
 
 
-def counter(count: int) -> Any:
+def counter(count: Any) -> Any:
     return pt.arange(count, dtype="int64")
 
 

@@ -49,7 +49,7 @@ def spread(a: Any, b: Any) -> Any:
     return tf.broadcast_to(a, batch + a.shape[-2:]), tf.broadcast_to(b, batch + b.shape[-2:])
 
 
-def with_columns(function: Callable[..., Any]) -> Any:
+def with_columns(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function(a, b)` of matrices, for right sides that may be a vector."""
 
     def call(a: Any, b: Any) -> Any:
@@ -298,7 +298,7 @@ def inner(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
 
 def derivative(
     f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
-) -> Any:
+) -> Callable[..., Any]:
     """A function of a unit direction: all outputs, and the gradient or (forward mode) the slope along it."""
     outputs: list[Any] = []
 
@@ -307,7 +307,7 @@ def derivative(
         pairs = [(y, w) for y, w in zip(outputs, weights) if w is not None]
         return inner(*zip(*pairs)) if pairs else tf.zeros((), xs[0].dtype)
 
-    def along(g: Callable[..., Any], mode: str) -> Any:
+    def along(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
         if mode == "fwd":
             return lambda xs: slope(g, xs, directions)
         return lambda xs: inner(gradient(g, xs), directions)
@@ -434,7 +434,7 @@ class WhileLoop(Eager):
 
         return tf.function(run, autograph=False, **self.compiled)
 
-    def applied(self, program: kit.Program, here: Any, wrt: Sequence[str]) -> Any:
+    def applied(self, program: kit.Program, here: Any, wrt: Sequence[str]) -> Callable[..., Any]:
         return lambda *xs: [tf.convert_to_tensor(y) for y in program(dict(here, **dict(zip(wrt, xs))))]
 
     def answer(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
@@ -503,7 +503,9 @@ class Function(WhileLoop):
 
     name = "function"
 
-    def traced(self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes, absent: Any) -> Any:
+    def traced(
+        self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes, absent: Any
+    ) -> Callable[..., Any]:
         function = tf.function(lambda here: [tf.convert_to_tensor(y) for y in program(here)], autograph=False)
 
         def run(here: Any, weights: list[Any], directions: list[Any], unit: Any) -> Any:
@@ -524,7 +526,9 @@ class Vectorized(WhileLoop):
     name = "vectorized_map"
     hints = {"stride": 8, "by_shape": True, "together": True}
 
-    def traced(self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes, absent: Any) -> Any:
+    def traced(
+        self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes, absent: Any
+    ) -> Callable[..., Any]:
         """The same of inputs that have a leading axis over the points."""
         one = super().traced(program, wrt, modes, absent).python_function
 

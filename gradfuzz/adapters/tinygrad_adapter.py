@@ -55,7 +55,7 @@ def position(name: str) -> Callable[..., Any]:
     return lambda x, axis, keepdims: getattr(x, name)(axis=axis, keepdim=keepdims).cast(dtypes.int64)
 
 
-def along(name: str) -> Any:
+def along(name: str) -> Callable[..., Any]:
     return lambda x, axis: getattr(x, name)(axis)
 
 

@@ -20,41 +20,41 @@ import kit
 class Dual:
     """A number and its slope along one direction. Yours: delete it, and import your library."""
 
-    def __init__(self, value: Any, slope: Any = 0.0) -> None:
+    def __init__(self, value: float, slope: float = 0.0) -> None:
         self.value = value
         self.slope = slope
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Dual | float) -> Dual:
         other = dual(other)
         return Dual(self.value + other.value, self.slope + other.slope)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Dual | float) -> Dual:
         other = dual(other)
         return Dual(self.value - other.value, self.slope - other.slope)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Dual | float) -> Dual:
         other = dual(other)
         return Dual(self.value * other.value, self.slope * other.value + self.value * other.slope)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Dual:
         return Dual(-self.value, -self.slope)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Dual | float) -> bool:
         return self.value < dual(other).value
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Dual | float) -> bool:
         return self.value <= dual(other).value
 
 
-def dual(x: Any) -> Any:
+def dual(x: Dual | float) -> Dual:
     return x if isinstance(x, Dual) else Dual(x)
 
 
-def sin(x: Any) -> Any:
+def sin(x: Dual) -> Dual:
     return Dual(math.sin(x.value), math.cos(x.value) * x.slope)
 
 
-def cos(x: Any) -> Any:
+def cos(x: Dual) -> Dual:
     return Dual(math.cos(x.value), -math.sin(x.value) * x.slope)
 
 
