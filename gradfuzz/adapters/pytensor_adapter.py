@@ -458,8 +458,8 @@ class Mapping(Scanning):
         self.elements.update({(given[k], i): given[k][0] for k in mapped})
         counts = i in ancestors(body(i, start, spread(given)))
 
-        def step(*given: Any) -> Any:
-            values = list(given)
+        def step(*handed: Any) -> Any:
+            values = list(handed)
             i = values.pop(0) if counts else pt.lscalar()
             elements, values = values[: len(mapped)], values[len(mapped) :]
             inner = values[n:]
