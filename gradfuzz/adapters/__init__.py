@@ -14,6 +14,7 @@
   them lies.
 - The kit runs loops and branches in Python, or hands them to a library that has its own (`structured`). For a
   library that wants source, a program is written as a kernel.
+- They import one another by name (`import kit`); `stubs/` tells mypy which modules these are.
 - `docs/targets.md` says which of the other languages' kits were run.
 """
 

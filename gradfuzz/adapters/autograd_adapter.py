@@ -4,12 +4,12 @@ them.
 An op is autograd's own function wherever it has one. `LACKS` says what has no rule in autograd's source.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import autograd
 import autograd.numpy as anp
@@ -24,12 +24,12 @@ from autograd.core import make_jvp, make_vjp, vspace
 from autograd.tracer import isbox
 
 
-def index_key(pattern, indices):
+def index_key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
 
 
-def index_update(x, value, *indices, pattern):
+def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     """autograd has no assignment: the rows around the place are joined with the new value."""
     if not pattern:
         return value
@@ -44,48 +44,48 @@ def index_update(x, value, *indices, pattern):
     return anp.concatenate((x[: key.start], anp.stack(rows), x[key.stop :])) if rows else x
 
 
-def flip(x, axis):
+def flip(x: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), slice(None, None, -1))]
 
 
-def take(x, indices, axis):
+def take(x: Any, indices: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), indices)]
 
 
-def broadcast_to(x, shape):
+def broadcast_to(x: Any, shape: kit.Shape) -> Any:
     """The derivative rule takes no keyword."""
     return anp.broadcast_to(x, shape)
 
 
-def clip(x, lower, upper):
+def clip(x: Any, lower: Any, upper: Any) -> Any:
     if isbox(lower) or isbox(upper):
         raise kit.Unsupported("autograd has no derivative of clip by its bounds")
     return anp.clip(x, lower, upper)
 
 
-def adjoint(x):
+def adjoint(x: Any) -> Any:
     return anp.conj(anp.swapaxes(x, -1, -2))
 
 
-def hermitian(x):
+def hermitian(x: Any) -> Any:
     return (x + adjoint(x)) / 2
 
 
-def cholesky(x, upper):
+def cholesky(x: Any, upper: bool) -> Any:
     lower = linalg.cholesky(hermitian(x))
     return adjoint(lower) if upper else lower
 
 
-def svd(x, full_matrices, part):
+def svd(x: Any, full_matrices: bool, part: int) -> Any:
     if full_matrices:
         raise kit.Unsupported("autograd documents no derivative of a full svd")
     return linalg.svd(x, full_matrices=False)[part]
 
 
-def matrices_only(function):
+def matrices_only(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of matrices, refused for stacks of matrices."""
 
-    def call(*arrays, **params):
+    def call(*arrays: Any, **params: Any) -> Any:
         if any(a.ndim != 2 for a in arrays):
             raise kit.Unsupported("autograd has this for matrices only, not for stacks of them")
         return function(*arrays, **params)
@@ -93,7 +93,7 @@ def matrices_only(function):
     return call
 
 
-def solve(a, b):
+def solve(a: Any, b: Any) -> Any:
     """An array of one axis is a vector, as in NumPy 2. NumPy 1 takes one with an axis less than the matrices
     for vectors, so it gets all axes.
     """
@@ -104,7 +104,7 @@ def solve(a, b):
     return x if b.ndim > 1 else x[..., 0]
 
 
-def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
     if not left:
         raise kit.Unsupported("autograd's solve_triangular has no unknowns on the left")
     return autograd.scipy.linalg.solve_triangular(
@@ -112,18 +112,18 @@ def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     )
 
 
-def kept(keepdims):
+def kept(keepdims: bool) -> dict[str, bool]:
     """The parameter where it is wanted: before autograd 1.8 the derivatives of `norm` do not know it."""
     return {"keepdims": True} if keepdims else {}
 
 
-def matrix_norm(x, ord, keepdims):
+def matrix_norm(x: Any, ord: Any, keepdims: bool) -> Any:
     if ord not in ("fro", "nuc"):
         raise kit.Unsupported(f"autograd has no derivative of the matrix norm {ord}")
     return linalg.norm(x, ord, axis=None if x.ndim == 2 else (-2, -1), **kept(keepdims))
 
 
-def vector_norm(x, ord, axis, keepdims):
+def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None and not isinstance(axis, int):
         raise kit.Unsupported("autograd's norm takes one axis or none")
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord)
@@ -133,7 +133,7 @@ def vector_norm(x, ord, axis, keepdims):
     return anp.reshape(norm, (1,) * x.ndim) if keepdims else norm
 
 
-def conv(x, kernel, strides, padding):
+def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
     """autograd flips the kernel, and its stride is 1."""
     spatial = list(range(2, x.ndim))
     if padding:
@@ -225,13 +225,13 @@ LACKS = (
 )
 
 
-def gradient(g, xs):
+def gradient(g: Callable[..., Any], xs: Sequence[Any]) -> Any:
     """The gradient of a scalar function of a tuple."""
     vjp, value = make_vjp(g, xs)
     return vjp(vspace(value).ones())
 
 
-def slope(g, xs, directions):
+def slope(g: Callable[..., Any], xs: Sequence[Any], directions: Sequence[Any]) -> Any:
     """The derivative of a scalar function of a tuple, along a direction."""
     return make_jvp(g, xs)(directions)[1]
 
@@ -246,24 +246,26 @@ class Eager(kit.Way):
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         return np.array(entries, dtype).reshape(shape)[()]
 
-    def entries(self, value):
+    def entries(self, value: Any) -> kit.Numbers:
         array = np.asarray(value)
         return array.dtype.name, array.shape, array.ravel().tolist()
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> tuple[list[Any], list[Any]]:
         outputs = f(*xs)
         if not modes:
             return outputs, []
         vs, xs = atuple(directions), atuple(xs)
 
-        def objective(xs):
+        def objective(xs: Sequence[Any]) -> Any:
             terms = [anp.sum(y * w) for y, w in zip(f(*xs), weights) if w is not None]
             return sum(terms[1:], terms[0]) if terms else 0.0
 
-        def along(g, mode):
+        def along(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
             if mode == "fwd":
                 return lambda xs: slope(g, xs, vs)
             return lambda xs: sum([anp.sum(s * v) for s, v in zip(gradient(g, xs), vs)])
@@ -273,7 +275,7 @@ class Eager(kit.Way):
             g = along(g, mode)
         return outputs, gradient(g, xs) if modes[-1] == "rev" else self.each_direction(g, xs)
 
-    def each_direction(self, g, xs):
+    def each_direction(self, g: Callable[..., Any], xs: Sequence[Any]) -> list[Any]:
         """The gradient by forward mode, entry by entry."""
         slopes = []
         for k, x in enumerate(xs):

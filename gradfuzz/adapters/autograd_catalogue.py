@@ -4,8 +4,6 @@ They are what can be called in the namespaces below. A primitive is differentiab
 `autograd.core.primitive_vjps` and `primitive_jvps`; what autograd writes in Python is composed of primitives.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import importlib
@@ -13,6 +11,8 @@ import inspect
 import pkgutil
 import sys
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import autograd.numpy.fft
 import autograd.numpy.linalg
@@ -25,6 +25,8 @@ from catalogue import (
     LEFT_OUT,
     NOT_DIFFERENTIABLE,
     Function,
+    Parameter,
+    Public,
     parameters,
     public,
     read_rows,
@@ -55,13 +57,13 @@ REASONS = {
 """Reason that a person wrote -> patterns of public names."""
 
 
-def namespaces():
+def namespaces() -> dict[str, Any]:
     names = ["autograd.numpy", "autograd.numpy.linalg", "autograd.numpy.fft"]
     names += [module.name for module in pkgutil.walk_packages(autograd.scipy.__path__, "autograd.scipy.")]
     return {name: importlib.import_module(name) for name in names}
 
 
-def outcome(thing):
+def outcome(thing: Public) -> tuple[str, str]:
     value = thing.value
     if isinstance(value, type):
         return LEFT_OUT, A_CLASS
@@ -86,18 +88,18 @@ def outcome(thing):
     return LEFT_OUT, "another library's, not wrapped by autograd"
 
 
-def functions():
+def functions() -> list[Function]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return read_rows(public(namespaces()), row)
 
 
-def row(thing):
+def row(thing: Public) -> Function:
     told = outcome(thing)
     return Function(thing.names, signature(thing.names[0], thing.value), *told, taken(thing, told[0]))
 
 
-def taken(thing, told):
+def taken(thing: Public, told: str) -> tuple[Parameter, ...]:
     """What a call takes: that of the function of NumPy or SciPy that autograd wraps."""
     if told != DIFFERENTIABLE:
         return ()
@@ -105,7 +107,7 @@ def taken(thing, told):
     return parameters(passed_on(thing.names[0]) if is_passed_on(inner) else inner) or parameters(inner)
 
 
-def is_passed_on(function):
+def is_passed_on(function: Callable[..., Any]) -> Any:
     """Whether it takes whatever another function takes."""
     try:
         kinds = {one.kind for one in inspect.signature(function).parameters.values()}
@@ -114,7 +116,7 @@ def is_passed_on(function):
     return kinds >= {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
-def passed_on(name):
+def passed_on(name: str) -> Any:
     """The function of NumPy or SciPy of the same name as one of autograd's; None where there is none."""
     module, _, last = name.partition(".")[2].rpartition(".")
     try:

@@ -6,11 +6,11 @@ loop: a loop that tests a float is unrolled to a bound, and `if_else` selects ea
 branches. That also computes what is not selected; if something there is not finite, there is no answer.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import casadi as ca
 import kit
@@ -22,7 +22,7 @@ BOUND = 16
 """The unrolled iterations of a loop with its condition in the graph."""
 
 
-def checked(shape):
+def checked(shape: Sequence[int]) -> kit.Shape:
     """`shape`, if CasADi has such a matrix."""
     if len(shape) > 2:
         raise kit.Unsupported("CasADi has matrices, and no arrays of more axes")
@@ -34,22 +34,22 @@ def checked(shape):
 class Tensor:
     """A CasADi matrix as an array of at most two axes; one axis is a column."""
 
-    def __init__(self, matrix, shape, dtype="float64", exact=None):
+    def __init__(self, matrix: Any, shape: Sequence[int], dtype: str = "float64", exact: Any = None) -> None:
         self.matrix, self.shape, self.dtype = matrix, checked(shape), dtype
         self.exact = exact  # ints that no op has changed: CasADi's numbers are doubles
 
-    def known(self):
+    def known(self) -> float | None:
         """The value of a scalar that depends on no input, else None."""
         m = self.matrix
         return float(m) if m.is_constant() else None
 
 
-def axes_of(axis, rank):
+def axes_of(axis: Any, rank: int) -> set[int]:
     named = axis if isinstance(axis, tuple) else (axis,)
     return set(range(rank)) if axis is None else {a % rank for a in named}
 
 
-def spread(x, shape):
+def spread(x: Any, shape: kit.Shape) -> Any:
     """`x` as a matrix of this shape. CasADi repeats scalars itself."""
     if x.shape in ((), shape):
         return x.matrix
@@ -58,24 +58,24 @@ def spread(x, shape):
     return ca.repmat(m, rows // m.shape[0], columns // m.shape[1])
 
 
-def each(function, dtype=None):
+def each(function: Callable[..., Any], dtype: str | None = None) -> Callable[..., Any]:
     """A function of entries as an op, with operands repeated to a common shape."""
 
-    def call(*operands):
+    def call(*operands: Any) -> Any:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
         return Tensor(function(*(spread(x, shape) for x in operands)), shape, dtype or operands[-1].dtype)
 
     return call
 
 
-def remainder(a, b):
+def remainder(a: Any, b: Any) -> Any:
     return a - b * ca.floor(a / b)
 
 
-def reducing(function):
+def reducing(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of all entries, or of each column, reducing a matrix to a row."""
 
-    def call(x, axis=None, keepdims=False):
+    def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         axes = axes_of(axis, len(x.shape))
         shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape) if keepdims or k not in axes)
         if len(axes) == len(x.shape):
@@ -86,10 +86,10 @@ def reducing(function):
     return call
 
 
-def over_all(function, why):
+def over_all(function: Callable[..., Any], why: str) -> Callable[..., Any]:
     """A function that reduces all entries only."""
 
-    def call(x, axis=None, keepdims=False, **params):
+    def call(x: Any, axis: Any = None, keepdims: bool = False, **params: Any) -> Any:
         if axes_of(axis, len(x.shape)) != set(range(len(x.shape))):
             raise kit.Unsupported(why)
         return Tensor(function(ca.vec(x.matrix), **params), (1,) * len(x.shape) if keepdims else (), x.dtype)
@@ -97,43 +97,43 @@ def over_all(function, why):
     return call
 
 
-def mean(x, axis, keepdims):
+def mean(x: Any, axis: Any, keepdims: bool) -> Any:
     total = reducing(ca.sum1)(x, axis, keepdims)
     return Tensor(total.matrix / math.prod(x.shape[a] for a in axes_of(axis, len(x.shape))), total.shape)
 
 
-def norm(m, ord):
+def norm(m: Any, ord: Any) -> Any:
     norms = {1: ca.norm_1, 2: ca.norm_2, "inf": ca.norm_inf}
     if ord not in norms:
         raise kit.Unsupported(f"CasADi has no norm {ord}")
     return norms[ord](m)
 
 
-def matrix_norm(x, ord, keepdims):
+def matrix_norm(x: Any, ord: Any, keepdims: bool) -> Any:
     if ord != "fro":
         raise kit.Unsupported("CasADi's norms of matrices but for norm_fro are those of their entries")
     return Tensor(ca.norm_fro(x.matrix), (1, 1) if keepdims else ())
 
 
-def matmul(a, b):
+def matmul(a: Any, b: Any) -> Any:
     left = a.matrix.T if len(a.shape) == 1 else a.matrix
     m = ca.mtimes(left, b.matrix)
     return Tensor(m.T if len(a.shape) == 1 and len(b.shape) == 2 else m, (*a.shape[:-1], *b.shape[1:]))
 
 
-def of_matrix(function):
+def of_matrix(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a square matrix to one of its shape, or of the matrix's symmetric part."""
     return lambda x: Tensor(function(x.matrix), x.shape)
 
 
-def cholesky(x, upper):
+def cholesky(x: Any, upper: bool) -> Any:
     if not isinstance(x.matrix, ca.SX):
         raise kit.Unsupported("chol is for SX")
     root = ca.chol((x.matrix + x.matrix.T) / 2)
     return Tensor(root if upper else root.T, x.shape)
 
 
-def qr(x, mode, part):
+def qr(x: Any, mode: str, part: int) -> Any:
     m, n = x.shape
     if not isinstance(x.matrix, ca.SX):
         raise kit.Unsupported("qr is for SX")
@@ -144,19 +144,19 @@ def qr(x, mode, part):
     return Tensor(ca.qr(x.matrix)[part], (m, n) if part == 0 else (n, n))
 
 
-def reshape(x, shape):
+def reshape(x: Any, shape: kit.Shape) -> Any:
     rows, columns = (*checked(shape), 1, 1)[:2]
     return Tensor(ca.reshape(x.matrix.T, columns, rows).T, shape, x.dtype)
 
 
-def concat(*arrays, axis):
+def concat(*arrays: Any, axis: int) -> Any:
     axis %= len(arrays[0].shape)
     shape = list(arrays[0].shape)
     shape[axis] = sum(a.shape[axis] for a in arrays)
     return Tensor((ca.horzcat if axis else ca.vertcat)(*(a.matrix for a in arrays)), shape, arrays[0].dtype)
 
 
-def stack(*arrays, axis):
+def stack(*arrays: Any, axis: int) -> Any:
     inner = arrays[0].shape
     axis %= len(inner) + 1
     shape = (*inner[:axis], len(arrays), *inner[axis:])
@@ -168,8 +168,9 @@ def stack(*arrays, axis):
     return Tensor(m, shape, arrays[0].dtype)
 
 
-def keys_of(pattern, indices):
-    rest, keys = iter(indices), []
+def keys_of(pattern: Sequence[Any], indices: Any) -> Any:
+    rest = iter(indices)
+    keys: list[Any] = []
     for entry in pattern:
         if entry != "at":
             keys.append(slice(entry[1], entry[2]))
@@ -182,7 +183,7 @@ def keys_of(pattern, indices):
     return keys
 
 
-def index(x, *indices, pattern):
+def index(x: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     if not pattern:
         return x
     keys = keys_of(pattern, indices)
@@ -191,7 +192,7 @@ def index(x, *indices, pattern):
     return Tensor(m.T if len(keys) == 2 and pattern[0] == "at" and len(shape) == 1 else m, shape, x.dtype)
 
 
-def index_update(x, value, *indices, pattern):
+def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     if not pattern:
         return value
     keys = keys_of(pattern, indices)
@@ -203,8 +204,8 @@ def index_update(x, value, *indices, pattern):
     return Tensor(m, x.shape, x.dtype)
 
 
-def triangle(function):
-    def call(x, k):
+def triangle(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, k: int) -> Any:
         outside = {ca.tril: -1, ca.triu: 1}[function]
         if k not in (0, outside):
             raise kit.Unsupported("CasADi's triangles have the main diagonal, or not")
@@ -213,8 +214,8 @@ def triangle(function):
     return call
 
 
-def main_diagonal(function, shape):
-    def call(x, offset):
+def main_diagonal(function: Callable[..., Any], shape: Callable[[Any], kit.Shape]) -> Callable[..., Any]:
+    def call(x: Any, offset: int) -> Any:
         if offset or x.shape[0] != x.shape[1]:
             raise kit.Unsupported("CasADi has the main diagonal of square matrices only")
         return Tensor(function(x.matrix), shape(x))
@@ -222,7 +223,7 @@ def main_diagonal(function, shape):
     return call
 
 
-def flip(x, axis):
+def flip(x: Any, axis: int) -> Any:
     if axis % len(x.shape):
         return Tensor(x.matrix[:, ::-1], x.shape, x.dtype)
     return Tensor(x.matrix[::-1, :], x.shape, x.dtype)
@@ -238,7 +239,7 @@ BOOLS = {"less": ca.lt, "less_equal": ca.le, "greater": ca.gt, "greater_equal": 
 BOOLS.update({"not_equal": ca.ne})
 BOOLS.update({"logical_and": ca.logic_and, "logical_or": ca.logic_or, "logical_not": ca.logic_not})
 
-OPS = {
+OPS: dict[str, Callable[..., Any]] = {
     **{op: each(f) for op, f in ENTRIES.items()},
     **{op: each(f, "float64") for op, f in FLOATS.items()},
     **{op: each(f, "bool") for op, f in BOOLS.items()},
@@ -284,7 +285,7 @@ OPS = {
 """There is no pinv: CasADi's solves the normal equations, as documented."""
 
 
-def refusal(error):
+def refusal(error: BaseException) -> kit.Unsupported | None:
     """The answer for an error that is no failure, or None."""
     if "Evaluation failed" in str(error):  # det of MX is documented to use it, too
         return kit.Unsupported("the linear solver gives up on a singular matrix")
@@ -298,21 +299,24 @@ class Graph(kit.Way):
 
     ops = OPS
     dtypes = ("float64",)
-    modes = ("rev", "fwd")
-    orders = (0, 1, 2, 3)
+    modes: kit.Modes = ("rev", "fwd")
+    orders: tuple[int, ...] = (0, 1, 2, 3)
     structured = True
 
-    def __init__(self, name, kind):
+    def __init__(self, name: str, kind: Any) -> None:
         self.name, self.kind = name, kind
-        self.chosen, self.running = False, []
+        self.chosen = False
+        self.running: list[Any] = []
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         numbers = np.array(entries, float).reshape(checked(shape) if len(shape) > 1 else (-1, 1))
         return Tensor(self.kind(ca.DM(numbers)), shape, dtype, None if dtype == "float64" else entries)
 
     # Loops and branches
 
-    def while_loop(self, condition, body, carries, captures):
+    def while_loop(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         for _ in range(MOST_TRIPS):
             goes_on = condition(carries, captures)
             known = goes_on.known()
@@ -323,7 +327,9 @@ class Graph(kit.Way):
             carries = body(carries, captures)
         raise RuntimeError(f"a loop is still running after {MOST_TRIPS} trips")
 
-    def unrolled(self, condition, body, carries, captures):
+    def unrolled(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         """A loop of unknown length: a bounded number of iterations, each selected or not."""
         goes_on = condition(carries, captures)
         for _ in range(BOUND):
@@ -332,34 +338,34 @@ class Graph(kit.Way):
         self.running.append(goes_on.matrix)
         return carries
 
-    def for_loop(self, count, body, carries, captures):
+    def for_loop(self, count: Any, body: kit.Body, carries: list[Any], captures: list[Any]) -> list[Any]:
         for i in range(self.trips(count)):
             carries = body(self.array("int64", (), [i]), carries, captures)
         return carries
 
-    def trips(self, count):
+    def trips(self, count: Any) -> int:
         number = count if isinstance(count, int) else count.known()
         if number is None:
             raise kit.Unsupported("CasADi has no loop of a number of trips that is an expression")
         return int(number)
 
-    def branch(self, predicate, then, otherwise, captures):
+    def branch(self, predicate: Any, then: kit.Block, otherwise: kit.Block, captures: list[Any]) -> list[Any]:
         known = predicate.known()
         if known is not None:
             return (then if known else otherwise)(captures)
         return self.choice(predicate, then(captures), otherwise(captures))
 
-    def choice(self, predicate, one, other):
+    def choice(self, predicate: Any, one: list[Any], other: list[Any]) -> list[Any]:
         self.chosen = True
         chosen = [ca.if_else(predicate.matrix, a.matrix, b.matrix) for a, b in zip(one, other)]
         return [Tensor(m, a.shape, a.dtype) for m, a in zip(chosen, one)]
 
     # Questions
 
-    def answer(self, program, request, inputs):
+    def answer(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
         return kit.each_point(request["count"], lambda k: self.at(program, request, inputs, k), refusal)
 
-    def at(self, program, request, inputs, k):
+    def at(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs, k: int) -> kit.Message:
         """The answer at point k."""
         here, known = kit.point_of(inputs, k), []
         for name, (dtype, _, entries) in here.items():
@@ -377,7 +383,7 @@ class Graph(kit.Way):
         weights = [e for w in request["weights"] if w is not None for e in kit.decode_tensor(w)[2]]
         along = [request["directions"][n] for n in wrt] if request["directions"] else []
         directions = [e for v in along for e in kit.decode_tensor(v)[2]]
-        units = np.eye(len(x)) if forward else [np.zeros(len(x))]
+        units: Any = np.eye(len(x)) if forward else [np.zeros(len(x))]
         units = list(units) or [[]]
         found = [function(x, others, weights, directions, u) for u in units]
         if any(float(runs) for runs in found[0][len(outputs) + 1 :]):
@@ -395,7 +401,7 @@ class Graph(kit.Way):
             begin += size
         return {"ok": (values, gradient)}
 
-    def made(self, program, request, here):
+    def made(self, program: kit.Program, request: kit.Message, here: Any) -> Any:
         """The compiled question, its outputs, and whether the last mode is forward.
 
         The function takes inputs, other inputs, weights, directions and a unit.
@@ -406,7 +412,8 @@ class Graph(kit.Way):
         x, xs = self.symbols("x", shapes)
         rest, more = self.symbols("c", others)
         numbers = {n: self.array(*tensor) for n, tensor in here.items() if tensor[0] != "float64"}
-        self.chosen, self.running = False, []
+        self.chosen = False
+        self.running = []
         outputs = program(dict(numbers, **xs, **more))
         given = {k: tuple(t["shape"]) for k, t in enumerate(request["weights"]) if t is not None}
         w, weights = self.symbols("w", given)
@@ -423,15 +430,15 @@ class Graph(kit.Way):
         results = [*(y.matrix for y in outputs), found, *self.running]
         return ca.Function("f", [x, rest, w, v, u], results), outputs, forward, self.chosen
 
-    def slope(self, terms, x, direction):
+    def slope(self, terms: Any, x: Any, direction: Any) -> Any:
         """The derivative of the sum of <y, w> over `terms` along a direction."""
         return ca.jtimes(total(terms, self.kind), x, direction)
 
-    def gradient(self, terms, x):
+    def gradient(self, terms: Any, x: Any) -> Any:
         """The gradient of the sum of <y, w> over `terms`, as a column."""
         return ca.gradient(total(terms, self.kind), x)
 
-    def symbols(self, name, shapes):
+    def symbols(self, name: str, shapes: Any) -> Any:
         """One symbol for all of these arrays, and its parts, row by row."""
         symbol = self.kind.sym(name, sum(math.prod(checked(shape)) for shape in shapes.values()))
         parts, begin = {}, 0
@@ -446,14 +453,14 @@ class Graph(kit.Way):
 class Mapped(Graph):
     """Loops are `mapaccum`. Branches are `Function.if_else`, which computes only the selected branch."""
 
-    def for_loop(self, count, body, carries, captures):
+    def for_loop(self, count: Any, body: kit.Body, carries: list[Any], captures: list[Any]) -> list[Any]:
         n = self.trips(count)
         if n <= 0 or not carries:
             return carries
         i = Tensor(self.kind.sym("i"), (), "int64")
         count = len(carries)
 
-        def trip(values):
+        def trip(values: Any) -> Any:
             return body(i, values[:count], values[count:])
 
         step = self.inner("body", trip, [*carries, *captures], i, count)
@@ -462,7 +469,7 @@ class Mapped(Graph):
         found = loop.call([*(c.matrix for c in carries), trips, *repeated])
         return [Tensor(r[:, -width(c) :], c.shape, c.dtype) for r, c in zip(found, carries)]
 
-    def inner(self, name, body, arguments, i=None, count=0):
+    def inner(self, name: str, body: Any, arguments: Any, i: Any = None, count: int = 0) -> Any:
         """A function of the caller's arguments, with `i` after the first `count` of them."""
         made = [self.kind.sym(f"a{k}", *a.matrix.shape) for k, a in enumerate(arguments)]
         symbols = [Tensor(m, a.shape, a.dtype) for m, a in zip(made, arguments)]
@@ -471,17 +478,19 @@ class Mapped(Graph):
             matrices.insert(count, i.matrix)
         return ca.Function(name, matrices, [ca.densify(y.matrix) for y in body(symbols)])
 
-    def unrolled(self, condition, body, carries, captures):
+    def unrolled(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         raise kit.Unsupported("CasADi has no while loop")
 
-    def branch(self, predicate, then, otherwise, captures):
+    def branch(self, predicate: Any, then: kit.Block, otherwise: kit.Block, captures: list[Any]) -> list[Any]:
         known = predicate.known()
         if known is not None:
             return (then if known else otherwise)(captures)
         kept = []
 
-        def noting(side):
-            def call(values):
+        def noting(side: kit.Block) -> kit.Block:
+            def call(values: Any) -> Any:
                 kept.append(side(values))
                 return kept[-1]
 
@@ -502,29 +511,29 @@ class Jacobian(Graph):
     modes = ("rev",)
     orders = (0, 1, 2)
 
-    def gradient(self, terms, x):
+    def gradient(self, terms: Any, x: Any) -> Any:
         if not terms:
             return super().gradient(terms, x)
         results, weights = (ca.vertcat(*map(ca.vec, part)) for part in zip(*terms))
         return ca.densify(ca.mtimes(ca.jacobian(results, x).T, weights))
 
 
-def total(terms, kind):
+def total(terms: Any, kind: Any) -> Any:
     g = kind(0)
     for y, w in terms:
         g += ca.dot(y, w)
     return g
 
 
-def width(x):
+def width(x: Any) -> Any:
     return x.matrix.shape[1]
 
 
-def entries_of(matrix):
+def entries_of(matrix: Any) -> Any:
     return np.array(matrix.full()).ravel().tolist()
 
 
-def cast(dtype, matrix):
+def cast(dtype: str, matrix: Any) -> Any:
     return [{"int64": int, "bool": bool}.get(dtype, float)(e) for e in entries_of(matrix)]
 
 

@@ -5,12 +5,12 @@ The kinds are asked only for the derivatives in their documentation: lax forward
 bounded both. Ops are JAX's; gradfuzz itself asks the rest of JAX. Each question compiles a function once.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -32,20 +32,20 @@ CHECKPOINTS = 3
 """Few checkpoints, so that short loops are recomputed, too."""
 
 
-def index_key(pattern, indices):
+def index_key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
 
 
-def along(axis, ndim, indices):
+def along(axis: int, ndim: int, indices: Any) -> Any:
     return (*[slice(None)] * (axis % ndim), indices)
 
 
-def order_of(ord):
+def order_of(ord: Any) -> Any:
     return {"inf": jnp.inf, "-inf": -jnp.inf}.get(ord, ord)
 
 
-def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (a, b))
     return lax.linalg.triangular_solve(
@@ -105,7 +105,7 @@ OPS = {
 }
 
 
-def weighted(weights, values):
+def weighted(weights: list[Any], values: Any) -> Any:
     terms = [jnp.sum(y * w) for y, w in zip(values, weights) if w is not None]
     return sum(terms[1:], terms[0]) if terms else None
 
@@ -120,15 +120,17 @@ class Looping(kit.Way):
         "Singular value decomposition JVP not implemented for full matrices",
         "Unimplemented case of QR decomposition derivative",
     )
-    modes = ("fwd",)
-    orders = (0, 1, 2)
+    modes: kit.Modes = ("fwd",)
+    orders: tuple[int, ...] = (0, 1, 2)
     hints = {"stride": 8, "by_shape": True}
     structured = True
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         return jnp.asarray(np.array(entries, dtype).reshape(shape))
 
-    def while_loop(self, condition, body, carries, captures):
+    def while_loop(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         if not carries:
             return []
         found = self.loop(
@@ -138,26 +140,26 @@ class Looping(kit.Way):
         )
         return list(self.ended(found, condition(list(found), captures)))
 
-    def ended(self, carries, goes_on):
+    def ended(self, carries: list[Any], goes_on: Any) -> Any:
         """The carries of a loop that has ended; otherwise an error."""
         most = BOUND if isinstance(self, Bounded) else MOST_TRIPS
         return error_if(carries, goes_on, f"a loop is still running after {most} trips")
 
-    def loop(self, condition, body, carries):
+    def loop(self, condition: Any, body: Any, carries: tuple[Any, ...]) -> Any:
         return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="lax")
 
-    def branch(self, predicate, then, otherwise, captures):
-        def side(block):
+    def branch(self, predicate: Any, then: kit.Block, otherwise: kit.Block, captures: list[Any]) -> list[Any]:
+        def side(block: kit.Block) -> Callable[[list[Any]], tuple[Any, ...]]:
             return lambda xs: tuple(block(list(xs)))
 
         return list(lax.cond(predicate, side(then), side(otherwise), tuple(captures)))
 
     # Questions
 
-    def answer(self, program, request, inputs):
+    def answer(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
         return kit.each_point(request["count"], lambda k: self.at(program, request, inputs, k))
 
-    def at(self, program, request, inputs, k):
+    def at(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs, k: int) -> kit.Message:
         """The answer at point k."""
         point = kit.point_of(inputs, k)
         here = {
@@ -187,21 +189,21 @@ class Looping(kit.Way):
             values, _ = function(here, weights, directions, units)
         return {"ok": (list(map(written, values)), gradient)}
 
-    def question(self, program, wrt, modes):
+    def question(self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes) -> Callable[..., Any]:
         """Outputs and derivative as a function of inputs, weights, directions and (forward mode) a unit."""
 
-        def ask(inputs, weights, vs, units):
+        def ask(inputs: dict[str, Any], weights: list[Any], vs: Any, units: Any) -> Any:
             inputs = {n: jnp.asarray(x) for n, x in inputs.items()}
             xs = [inputs[n] for n in wrt]
 
-            def f(xs):
+            def f(xs: list[Any]) -> Any:
                 return program(dict(inputs, **dict(zip(wrt, xs))))
 
-            def objective(xs):
+            def objective(xs: list[Any]) -> Any:
                 total = weighted(weights, f(xs))
                 return jnp.zeros((), xs[0].dtype) if total is None else total
 
-            def derived(g, mode):
+            def derived(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
                 if mode == "fwd":
                     return lambda xs: jax.jvp(g, (xs,), (vs,))[1]
                 return lambda xs: weighted(vs, jax.grad(g)(xs))
@@ -226,7 +228,7 @@ class Bounded(Looping):
     modes = ("rev", "fwd")
     orders = (0, 1, 2)  # the third takes minutes to compile
 
-    def loop(self, condition, body, carries):
+    def loop(self, condition: Any, body: Any, carries: tuple[Any, ...]) -> Any:
         return eqxi.while_loop(condition, body, carries, max_steps=BOUND, kind="bounded", base=16)
 
 
@@ -237,23 +239,23 @@ class Checkpointed(Looping):
     modes = ("rev",)
     orders = (0, 1)
 
-    def loop(self, condition, body, carries):
+    def loop(self, condition: Any, body: Any, carries: tuple[Any, ...]) -> Any:
         return eqxi.while_loop(
             condition, body, carries, max_steps=MOST_TRIPS, kind="checkpointed", checkpoints=CHECKPOINTS
         )
 
-    def for_loop(self, count, body, carries, captures):
+    def for_loop(self, count: Any, body: kit.Body, carries: list[Any], captures: list[Any]) -> list[Any]:
         if not isinstance(count, int) or count <= 0 or not carries:
             return super().for_loop(count, body, carries, captures)
 
-        def step(cs, i):
+        def step(cs: Any, i: Any) -> Any:
             return tuple(body(i, list(cs), captures)), None
 
         kept = {"kind": "checkpointed", "checkpoints": min(count, CHECKPOINTS)}
         return list(eqxi.scan(step, tuple(carries), jnp.arange(count), **kept)[0])
 
 
-def written(value):
+def written(value: Any) -> kit.Numbers:
     array = np.asarray(value)
     return array.dtype.name, array.shape, array.ravel().tolist()
 

@@ -13,8 +13,6 @@ The compilers answer "Not supported" to while loops and to `break` and `continue
 "WhileStmt is not supported in AutoDiff" to a while loop beside a for loop.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import ctypes

@@ -6,8 +6,6 @@ arrays, one row per point: `X` and `N` hold the inputs (floats; ints and bools),
 subclass of `Writer` defines the library's syntax.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import contextlib

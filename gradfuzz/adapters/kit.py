@@ -25,8 +25,6 @@ then ints and bools are tensors, too. A library that takes programs as source ov
 `program.form`.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import base64
@@ -41,6 +39,23 @@ import struct
 import sys
 import traceback
 import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:  # Python 3.8 cannot evaluate these
+    Shape = tuple[int, ...]
+    Numbers = tuple[str, Shape, list[Any]]  # dtype, shape and row-major entries of a tensor
+    Message = dict[str, Any]  # JSON
+    Step = Callable[[list[Any], list[Any]], list[Any]]  # carries, captures -> carries
+    Test = Callable[[list[Any], list[Any]], Any]  # carries, captures -> bool
+    Body = Callable[[Any, list[Any], list[Any]], list[Any]]  # the same after the number of the trip
+    Block = Callable[[list[Any]], list[Any]]  # captures -> values
+    Modes = tuple[str, ...]  # from the innermost differentiation to the outermost
+    Function = Callable[..., list[Any]]  # inputs -> outputs
+    Inputs = dict[str, Numbers]
+    Env = dict[str, Any]  # the variables of a program
+    Read = Callable[[Env], Any]
+    Run = Callable[[Env], int | None]
 
 __all__ = [
     "BadRequest",
@@ -72,10 +87,10 @@ class Unsupported(Exception):
     of its loops: it counts whatever the library makes of it.
     """
 
-    said = collections.deque(maxlen=16)
+    said: collections.deque[str] = collections.deque(maxlen=16)
     """What was said last."""
 
-    def __init__(self, *args):
+    def __init__(self, *args: object) -> None:
         super().__init__(*args)
         Unsupported.said.append(str(self))
 
@@ -92,44 +107,46 @@ class Way:
     """One way into a library. It supports every sequence of its modes, in each of its orders."""
 
     name = ""
-    ops = {}
-    functions = ()
+    ops: Mapping[str, Callable[..., Any]] = {}
+    functions: tuple[Any, ...] = ()
     """Namespaces of the library. An op that `ops` lacks is the function of its name there, if it is
     elementwise and has no parameters: its name in the array API standard, or one of `SPELLED`. Where a name
     means something else in the library, leave the namespace out, or write the op into `ops`.
     """
-    dtypes = ("float64", "float32")
-    modes = ("rev",)
-    orders = (0, 1)
-    loops = ("for", "while", "repeat")
-    features = ("branches", "break", "continue", "nested", "runtime_trips")
-    hints = {}
+    dtypes: tuple[str, ...] = ("float64", "float32")
+    modes: tuple[str, ...] = ("rev",)
+    orders: tuple[int, ...] = (0, 1)
+    loops: tuple[str, ...] = ("for", "while", "repeat")
+    features: tuple[str, ...] = ("branches", "break", "continue", "nested", "runtime_trips")
+    hints: Mapping[str, Any] = {}
     """Further fields of a way in the protocol: stride, by_shape, variant, together."""
     structured = False
     """Whether the three methods below make loops and branches; then every int and bool is a tensor."""
-    lacks = ()
+    lacks: tuple[str, ...] = ()
     """What the library says where it lacks a derivative by its documents or its source, as patterns. Of any
     other exception the type does not matter: it is an error.
     """
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: Shape, entries: list[Any]) -> Any:
         """A tensor of the library with these entries, in row-major order. Special floats are Python's."""
         raise Unsupported("array is missing")
 
-    def entries(self, value):
+    def entries(self, value: Any) -> Numbers:
         """(dtype, shape, entries) of a tensor of the library, unconverted. Complex entries are Python's."""
         raise Unsupported("entries is missing")
 
-    def decide(self, value):
+    def decide(self, value: Any) -> bool:
         """A bool scalar of the library as a Python bool."""
         return bool(value)
 
-    def refusal(self, error):
+    def refusal(self, error: BaseException) -> Exception | None:
         """The refusal in an exception of the library, or None."""
         said = any(re.search(words, str(error)) for words in self.lacks)
         return Unsupported(str(error)) if said else None
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: Modes
+    ) -> tuple[list[Any], list[Any]]:
         """The outputs of `f(*xs)`, a list, and one derivative of F = sum of <weight, output> for each of
         `xs`.
 
@@ -139,14 +156,20 @@ class Way:
         """
         raise Unsupported("differentiate is missing")
 
-    def while_loop(self, condition, body, carries, captures):
+    def while_loop(
+        self,
+        condition: Test,
+        body: Step,
+        carries: list[Any],
+        captures: list[Any],
+    ) -> list[Any]:
         """The carries after the loop, tensors.
 
         `condition(carries, captures)` is a bool tensor, `body(carries, captures)` the next carries.
         """
         raise Unsupported("while_loop is missing")
 
-    def for_loop(self, count, body, carries, captures):
+    def for_loop(self, count: Any, body: Body, carries: list[Any], captures: list[Any]) -> list[Any]:
         """The same, with `body(i, carries, captures)` for i < `count`, a Python int where it is constant."""
         if isinstance(count, int):
             count = self.array("int64", (), [count])
@@ -159,14 +182,14 @@ class Way:
             [count, *captures],
         )[1:]
 
-    def branch(self, predicate, then, otherwise, captures):
+    def branch(self, predicate: Any, then: Block, otherwise: Block, captures: list[Any]) -> list[Any]:
         """The tensors of the selected function: `then(captures)` or `otherwise(captures)`.
 
         Both are lists of the same length and types.
         """
         raise Unsupported("branch is missing")
 
-    def answer(self, program, request, inputs):
+    def answer(self, program: Program, request: Message, inputs: Inputs) -> list[Message]:
         """One result per point: `{"ok": (outputs, {name: derivative})}` of (dtype, shape, entries), or
         another arm of a reply (`arm_of`).
 
@@ -175,17 +198,17 @@ class Way:
         """
         return [_point(self, program, request, inputs, k) for k in range(request["count"])]
 
-    def limit(self, program, request):
+    def limit(self, program: Program, request: Message) -> dict[str, str] | None:
         """The limit of the library that a question meets, if its documentation states it: the fields `name`,
         `what` and `link` as a dictionary; else None. A wrong derivative there is a convention, and no bug.
         """
-        return
+        return None
 
-    def describe(self):
+    def describe(self) -> Message:
         """The way as in the message hello."""
         lists = ("dtypes", "modes", "orders", "loops", "features")
         found = [op for op in _ELEMENTWISE.split() if _looked_up(self, op) is not None]
-        described = {"name": self.name, "ops": sorted({*self.ops, *found})}
+        described: Message = {"name": self.name, "ops": sorted({*self.ops, *found})}
         described.update({name: list(getattr(self, name)) for name in lists})
         if self.functions:
             described["functions"] = True
@@ -220,11 +243,11 @@ SPELLED = {
 """What libraries call a function that have another name for it. The order of the arguments is the same."""
 
 
-def _looked_up(way, op):
+def _looked_up(way: Way, op: str) -> Callable[..., Any] | None:
     """The elementwise function of a name in the namespaces of a way; None where they have none."""
     for name in (op, *SPELLED.get(op, ())):
         for namespace in way.functions:
-            function = getattr(namespace, name, None)
+            function: Callable[..., Any] | None = getattr(namespace, name, None)
             if callable(function):
                 return function
     return None
@@ -233,7 +256,7 @@ def _looked_up(way, op):
 # Tensors ----------------------------------------------------------------------------------------------------
 
 
-def decode_tensor(tensor):
+def decode_tensor(tensor: Message) -> Numbers:
     """(dtype, shape, entries) of a tensor in a message."""
     try:
         dtype, shape = tensor["dtype"], tuple(tensor["shape"])
@@ -251,7 +274,7 @@ def decode_tensor(tensor):
     return dtype, shape, entries
 
 
-def _unpacked(data, dtype):
+def _unpacked(data: bytes, dtype: str) -> list[Any]:
     if dtype == "bfloat16":  # the upper half of a float32
         count = len(data) // 2
         words = [half << 16 for half in struct.unpack(f"<{count}H", data)]
@@ -260,7 +283,7 @@ def _unpacked(data, dtype):
     return list(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data))
 
 
-def encode_tensor(dtype, shape, entries):
+def encode_tensor(dtype: str, shape: Shape, entries: list[Any]) -> Message:
     """A tensor for a message."""
     tensor = {"dtype": dtype, "shape": [int(n) for n in shape]}
     if dtype.startswith("complex"):
@@ -275,7 +298,7 @@ def encode_tensor(dtype, shape, entries):
     return tensor
 
 
-def _special(v):
+def _special(v: float) -> float | str:
     if v != v:
         return "NaN"
     if v in (math.inf, -math.inf):
@@ -287,7 +310,7 @@ def _special(v):
 
 _NORMAL, _BREAK, _CONTINUE = range(3)
 
-_ON_SCALARS = {
+_ON_SCALARS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -314,7 +337,7 @@ _ON_SCALARS = {
 class Program:
     """A program as a function of tensors. The constructor visits every op; a call runs closures."""
 
-    def __init__(self, form, way, dtype, trip_limit):
+    def __init__(self, form: Message, way: Way, dtype: str, trip_limit: int) -> None:
         self.form = form
         self.dtype = dtype
         self._way = way
@@ -324,13 +347,13 @@ class Program:
         self._body = self._block(form["body"][:-1])
         self._outputs = [self._expression(e) for e in form["body"][-1]["return"]]
 
-    def __call__(self, inputs):
+    def __call__(self, inputs: dict[str, Any]) -> list[Any]:
         """The outputs at inputs by name: tensors, and Python's ints and bools for scalars."""
         env = dict(inputs)
         self._body(env)
         return [read(env) for read in self._outputs]
 
-    def tensor(self, dtype, shape, entries):
+    def tensor(self, dtype: str, shape: Shape, entries: list[Any]) -> Any:
         """A value of a program: a tensor, or a Python int or bool."""
         if not shape and dtype in ("int64", "bool") and not self._way.structured:
             return entries[0]
@@ -338,7 +361,7 @@ class Program:
 
     # Expressions
 
-    def _type_of(self, e):
+    def _type_of(self, e: Any) -> tuple[str, Shape]:
         if isinstance(e, str):
             return self._types[e]
         if "op" in e:
@@ -347,13 +370,13 @@ class Program:
             return e["array"], tuple(e["shape"])
         return next(iter(e)), ()
 
-    def _constant(self, dtype, shape, values):
+    def _constant(self, dtype: str, shape: Shape, values: list[Any]) -> Read:
         values = [_SPECIAL[v] if isinstance(v, str) else v for v in values]
         name = {"float": self.dtype, "int": "int64", "bool": "bool"}[dtype]
         value = self.tensor(name, shape, [float(v) for v in values] if dtype == "float" else values)
         return lambda env: value
 
-    def _expression(self, e):
+    def _expression(self, e: Any) -> Read:
         if isinstance(e, str):
             return operator.itemgetter(e)
         if "op" in e:
@@ -363,7 +386,7 @@ class Program:
         ((dtype, value),) = e.items()
         return self._constant(dtype, (), [value])
 
-    def _call(self, e):
+    def _call(self, e: Any) -> Read:
         op, params = e["op"], {name: _tuples(value) for name, value in e["params"].items()}
         reads = [self._expression(a) for a in e["args"]]
         types = [self._type_of(a) for a in e["args"]]
@@ -383,12 +406,13 @@ class Program:
         else:
             numbers = {"float", "complex"}
             elementwise = not params and numbers.issuperset(dtype for dtype, _ in [_type(e["type"]), *types])
-            function = _looked_up(self._way, op) if elementwise else None
-            if function is None:
+            found = _looked_up(self._way, op) if elementwise else None
+            if found is None:
                 raise Unsupported(f"there is no op {op} here")
+            function = found
         return lambda env: function(*[read(env) for read in reads], **params)
 
-    def _cast(self, own, wanted, read):
+    def _cast(self, own: str, wanted: str, read: Read) -> Read:
         """A scalar as another dtype."""
         if wanted == "bool":
             return lambda env: read(env) != 0
@@ -402,12 +426,12 @@ class Program:
             return lambda env: self._way.ops["astype"](self._as_float(read(env)), dtype=self._dtype(wanted))
         return lambda env: self._way.ops["astype"](read(env), dtype=self._dtype(wanted))
 
-    def _dtype(self, name):
+    def _dtype(self, name: str) -> str:
         """The dtype of tensors that the program language calls so; complex numbers are as wide as floats."""
         wide = "complex64" if self.dtype == "float32" else "complex128"
         return {"int": "int64", "float": self.dtype, "complex": wide}.get(name, name)
 
-    def _as_float(self, value):
+    def _as_float(self, value: Any) -> Any:
         """A scalar int or bool, Python's or one that the library returned, as a float of the library."""
         if "astype" in self._way.ops and not isinstance(value, (bool, int)):
             return self._way.ops["astype"](value, dtype=self.dtype)
@@ -415,10 +439,10 @@ class Program:
 
     # Statements
 
-    def _block(self, statements):
+    def _block(self, statements: list[Any]) -> Run:
         run = [self._statement(s) for s in statements]
 
-        def block(env):
+        def block(env: Env) -> int | None:
             for statement in run:
                 ended = statement(env)
                 if ended:
@@ -427,7 +451,7 @@ class Program:
 
         return block
 
-    def _statement(self, s):
+    def _statement(self, s: Any) -> Run:
         if s == "break":
             return lambda env: _BREAK
         if s == "continue":
@@ -444,30 +468,30 @@ class Program:
             return self._while(self._condition(s["while"]), self._block(s["body"]), True)
         raise BadRequest("a statement with {} is none".format(", ".join(map(repr, s))))
 
-    def _condition(self, e):
+    def _condition(self, e: Any) -> Read:
         return self._decided(self._expression(e))
 
-    def _decided(self, read):
+    def _decided(self, read: Read) -> Read:
         """A bool scalar as a Python bool."""
         decide = self._way.decide
 
-        def holds(env):
+        def holds(env: Env) -> bool:
             value = read(env)
             return value if isinstance(value, bool) else decide(value)
 
         return holds
 
-    def _assign(self, name, read):
-        def run(env):
+    def _assign(self, name: str, read: Read) -> Run:
+        def run(env: Env) -> None:
             env[name] = read(env)
 
         return run
 
-    def _if(self, condition, then, otherwise):
+    def _if(self, condition: Read, then: Run, otherwise: Run) -> Run:
         return lambda env: then(env) if condition(env) else otherwise(env)
 
-    def _while(self, condition, body, first):
-        def run(env):
+    def _while(self, condition: Read, body: Run, first: bool) -> Run:
+        def run(env: Env) -> None:
             trips, test = 0, first
             while not test or condition(env):
                 test, trips = True, self._trip(trips)
@@ -476,8 +500,8 @@ class Program:
 
         return run
 
-    def _for(self, name, count, body):
-        def run(env):
+    def _for(self, name: str, count: Read, body: Run) -> Run:
+        def run(env: Env) -> None:
             for trip in range(count(env)):
                 self._trip(trip)
                 env[name] = trip
@@ -486,7 +510,7 @@ class Program:
 
         return run
 
-    def _trip(self, trips):
+    def _trip(self, trips: int) -> int:
         if trips == self._limit:
             raise RuntimeError(f"a loop is still running after {trips} trips")
         return trips + 1
@@ -498,7 +522,7 @@ class StructuredProgram(Program):
     A break or a continue sets a flag, and the following statements are a branch on it.
     """
 
-    def _block(self, statements):
+    def _block(self, statements: list[Any]) -> Run:
         run = []
         for k, s in enumerate(statements):
             run.append(self._statement(s))
@@ -508,13 +532,13 @@ class StructuredProgram(Program):
                 run.append(self._statement(alive))
                 break
 
-        def block(env):
+        def block(env: Env) -> None:
             for statement in run:
                 statement(env)
 
         return block
 
-    def _statement(self, s):
+    def _statement(self, s: Any) -> Run:
         if s in ("break", "continue"):
             flags = {_ALIVE: False, _BROKEN: True} if s == "break" else {_ALIVE: False}
             return lambda env: env.update({name: self._flag(value) for name, value in flags.items()})
@@ -526,10 +550,10 @@ class StructuredProgram(Program):
             return self._repeated(s)
         return super()._statement(s)
 
-    def _flag(self, value):
+    def _flag(self, value: bool) -> Any:
         return self._way.array("bool", (), [value])
 
-    def _read(self, env, name):
+    def _read(self, env: Env, name: str) -> Any:
         """The value of a name; zeros if an early exit skipped its assignment, as it is not read then."""
         if name in env:
             return env[name]
@@ -540,16 +564,16 @@ class StructuredProgram(Program):
         name, zero = {"float": (self.dtype, 0.0), "int": ("int64", 0), "bool": ("bool", False)}[dtype]
         return self._way.array(name, shape, [zero] * math.prod(shape))
 
-    def _branch(self, s):
+    def _branch(self, s: Message) -> Run:
         read, then, otherwise = self._expression(s["if"]), self._block(s["then"]), self._block(s["else"])
         assigned = [*s["assigns"], *sorted(_flags(s))]
         captured = sorted(_names([s["then"], s["else"]]).union(assigned))
 
-        def run(env):
+        def run(env: Env) -> None:
             names = [n for n in captured if n in env]
 
-            def side(block):
-                def chosen(values):
+            def side(block: Run) -> Block:
+                def chosen(values: list[Any]) -> list[Any]:
                     inner = dict(zip(names, values))
                     block(inner)
                     return [self._read(inner, n) for n in assigned]
@@ -562,14 +586,14 @@ class StructuredProgram(Program):
 
         return run
 
-    def _trip_of(self, s):
+    def _trip_of(self, s: Message) -> tuple[list[str], bool, Callable[..., list[Any]]]:
         """The body of a loop: a function from carries, captures and more to the next carries."""
         block, breaks = self._block(_body(s)), _BROKEN in _flags({"then": _body(s)})
         read = _names(s.get("while", [])) & _assigned(_body(s))
         tested = sorted(read.difference(s["carries"], s["results"]))  # by a test at the end of an iteration
         carries = [*s["carries"], *s["results"], *tested, *([_BROKEN] if breaks else [])]
 
-        def trip(values, captures, **more):
+        def trip(values: list[Any], captures: list[Any], **more: Any) -> list[Any]:
             env = dict(zip(s["captures"], captures), **dict(zip(carries, values)), **more)
             env[_ALIVE] = self._flag(True)
             block(env)
@@ -577,10 +601,12 @@ class StructuredProgram(Program):
 
         return carries, breaks, trip
 
-    def _loop(self, s, carries, loop):
+    def _loop(
+        self, s: Any, carries: list[str], loop: Callable[[Env, list[Any], list[Any]], list[Any]]
+    ) -> Run:
         """A statement that assigns the carries from `loop(env, start, captures)`."""
 
-        def run(env):
+        def run(env: Env) -> None:
             captures = [env[n] for n in s["captures"]]
             start = [self._flag(False) if n == _BROKEN else self._read(env, n) for n in carries]
             found = loop(env, start, captures)
@@ -588,39 +614,39 @@ class StructuredProgram(Program):
 
         return run
 
-    def _repeated(self, s):
+    def _repeated(self, s: Message) -> Run:
         carries, breaks, trip = self._trip_of(s)
         test = self._expression(s["while"])
 
-        def goes_on(values, captures):
+        def goes_on(values: list[Any], captures: list[Any]) -> Any:
             env = dict(zip(s["captures"], captures), **dict(zip(carries, values)))
             if not breaks:
                 return test(env)
             return self._way.ops["logical_and"](self._way.ops["logical_not"](env[_BROKEN]), test(env))
 
-        def loop(env, start, captures):
+        def loop(env: Env, start: list[Any], captures: list[Any]) -> list[Any]:
             if "repeat" in s:  # the first iteration is not tested
                 start = trip(start, captures)
             return self._way.while_loop(goes_on, trip, start, captures)
 
         return self._loop(s, carries, loop)
 
-    def _counted(self, s):
+    def _counted(self, s: Message) -> Run:
         carries, breaks, trip = self._trip_of(s)
         variable, literal = s["for"], isinstance(s["count"], dict) and "int" in s["count"]
         count = (lambda env: s["count"]["int"]) if literal else self._expression(s["count"])
 
-        def body(i, values, captures):
+        def body(i: Any, values: list[Any], captures: list[Any]) -> list[Any]:
             if not breaks:
                 return trip(values, captures, **{variable: i})
             n = len(carries)
 
-            def goes_on(xs):
+            def goes_on(xs: list[Any]) -> list[Any]:
                 return trip(xs[:n], xs[n + 1 :], **{variable: xs[n]})
 
             return self._way.branch(values[-1], lambda xs: list(xs[:n]), goes_on, [*values, i, *captures])
 
-        def loop(env, start, captures):
+        def loop(env: Env, start: list[Any], captures: list[Any]) -> list[Any]:
             return self._way.for_loop(count(env), body, start, captures)
 
         return self._loop(s, carries, loop)
@@ -630,11 +656,12 @@ _ALIVE, _BROKEN = "@alive", "@broken"
 """Whether this iteration continues, and whether the loop was left."""
 
 
-def _body(s):
-    return s["body"] if "body" in s else s["repeat"]
+def _body(s: Message) -> list[Any]:
+    body: list[Any] = s["body" if "body" in s else "repeat"]
+    return body
 
 
-def _flags(s):
+def _flags(s: Message) -> set[str]:
     """The flags that a branch may set."""
     found = set()
     for inner in [*s["then"], *s.get("else", [])]:
@@ -645,11 +672,11 @@ def _flags(s):
     return found
 
 
-def _exits(s):
+def _exits(s: Any) -> bool:
     return s in ("break", "continue") or ("if" in s and bool(_flags(s)))
 
 
-def _assigned(statements):
+def _assigned(statements: list[Any]) -> set[str]:
     """The names that these statements assign, flags included."""
     found = set()
     for s in statements:
@@ -664,7 +691,7 @@ def _assigned(statements):
     return found
 
 
-def _names(data):
+def _names(data: object) -> set[str]:
     """Every string of a form, which includes the names that it reads."""
     if isinstance(data, str):
         return {data}
@@ -672,20 +699,20 @@ def _names(data):
     return set().union(*(_names(entry) for entry in inside))
 
 
-def _type(text):
+def _type(text: str) -> tuple[str, Shape]:
     """Parses a type: "float[3, 2]" is ("float", (3, 2))."""
     dtype, _, sizes = text.partition("[")
     return dtype, tuple(int(n) for n in sizes.rstrip("]").split(",")) if sizes else ()
 
 
-def _tuples(value):
+def _tuples(value: Any) -> Any:
     return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
 
 
 # Conversation -----------------------------------------------------------------------------------------------
 
 
-def serve(name, version, ways, language=None):
+def serve(name: str, version: str, ways: Sequence[Way], language: str | None = None) -> None:
     """Answers requests until bye or the end of input. Anything printed goes to stderr."""
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -701,24 +728,24 @@ def serve(name, version, ways, language=None):
             break
 
 
-def _no_constant(text):
+def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 
 class _Server:
-    def __init__(self, about, ways):
+    def __init__(self, about: Message, ways: Sequence[Way]) -> None:
         self._about = about
         self._ways = {way.name: way for way in ways}
-        self._forms = {}
-        self._programs = {}
-        self._answers = {
+        self._forms: dict[str, tuple[Message, int]] = {}
+        self._programs: dict[tuple[str, str, str], Program] = {}
+        self._answers: dict[str, Callable[[Message], Message]] = {
             "hello": self._hello,
             "define": self._define,
             "eval": self._eval,
             "bye": lambda _: {},
         }
 
-    def reply(self, line):
+    def reply(self, line: bytes) -> tuple[Message, bool]:
         """The reply to a line, and whether the conversation continues."""
         number, kind = 0, None
         try:
@@ -736,11 +763,11 @@ class _Server:
                 arm = {"error": {"kind": "bad_request", "message": f"{type(error).__name__}: {error}"}}
             return {"id": number, **arm}, True
 
-    def _hello(self, request):
+    def _hello(self, request: Message) -> Message:
         ways = [way.describe() for way in self._ways.values()]
         return dict(self._about, protocol=VERSION, ways=ways, features=["base64"])
 
-    def _define(self, request):
+    def _define(self, request: Message) -> Message:
         for name in request["forget"]:
             self._forms.pop(name, None)
             for key in [key for key in self._programs if key[0] == name]:
@@ -757,7 +784,7 @@ class _Server:
             raise refusal
         return {}
 
-    def _program(self, name, way, dtype):
+    def _program(self, name: str, way: Way, dtype: str) -> Program:
         key = (name, way.name, dtype)
         if key not in self._programs:
             if name not in self._forms:
@@ -767,7 +794,7 @@ class _Server:
             self._programs[key] = kind(form, way, dtype, trip_limit)
         return self._programs[key]
 
-    def _eval(self, request):
+    def _eval(self, request: Message) -> Message:
         if request["way"] not in self._ways:
             raise BadRequest("there is no way {!r} here".format(request["way"]))
         way, dtype, count = self._ways[request["way"]], request["dtype"], request["count"]
@@ -792,7 +819,7 @@ class _Server:
         return reply if limit is None else dict(reply, limit=limit)
 
 
-def point_of(inputs, k):
+def point_of(inputs: Inputs, k: int) -> dict[str, Numbers]:
     """The inputs at point k: (dtype, shape, entries) by name."""
     sizes = {name: math.prod(shape[1:]) for name, (_, shape, _) in inputs.items()}
     return {
@@ -801,14 +828,20 @@ def point_of(inputs, k):
     }
 
 
-def contracted(request, array):
+def contracted(
+    request: Message, array: Callable[[str, Shape, list[Any]], Any]
+) -> tuple[list[Any], list[Any]]:
     """The weights of a request, None for an output without one, and its directions, as tensors by `array`."""
     weights = [None if w is None else array(*decode_tensor(w)) for w in request["weights"]]
     along = request["directions"]
     return weights, [array(*decode_tensor(along[n])) for n in request["wrt"]] if along else []
 
 
-def each_point(count, at, refusal=lambda error: None):
+def each_point(
+    count: int,
+    at: Callable[[int], Message],
+    refusal: Callable[[Exception], Exception | None] = lambda error: None,
+) -> list[Message]:
     """One result per point: `at(k)`, or the arm of what it raises; `refusal` may say what that means."""
     results = []
     for k in range(count):
@@ -819,14 +852,14 @@ def each_point(count, at, refusal=lambda error: None):
     return results
 
 
-def _point(way, program, request, inputs, k):
+def _point(way: Way, program: Program, request: Message, inputs: Inputs, k: int) -> Message:
     """The library's answer at one point: {"ok": (values, gradient)}, decoded, or another arm of a reply."""
     try:
         here = {name: program.tensor(*tensor) for name, tensor in point_of(inputs, k).items()}
         wrt, modes = request["wrt"], tuple(request["modes"])
         weights, directions = contracted(request, way.array)
 
-        def f(*xs):
+        def f(*xs: Any) -> list[Any]:
             return program(dict(here, **dict(zip(wrt, xs))))
 
         outputs, gradient = way.differentiate(f, [here[n] for n in wrt], weights, directions, modes)
@@ -838,7 +871,7 @@ def _point(way, program, request, inputs, k):
         return arm_of(way.refusal(error) or error)
 
 
-def _entries(way, value):
+def _entries(way: Way, value: Any) -> Numbers:
     if isinstance(value, bool):
         return "bool", (), [value]
     if isinstance(value, int):
@@ -849,13 +882,13 @@ def _entries(way, value):
     return dtype, tuple(shape), entries
 
 
-def _origin(error):
+def _origin(error: BaseException) -> BaseException:
     """The exception of an adapter behind one of the library, or the exception itself.
 
     A library may wrap what its callback raises, or keep only the text. What an adapter looks up in a library
     and does not find is missing in that release; what it looks up in its own tables is its own affair.
     """
-    wrapped = error
+    wrapped: BaseException | None = error
     while wrapped is not None:
         if isinstance(wrapped, (Unsupported, NonFinite, BadRequest)):
             return wrapped
@@ -868,7 +901,7 @@ def _origin(error):
     return error if words is None else Unsupported(words)
 
 
-def _is_missing(error):
+def _is_missing(error: BaseException) -> bool:
     """Whether an adapter looked up a name in the library, and it is not there."""
     if not isinstance(error, AttributeError):
         return False
@@ -881,7 +914,7 @@ def _is_missing(error):
     return bool(frames) and _is_own(frames[-1]) and library not in ("__main__", "builtins", "kit")
 
 
-def _lacks_form(error):
+def _lacks_form(error: BaseException) -> bool:
     """Whether an adapter called a function of the library with arguments that it does not take.
 
     The adapter's last line calls the function: one that the library calls by itself is the library's own
@@ -894,22 +927,24 @@ def _lacks_form(error):
         return _is_raised_here(error)
     of_python = r"(?:.*\.)?(\w+)\(\) (?:got an unexpected keyword argument|takes .* positional argument)"
     said, own = re.match(of_python, str(error)), [frame for frame in frames if _is_own(frame)]
-    return bool(said and own) and re.search(rf"(?<!\bself)\.{said[1]}\(", own[-1].line or "") is not None
+    if said is None or not own:
+        return False
+    return re.search(rf"(?<!\bself)\.{said[1]}\(", own[-1].line or "") is not None
 
 
-def _is_raised_here(error):
+def _is_raised_here(error: BaseException) -> bool:
     """Whether the kit or the adapter raises an exception, or compiled code that it calls."""
     return any(_is_own(frame) for frame in traceback.extract_tb(error.__traceback__)[-1:])
 
 
-def _is_own(frame):
+def _is_own(frame: traceback.FrameSummary) -> bool:
     """Whether a frame is the kit's or the adapter's."""
     file, kit = pathlib.Path(frame.filename).resolve(), pathlib.Path(__file__).resolve()
     adapter = getattr(sys.modules["__main__"], "__file__", None) or kit
     return file.parent == kit.parent or file == pathlib.Path(adapter).resolve()
 
 
-def arm_of(error):
+def arm_of(error: BaseException) -> Message:
     """An exception of the library, as an arm of a reply."""
     error = spoken(_origin(error))
     if isinstance(error, Unsupported):
@@ -924,7 +959,7 @@ def arm_of(error):
     return {"error": {"kind": kind, "message": message}}
 
 
-def spoken(error):
+def spoken(error: BaseException) -> BaseException:
     """The exception that says what happened: where one points above (Dr.Jit: "see above"), the one above."""
     while re.search(r"\bsee above\b", str(error)):
         above = error.__cause__ or error.__context__
@@ -934,7 +969,7 @@ def spoken(error):
     return error
 
 
-def telling(message):
+def telling(message: str) -> str:
     """The line of a message that says what happened.
 
     It is the first. After a heading, as "In user code:", it is the first with the name of an error, or else
@@ -947,7 +982,7 @@ def telling(message):
     return (named or [line for line in reversed(rest) if not line.startswith("[")] or [first])[0]
 
 
-def _written(result):
+def _written(result: Message) -> Message:
     if "ok" not in result:
         return result
     values, gradient = result["ok"]
@@ -955,7 +990,7 @@ def _written(result):
     return {"ok": {"values": [encode_tensor(*v) for v in values], "gradient": slopes}}
 
 
-def _together(results):
+def _together(results: list[Message]) -> Message | None:
     """All results as tensors with a leading axis if all are ok and of the same form, else None."""
     if len(results) < 2 or not all("ok" in r for r in results):
         return None
@@ -966,7 +1001,7 @@ def _together(results):
     if len(kinds) != 1:
         return None
 
-    def joined(parts):
+    def joined(parts: Sequence[Numbers]) -> Message:
         dtype, shape, _ = parts[0]
         return encode_tensor(dtype, (len(parts), *shape), [entry for part in parts for entry in part[2]])
 

@@ -4,12 +4,12 @@ The way "compile" puts mx.compile around the whole derivative, so a program cann
 Complex numbers are complex64: MLX has no complex128. What it has for real numbers only is *unsupported*.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import kit
 import mlx.core as mx
@@ -25,16 +25,16 @@ REAL_ONLY = re.compile(
 )
 
 
-def index_key(pattern, indices):
+def index_key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
 
 
-def index(x, *indices, pattern):
+def index(x: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     return x[index_key(pattern, indices)] if pattern else x
 
 
-def index_update(x, value, *indices, pattern):
+def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     if not pattern:
         return value
     result = mx.array(x)
@@ -42,20 +42,20 @@ def index_update(x, value, *indices, pattern):
     return result
 
 
-def scatter_add(x, indices, updates, axis):
+def scatter_add(x: Any, indices: Any, updates: Any, axis: int) -> Any:
     return x.at[(*[slice(None)] * (axis % x.ndim), indices)].add(updates)
 
 
-def flip(x, axis):
+def flip(x: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), slice(None, None, -1))]
 
 
-def to_int64(function):
+def to_int64(function: Callable[..., Any]) -> Callable[..., Any]:
     """MLX counts positions in uint32, and needs indices marked as constants."""
     return lambda x, **params: mx.stop_gradient(function(x, **params)).astype(mx.int64)
 
 
-def conv(x, kernel, strides, padding):
+def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
     """MLX has the channels last."""
     count = x.ndim - 2
     last = [0, *range(2, count + 2), 1]
@@ -67,50 +67,50 @@ def conv(x, kernel, strides, padding):
     return mx.transpose(y, [0, count + 1, *range(1, count + 1)])
 
 
-def hermitian(x):
+def hermitian(x: Any) -> Any:
     return (x + mx.conj(mx.swapaxes(x, -1, -2))) / 2
 
 
-def svd(x, full_matrices, part):
+def svd(x: Any, full_matrices: bool, part: int) -> Any:
     if not full_matrices and x.shape[-1] != x.shape[-2] and part != 1:
         raise kit.Unsupported("mx.linalg.svd returns the full matrices only")
     return mx.linalg.svd(x)[part]
 
 
-def svdvals(x):
+def svdvals(x: Any) -> Any:
     """Older releases have no way to ask for these alone."""
     alone = "compute_uv" in (mx.linalg.svd.__doc__ or "")
     return mx.linalg.svd(x, compute_uv=False) if alone else mx.linalg.svd(x)[1]
 
 
-def qr(x, mode, part):
+def qr(x: Any, mode: str, part: int) -> Any:
     if mode != "reduced":
         raise kit.Unsupported("mx.linalg.qr has no mode")
     return mx.linalg.qr(x)[part]
 
 
-def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
     if transposed or unit_diagonal or not left:
         raise kit.Unsupported("mx.linalg.solve_triangular has no transpose, unit diagonal or right side")
     return mx.linalg.solve_triangular(a, b, upper=not lower)
 
 
-def order(ord):
+def order(ord: Any) -> Any:
     return {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
 
 
-def matrix_norm(x, ord, keepdims):
+def matrix_norm(x: Any, ord: Any, keepdims: bool) -> Any:
     return mx.linalg.norm(x, order(ord), [-2, -1], keepdims)
 
 
-def vector_norm(x, ord, axis, keepdims):
+def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     row, along = (mx.flatten(x), -1) if axis is None else (x, axis)
     norm = mx.linalg.norm(row, order(ord), along, keepdims)
     return mx.reshape(norm, [1] * x.ndim) if axis is None and keepdims else norm
 
 
-def matrices_only(function):
-    def call(*arrays, **params):
+def matrices_only(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arrays: Any, **params: Any) -> Any:
         if any(a.ndim != 2 for a in arrays):
             raise kit.Unsupported("MLX has this for matrices only, or batches it otherwise")
         return function(*arrays, **params)
@@ -182,12 +182,12 @@ COMPLEX = ("complex", "conj", "eig", "eigvals", "imag", "real")
 """Those that make or take complex numbers."""
 
 
-def gradient(g, xs):
+def gradient(g: Callable[..., Any], xs: list[Any]) -> Any:
     found = mx.grad(g, list(range(len(xs))))(*xs)
     return [found] if isinstance(found, mx.array) else list(found)
 
 
-def slope(g, xs, directions):
+def slope(g: Callable[..., Any], xs: list[Any], directions: list[Any]) -> Any:
     """The derivative of a scalar function along a direction."""
     return mx.jvp(g, xs, directions)[1][0]
 
@@ -200,15 +200,17 @@ class Eager(kit.Way):
     functions = (mx, nn)
     dtypes = ("float32",)
     modes = ("rev", "fwd")
-    orders = (0, 1, 2, 3)
+    orders: tuple[int, ...] = (0, 1, 2, 3)
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         return mx.reshape(mx.array(entries, DTYPES[dtype]), shape)
 
-    def entries(self, value):
+    def entries(self, value: Any) -> kit.Numbers:
         return NAMES[value.dtype], value.shape, mx.flatten(value).tolist()
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> tuple[list[Any], list[Any]]:
         try:
             return self.derivatives(f, xs, weights, directions, modes)
         except (ValueError, RuntimeError) as error:
@@ -217,17 +219,19 @@ class Eager(kit.Way):
                 raise kit.Unsupported("MLX: " + message) from None
             raise
 
-    def derivatives(self, f, xs, weights, directions, modes):
-        def objective(*xs):
+    def derivatives(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> Any:
+        def objective(*xs: Any) -> Any:
             terms = [mx.sum(y * w) for y, w in zip(f(*xs), weights) if w is not None]
             return sum(terms[1:], terms[0]) if terms else mx.zeros((), xs[0].dtype)
 
-        def along(g, mode):
+        def along(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
             if mode == "fwd":
                 return lambda *xs: slope(g, list(xs), directions)
             return lambda *xs: sum(mx.sum(s * v) for s, v in zip(gradient(g, list(xs)), directions))
 
-        def arrays(*xs):
+        def arrays(*xs: Any) -> Any:
             return [y if isinstance(y, mx.array) else mx.array(y, self.kind(y)) for y in f(*xs)]
 
         outputs = self.run(arrays, xs)
@@ -243,13 +247,13 @@ class Eager(kit.Way):
         mx.eval(outputs, found)
         return outputs, found
 
-    def kind(self, y):
+    def kind(self, y: Any) -> Any:
         return mx.bool_ if isinstance(y, bool) else mx.int64
 
-    def run(self, function, xs):
+    def run(self, function: Callable[..., Any], xs: list[Any]) -> Any:
         return function(*xs)
 
-    def by_entries(self, g, xs):
+    def by_entries(self, g: Callable[..., Any], xs: list[Any]) -> Any:
         """The gradient by forward mode, entry by entry."""
         sizes = [x.size for x in xs]
         apply = self.wrapped(lambda *both: [slope(g, list(both[: len(xs)]), list(both[len(xs) :]))])
@@ -264,11 +268,11 @@ class Eager(kit.Way):
             found.append(mx.reshape(mx.stack(slopes), x.shape) if slopes else mx.zeros_like(x))
         return found
 
-    def wrapped(self, function):
+    def wrapped(self, function: Callable[..., Any]) -> Any:
         return function
 
 
-def has_doubles():
+def has_doubles() -> bool:
     """Whether float64 goes in and out as it is. Older releases lack the dtype, or round it to float32."""
     try:
         return mx.array([0.1], mx.float64).tolist() == [0.1]
@@ -294,10 +298,10 @@ class Compiled(Eager):
     orders = (0, 1, 2)
     hints = {"stride": 8}
 
-    def wrapped(self, function):
+    def wrapped(self, function: Callable[..., Any]) -> Any:
         return mx.compile(function)
 
-    def run(self, function, xs):
+    def run(self, function: Callable[..., Any], xs: list[Any]) -> Any:
         return self.wrapped(function)(*xs)
 
 

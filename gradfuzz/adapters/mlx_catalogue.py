@@ -6,8 +6,6 @@ consists of a primitive without a rule raises. A function that takes none of the
 differentiable by its signature, unless a person wrote a reason against it.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import functools
@@ -15,6 +13,8 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import mlx.core as mx
 from catalogue import (
@@ -26,6 +26,8 @@ from catalogue import (
     NOT_DIFFERENTIABLE,
     OTHERS,
     Function,
+    Parameter,
+    Public,
     arguments,
     outcome,
     parameters,
@@ -63,24 +65,24 @@ REASONS = {
 """Reason that a person wrote -> patterns of public names."""
 
 
-def namespaces():
+def namespaces() -> dict[str, Any]:
     return {f"mlx.{name}": importlib.import_module(f"mlx.{name}") for name in ("core", "nn", "nn.losses")} | {
         f"mlx.core.{name}": getattr(mx, name) for name in ("linalg", "fft", "random", "fast")
     }
 
 
-def functions():
+def functions() -> list[Function]:
     if not hasattr(mx.sin, "__nb_signature__"):
         sys.exit("this mlx has lost a private name that its catalogue needs: mlx.core.sin.__nb_signature__")
     return read_rows((one for one in public(namespaces()) if is_own(one.value)), row)
 
 
-def is_own(value):
+def is_own(value: Any) -> bool:
     """Whether it is MLX's own, not a name of `typing` in one of its modules."""
     return str(getattr(value, "__module__", "mlx")).startswith("mlx")
 
 
-def row(thing):
+def row(thing: Public) -> Function:
     name = thing.names[0].rpartition(".")[2]
     if isinstance(thing.value, type):
         return Function(thing.names, name, LEFT_OUT, A_CLASS)
@@ -91,7 +93,7 @@ def row(thing):
     return Function(thing.names, signature(name, value), *told, taken)
 
 
-def outcome_of(thing, taken):
+def outcome_of(thing: Public, taken: tuple[Parameter, ...]) -> tuple[str, str]:
     reason = written(REASONS, thing.names)
     if reason:
         return LEFT_OUT, reason
@@ -100,7 +102,7 @@ def outcome_of(thing, taken):
     return outcome(taken, functools.partial(followed, thing.value))
 
 
-def stand_in(name, value):
+def stand_in(name: str, value: Any) -> Any:
     """A function of Python with the first signature and the docstring of one that is compiled."""
     signatures = getattr(value, "__nb_signature__", None)
     if not signatures:
@@ -108,14 +110,16 @@ def stand_in(name, value):
     head, doc = signatures[0][:2]
     head = re.sub(r"\[\w+=\w+\]", "", head)  # ndarray[writable=False]
     head = re.sub(r"= (?!None|True|False|[-\d.'\"(])[^,)]+", "= None", head)
-    made = {}
+    made: dict[str, Any] = {}
     exec(f"from __future__ import annotations\n{head}: ...", made)  # noqa: S102 - a signature of MLX
-    function = made[re.match(r"def (\w+)", head)[1]]
+    function = made[re.findall(r"^def (\w+)", head)[0]]
     function.__doc__ = inspect.cleandoc(doc or "")
     return function
 
 
-def followed(value, required, dtype, shape):
+def followed(
+    value: Any, required: Sequence[Parameter], dtype: str, shape: tuple[int, ...]
+) -> tuple[str, str] | None:
     """What MLX says of a function that it follows; nothing is computed."""
     given, inputs = arguments(
         required, lambda: mx.ones(shape, getattr(mx, "bool_" if dtype == "bool" else dtype))
@@ -129,7 +133,7 @@ def followed(value, required, dtype, shape):
         return DIFFERENTIABLE, ""
     places = [k for k, one in enumerate(given.values()) if any(one is x for x in inputs)]
 
-    def smooth(*xs):
+    def smooth(*xs: Any) -> Any:
         whole = list(given.values())
         for place, x in enumerate(xs):
             whole[places[place]] = x
@@ -146,7 +150,7 @@ def followed(value, required, dtype, shape):
     return DIFFERENTIABLE, "MLX follows it, and misses no rule"
 
 
-def leaves(result):
+def leaves(result: Any) -> list[Any]:
     if isinstance(result, (list, tuple)):
         return [y for part in result for y in leaves(part)]
     return [result] if isinstance(result, mx.array) else []

@@ -3,12 +3,12 @@
 An assignment to a part of an array is MyGrad's own, in place.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import kit
 import mygrad as mg
@@ -18,12 +18,12 @@ NO_DERIVATIVE = "cannot involve non-constant mygrad tensors"
 """What functions without a derivative say, such as trunc."""
 
 
-def index_key(pattern, indices):
+def index_key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
 
 
-def index_update(x, value, *indices, pattern):
+def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     if not isinstance(x, mg.Tensor):
         changed = np.array(x)
         changed[index_key(pattern, indices)] = np.asarray(value)
@@ -34,8 +34,8 @@ def index_update(x, value, *indices, pattern):
     return changed
 
 
-def argextreme(function):
-    def call(x, axis, keepdims):
+def argextreme(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, axis: int | None, keepdims: bool) -> Any:
         found = function(np.asarray(x), axis)
         if not keepdims:
             return found
@@ -44,15 +44,15 @@ def argextreme(function):
     return call
 
 
-def along(x, axis, key):
+def along(x: Any, axis: int, key: Any) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), key)]
 
 
-def logic(function):
+def logic(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *xs, **params: function(*[np.asarray(x) for x in xs], **params)
 
 
-def conv(x, kernel, strides, padding):
+def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
     count = x.ndim - 2
     if any(before != after for before, after in padding or ()):
         raise kit.Unsupported("conv_nd pads both ends of an axis alike")
@@ -63,7 +63,7 @@ def conv(x, kernel, strides, padding):
     return mg.nnet.conv_nd(x, kernel, stride=strides or 1, padding=tuple(pads))
 
 
-def vector_norm(x, ord, axis, keepdims):
+def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if isinstance(ord, str) or ord <= 0:
         raise kit.Unsupported(f"mygrad.linalg.norm has no order {ord}")
     if axis is None:
@@ -119,15 +119,17 @@ class Eager(kit.Way):
     ops = OPS
     functions = (mg,)
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         array = np.array(entries, dtype).reshape(shape)
         return mg.tensor(array, constant=True) if array.dtype.kind == "f" else array
 
-    def entries(self, value):
+    def entries(self, value: Any) -> kit.Numbers:
         array = np.asarray(value)
         return array.dtype.name, array.shape, array.ravel().tolist()
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> tuple[list[Any], list[Any]]:
         if not modes:
             return f(*xs), []
         xs = [mg.tensor(x.data.copy(), constant=False) for x in xs]

@@ -5,12 +5,12 @@ Reverse mode is `paddle.grad` and `static.gradients`; a second order needs `crea
 second derivative raise, which is *unsupported*; so is what Paddle has, or documents, for real numbers only.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import kit
 import numpy as np
@@ -26,28 +26,28 @@ NO_RULE = re.compile(
 REAL_ONLY = "its documentation says: data type float32, float64"
 
 
-def tensor(value):
+def tensor(value: Any) -> Any:
     """Python's bools and ints as tensors; tensors unchanged."""
     if isinstance(value, bool):
         return paddle.full([], value, "bool")
     return paddle.full([], value, "int64") if isinstance(value, int) else value
 
 
-def of_tensors(function):
+def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, with operands that may also be Python bools or ints."""
     return lambda *args, **params: function(*[tensor(a) for a in args], **params)
 
 
-def index_key(pattern, indices):
+def index_key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
 
 
-def index(x, *indices, pattern):
+def index(x: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     return x[index_key(pattern, indices)] if pattern else x
 
 
-def index_update(x, value, *indices, pattern):
+def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     if not pattern:
         return value
     result = x.clone()
@@ -55,24 +55,24 @@ def index_update(x, value, *indices, pattern):
     return result
 
 
-def take(x, indices, axis):
+def take(x: Any, indices: Any, axis: int) -> Any:
     indices = tensor(indices)
     if len(indices.shape) == 1:
         return paddle.index_select(x, indices, axis)
     return x[(*[slice(None)] * (axis % x.ndim), indices)]
 
 
-def scatter_add(x, indices, updates, axis):
+def scatter_add(x: Any, indices: Any, updates: Any, axis: int) -> Any:
     indices, updates = tensor(indices), tensor(updates)
     if len(indices.shape) != 1:
         raise kit.Unsupported("paddle.index_add takes indices with one axis")
     return paddle.index_add(x, indices, axis, updates)
 
 
-def reducing(function):
+def reducing(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` over axes. Over no axes it is the identity, where Paddle reduces all of them."""
 
-    def call(x, axis, keepdims):
+    def call(x: Any, axis: Any, keepdims: bool) -> Any:
         if axis == ():
             raise kit.Unsupported("an empty list of axes means all of them in Paddle")
         return function(x, axis=axis, keepdim=keepdims)
@@ -80,26 +80,26 @@ def reducing(function):
     return call
 
 
-def argextreme(function):
+def argextreme(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axis, keepdims: function(x, axis=axis, keepdim=keepdims)
 
 
-def clip(x, lower, upper):
+def clip(x: Any, lower: Any, upper: Any) -> Any:
     """paddle.clip takes numbers as bounds, and has no derivative by them."""
     return paddle.minimum(paddle.maximum(x, lower), upper)
 
 
-def pairs(padding):
+def pairs(padding: Sequence[Sequence[int]]) -> list[int]:
     return [n for pair in padding for n in pair]
 
 
-def conv(x, kernel, strides, padding):
+def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
     count = x.ndim - 2
     apply = functional.conv1d if count == 1 else functional.conv2d
     return apply(x, kernel, stride=list(strides or [1] * count), padding=pairs(padding or [(0, 0)] * count))
 
 
-def window_sum(x, window, strides, padding):
+def window_sum(x: Any, window: Any, strides: Any, padding: Any) -> Any:
     """Average pooling that divides by 1."""
     rank = x.ndim
     if rank > 3:
@@ -113,18 +113,18 @@ def window_sum(x, window, strides, padding):
     return paddle.reshape(y, y.shape[2 + more :])
 
 
-def is_complex(x):
+def is_complex(x: Any) -> Any:
     return entry_dtype(x).startswith("complex")
 
 
-def part_of(function, of_real):
+def part_of(function: Callable[..., Any], of_real: Any) -> Callable[..., Any]:
     return lambda x: function(x) if is_complex(x) else of_real(x)
 
 
-def documented_for_reals(name, function):
+def documented_for_reals(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, refused for complex numbers, with which it does not raise."""
 
-    def call(x, *args, **params):
+    def call(x: Any, *args: Any, **params: Any) -> Any:
         if is_complex(x):
             raise kit.Unsupported(f"paddle.linalg.{name}: {REAL_ONLY}")
         return function(x, *args, **params)
@@ -132,15 +132,15 @@ def documented_for_reals(name, function):
     return call
 
 
-def hermitian(x):
+def hermitian(x: Any) -> Any:
     transposed = paddle.transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
     return (x + (paddle.conj(transposed) if is_complex(x) else transposed)) / 2
 
 
-def values_only(name, function):
+def values_only(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, refused where a derivative is asked for: Paddle takes its results for constants."""
 
-    def call(*arrays):
+    def call(*arrays: Any) -> Any:
         if not all(a.stop_gradient for a in arrays):
             raise kit.Unsupported(f"paddle.linalg.{name} has no gradient kernel")
         return function(*arrays)
@@ -148,29 +148,29 @@ def values_only(name, function):
     return call
 
 
-def lstsq(a, b):
+def lstsq(a: Any, b: Any) -> Any:
     if b.ndim == 1:
         return paddle.squeeze(paddle.linalg.lstsq(a, paddle.unsqueeze(b, -1))[0], -1)
     return paddle.linalg.lstsq(a, b)[0]
 
 
-def lu(x, part):
+def lu(x: Any, part: int) -> Any:
     return paddle.linalg.lu_unpack(*paddle.linalg.lu(x))[part]
 
 
-def slogdet(x, part):
+def slogdet(x: Any, part: int) -> Any:
     """In some releases the logarithm of a complex matrix has its dtype; it is a real number."""
     found = paddle.linalg.slogdet(x)[part]
     return OPS["real"](found) if part == 1 else found
 
 
-def solve(a, b):
+def solve(a: Any, b: Any) -> Any:
     if b.ndim == 1 and a.ndim > 2:
         raise kit.Unsupported("paddle.linalg.solve does not say what a vector is to a stack of matrices")
     return paddle.linalg.solve(a, b)
 
 
-def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
     if not left:
         raise kit.Unsupported("paddle.linalg.triangular_solve has no right side")
     return paddle.linalg.triangular_solve(
@@ -178,20 +178,20 @@ def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     )
 
 
-def order(ord):
+def order(ord: Any) -> Any:
     return {"inf": float("inf"), "-inf": float("-inf")}.get(ord, ord)
 
 
-def matrix_norm(x, ord, keepdims):
+def matrix_norm(x: Any, ord: Any, keepdims: bool) -> Any:
     return paddle.linalg.matrix_norm(x, order(ord), keepdim=keepdims)
 
 
-def vector_norm(x, ord, axis, keepdims):
+def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return paddle.linalg.vector_norm(x, order(ord), axis, keepdims)
 
 
-def matrices_only(function):
-    def call(*arrays, **params):
+def matrices_only(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arrays: Any, **params: Any) -> Any:
         if any(a.ndim != 2 for a in arrays):
             raise kit.Unsupported("Paddle has this for matrices only, or batches it otherwise")
         return function(*arrays, **params)
@@ -199,7 +199,7 @@ def matrices_only(function):
     return call
 
 
-def pinv(x):
+def pinv(x: Any) -> Any:
     if is_complex(x):
         raise kit.Unsupported(
             "paddle.linalg.pinv: when data type is complex64 or complex128, hermitian should be set as True"
@@ -207,7 +207,7 @@ def pinv(x):
     return paddle.linalg.pinv(x, rcond=np.finfo(entry_dtype(x)).eps * max(x.shape[-2:]))
 
 
-def entry_dtype(x):
+def entry_dtype(x: Any) -> Any:
     return str(x.dtype).rpartition(".")[2]
 
 
@@ -299,7 +299,7 @@ GRAPH_OPS += " reshape softmax stack sum take tril triu"
 """Ops of the way with loops of its own."""
 
 
-def refusal(error):
+def refusal(error: BaseException) -> kit.Unsupported | None:
     """The refusal in an error that says what Paddle lacks, or None."""
     lacking = NO_RULE.search(str(error))
     return kit.Unsupported("Paddle: " + lacking[0].strip()) if lacking else None
@@ -314,20 +314,24 @@ class Dygraph(kit.Way):
     modes = ("rev",)
     orders = (0, 1, 2, 3)
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         return paddle.to_tensor(np.array(entries, dtype).reshape(shape), place=PLACE)
 
-    def entries(self, value):
+    def entries(self, value: Any) -> kit.Numbers:
         array = value.numpy()
         return array.dtype.name, array.shape, array.ravel().tolist()
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> tuple[list[Any], list[Any]]:
         try:
             return self.derivatives(f, xs, weights, directions, modes)
         except Exception as error:
             raise refusal(error) or error from None
 
-    def derivatives(self, f, xs, weights, directions, modes):
+    def derivatives(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> Any:
         paddle.set_grad_enabled(True)  # a failed second derivative leaves it off
         for x in xs:
             x.stop_gradient = not modes
@@ -337,7 +341,7 @@ class Dygraph(kit.Way):
             pairs = list(zip(self.reverse(pairs, xs, True), directions))
         return outputs, self.reverse(pairs, xs, False) if modes else []
 
-    def reverse(self, pairs, xs, again):
+    def reverse(self, pairs: Any, xs: list[Any], again: Any) -> Any:
         """The gradient of F, the sum of <weight, y> over `pairs` (y, weight)."""
         active = [(y, w) for y, w in pairs if not y.stop_gradient]
         if not active:
@@ -346,7 +350,7 @@ class Dygraph(kit.Way):
         found = paddle.grad(ys, xs, ws, create_graph=again, retain_graph=True, allow_unused=True)
         return [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
 
-    def targets(self, active):
+    def targets(self, active: Any) -> Any:
         """The differentiated value: F itself, a scalar."""
         terms = [paddle.sum(y * w) for y, w in active]
         return [sum(terms[1:], terms[0])], None
@@ -358,14 +362,14 @@ class Outputs(Dygraph):
     name = "grad_outputs"
     hints = {"stride": 4, "variant": True}
 
-    def targets(self, active):
-        merged = {}
+    def targets(self, active: Any) -> Any:
+        merged: dict[int, tuple[Any, Any]] = {}
         for y, w in active:  # an output may occur only once
             merged[id(y)] = (y, merged[id(y)][1] + w if id(y) in merged else w)
         return map(list, zip(*merged.values()))
 
 
-def symbol(value):
+def symbol(value: Any) -> Any:
     """A constant is a NumPy array until a graph is built. Float64 is assigned as float32 before Paddle 3."""
     if not isinstance(value, np.ndarray):
         return value
@@ -375,7 +379,7 @@ def symbol(value):
     return paddle.reshape(paddle.stack(entries), value.shape) if value.shape else entries[0]
 
 
-def in_graph(function):
+def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **params: function(*[symbol(a) for a in args], **params)
 
 
@@ -388,13 +392,15 @@ class Static(kit.Way):
     structured = True
     hints = {"stride": 4}
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.executor = paddle.static.Executor(PLACE)
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         return np.array(entries, dtype).reshape(shape)
 
-    def while_loop(self, condition, body, carries, captures):
+    def while_loop(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         start = [paddle.assign(symbol(c)) for c in carries]
         # Otherwise a carry that starts as a constant stays one after the loop.
         for c in start:
@@ -406,7 +412,7 @@ class Static(kit.Way):
         )
         return list(found)
 
-    def branch(self, predicate, then, otherwise, captures):
+    def branch(self, predicate: Any, then: kit.Block, otherwise: kit.Block, captures: list[Any]) -> list[Any]:
         found = paddle.static.nn.cond(
             symbol(predicate),
             lambda: [symbol(y) for y in then(captures)],
@@ -414,7 +420,7 @@ class Static(kit.Way):
         )
         return list(found) if isinstance(found, (list, tuple)) else [found]
 
-    def answer(self, program, request, inputs):
+    def answer(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
         paddle.enable_static()
         try:
             return self.run(program, request, inputs)
@@ -423,7 +429,7 @@ class Static(kit.Way):
         finally:
             paddle.disable_static()
 
-    def run(self, program, request, inputs):
+    def run(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
         main = paddle.static.Program()
         with paddle.static.program_guard(main, paddle.static.Program()):
             about = ((n, list(shape[1:]), dtype) for n, (dtype, shape, _) in inputs.items())
@@ -444,7 +450,7 @@ class Static(kit.Way):
             n: np.array(entries, dtype).reshape(shape) for n, (dtype, shape, entries) in inputs.items()
         }
 
-        def at(k):
+        def at(k: int) -> kit.Message:
             feed = {n: column[k] for n, column in columns.items()}
             got = self.executor.run(main, feed=feed, fetch_list=fetched)
             if any(a is None for a in got):  # a variable that no op has written

@@ -6,13 +6,13 @@ takes none of the arguments counts as differentiable by its signature, unless a 
 it.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import functools
 import sys
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import paddle
 from catalogue import (
@@ -24,6 +24,8 @@ from catalogue import (
     NOT_DIFFERENTIABLE,
     OTHERS,
     Function,
+    Parameter,
+    Public,
     arguments,
     outcome,
     parameters,
@@ -63,7 +65,7 @@ REASONS = {
 """Reason that a person wrote -> patterns of public names."""
 
 
-def namespaces():
+def namespaces() -> dict[str, Any]:
     return {
         "paddle": paddle,
         "paddle.linalg": paddle.linalg,
@@ -74,18 +76,18 @@ def namespaces():
     }
 
 
-def functions():
+def functions() -> list[Function]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return read_rows((one for one in public(namespaces()) if is_own(one.value)), row)
 
 
-def is_own(value):
+def is_own(value: Any) -> bool:
     """Whether it is Paddle's own, not something that one of its modules imported."""
     return str(getattr(value, "__module__", None) or "paddle").startswith("paddle")
 
 
-def row(thing):
+def row(thing: Public) -> Function:
     name = thing.names[0].rpartition(".")[2]
     if isinstance(thing.value, type):
         return Function(thing.names, name, LEFT_OUT, A_CLASS)
@@ -95,7 +97,7 @@ def row(thing):
     return Function(thing.names, signature(name, thing.value), *told, taken)
 
 
-def outcome_of(thing, taken):
+def outcome_of(thing: Public, taken: tuple[Parameter, ...]) -> tuple[str, str]:
     reason = written(REASONS, thing.names)
     if reason:
         return LEFT_OUT, reason
@@ -104,7 +106,9 @@ def outcome_of(thing, taken):
     return outcome(taken, functools.partial(followed, thing.value))
 
 
-def followed(value, required, dtype, shape):
+def followed(
+    value: Any, required: Sequence[Parameter], dtype: str, shape: tuple[int, ...]
+) -> tuple[str, str] | None:
     """What Paddle says of a function that it calls with ones."""
     given, inputs = arguments(required, lambda: ones(shape, dtype))
     out = leaves(value(**given))
@@ -118,13 +122,13 @@ def followed(value, required, dtype, shape):
     return DIFFERENTIABLE, "Paddle follows it, and its results have a gradient"
 
 
-def ones(shape, dtype):
+def ones(shape: tuple[int, ...], dtype: str) -> Any:
     array = paddle.ones(shape, dtype)
     array.stop_gradient = dtype in OTHERS
     return array
 
 
-def leaves(result):
+def leaves(result: Any) -> list[Any]:
     if isinstance(result, (list, tuple)):
         return [y for part in result for y in leaves(part)]
     return [result] if isinstance(result, paddle.Tensor) else []

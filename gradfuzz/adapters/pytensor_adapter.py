@@ -7,13 +7,13 @@ rules); higher orders nest them. An op without a derivative rule in PyTensor's s
 question compiles a function once, without C, which would take a minute for a loop.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "cxx="]))
 
@@ -67,24 +67,24 @@ RETURNS_UPDATES = "return_updates" in inspect.signature(pytensor.scan).parameter
 """Whether a scan may leave its updates out of what it returns."""
 
 
-def index_key(pattern, indices):
+def index_key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
 
 
-def along(axis, ndim, indices):
+def along(axis: int, ndim: int, indices: Any) -> Any:
     return (*[slice(None)] * (axis % ndim), indices)
 
 
-def symmetric(x):
+def symmetric(x: Any) -> Any:
     return (x + pt.swapaxes(x, -1, -2)) / 2
 
 
-def broadcast_to(x, shape):
+def broadcast_to(x: Any, shape: kit.Shape) -> Any:
     return x if x.type.shape == shape else pt.broadcast_to(x, shape)
 
 
-def clip(x, lower, upper):
+def clip(x: Any, lower: Any, upper: Any) -> Any:
     """PyTensor's own if the bounds are known to be in order: otherwise its result is the lower bound."""
     bounds = lower, upper
     if all(isinstance(b, pt.TensorConstant) for b in bounds) and np.all(lower.data <= upper.data):
@@ -92,15 +92,15 @@ def clip(x, lower, upper):
     return pt.minimum(pt.maximum(x, lower), upper)
 
 
-def cholesky(x, upper):
+def cholesky(x: Any, upper: bool) -> Any:
     return linalg.cholesky(symmetric(x), lower=not upper)
 
 
-def solve(a, b):
+def solve(a: Any, b: Any) -> Any:
     return linalg.solve(a, b, b_ndim=min(b.ndim, 2))
 
 
-def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
     if not left:
         raise kit.Unsupported("solve_triangular has no right side")
     return linalg.solve_triangular(
@@ -108,10 +108,10 @@ def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     )
 
 
-def matrices_only(function):
+def matrices_only(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of matrices, refused for stacks of matrices."""
 
-    def call(*arrays, **params):
+    def call(*arrays: Any, **params: Any) -> Any:
         if any(a.ndim > 2 for a in arrays):
             raise kit.Unsupported("PyTensor has this for matrices only, not for stacks of them")
         return function(*arrays, **params)
@@ -119,11 +119,11 @@ def matrices_only(function):
     return call
 
 
-def order_of(ord):
+def order_of(ord: Any) -> Any:
     return {"inf": np.inf, "-inf": -np.inf}.get(ord, ord)
 
 
-def vector_norm(x, ord, axis, keepdims):
+def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     norm = linalg.norm(
         x.ravel() if axis is None else x, order_of(ord), axis=0 if axis is None else axis, keepdims=keepdims
     )
@@ -203,10 +203,10 @@ class TooLongError(BaseException):
 
 
 @contextlib.contextmanager
-def limited(seconds):
+def limited(seconds: float) -> Iterator[None]:
     """Refuses what takes more CPU time."""
 
-    def stop(*_):
+    def stop(*_: Any) -> None:
         raise TooLongError
 
     before = signal.signal(signal.SIGVTALRM, stop)
@@ -220,19 +220,20 @@ def limited(seconds):
         signal.signal(signal.SIGVTALRM, before)
 
 
-def missing_rule(error):
+def missing_rule(error: BaseException) -> str:
     """The rule that an op leaves to its base class, where each only raises; "" for another error."""
     (*_, last) = traceback.extract_tb(error.__traceback__) or [None]
-    of_base = last is not None and pathlib.Path(last.filename).parts[-3:] == ("pytensor", "graph", "op.py")
-    return last.name if of_base and last.name in RULES else ""
+    if last is None or pathlib.Path(last.filename).parts[-3:] != ("pytensor", "graph", "op.py"):
+        return ""
+    return last.name if last.name in RULES else ""
 
 
-def lifted(function):
+def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, with operands that may also be Python ints and bools."""
     return lambda *operands, **params: function(*[as_tensor(x) for x in operands], **params)
 
 
-def as_tensor(x):
+def as_tensor(x: Any) -> Any:
     return pt.constant(np.asarray(x)) if isinstance(x, (bool, int)) else x
 
 
@@ -241,11 +242,11 @@ class Compiled(kit.Way):
 
     ops = OPS
     lacks = LACKS
-    functions = (pt,)
-    modes = ("rev", "fwd")
-    orders = (0, 1, 2, 3)
+    functions: tuple[Any, ...] = (pt,)
+    modes: kit.Modes = ("rev", "fwd")
+    orders: tuple[int, ...] = (0, 1, 2, 3)
 
-    def __init__(self, name, optimizer, stride, direct=False):
+    def __init__(self, name: str, optimizer: Any, stride: int, direct: bool = False) -> None:
         self.name = name
         self.mode = Mode("vm", optimizer)
         self.hints = {"stride": stride, "by_shape": True}
@@ -253,15 +254,15 @@ class Compiled(kit.Way):
         if direct:
             self.modes = ("fwd",)
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         return pt.constant(np.array(entries, dtype).reshape(shape))
 
-    def answer(self, program, request, inputs):
+    def answer(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
         with pytensor.config.change_flags(floatX=request["dtype"]):
             at = functools.partial(self.at, program, request, inputs)
             return kit.each_point(request["count"], at, self.refusal)
 
-    def refusal(self, error):
+    def refusal(self, error: BaseException) -> Exception | None:
         """The answer for an error that is no failure, or None."""
         if isinstance(error, NullTypeGradError):
             return kit.Unsupported(str(error))
@@ -274,7 +275,7 @@ class Compiled(kit.Way):
         rule = missing_rule(error)
         return kit.Unsupported(f"an op has no {rule}: {error}") if rule else super().refusal(error)
 
-    def at(self, program, request, inputs, k):
+    def at(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs, k: int) -> kit.Message:
         """The answer at point k."""
         here = {name: as_numpy(*tensor) for name, tensor in kit.point_of(inputs, k).items()}
         function, known = self.function(program, request, here)
@@ -297,7 +298,7 @@ class Compiled(kit.Way):
             gradient[n] = written(np.array(slopes, dtype).reshape(unit.shape))
         return {"ok": ([written(y) for y in values], gradient)}
 
-    def function(self, program, request, here):
+    def function(self, program: kit.Program, request: kit.Message, here: Any) -> Any:
         """The compiled function of inputs, weights, directions and units; names of further arguments."""
         scalars = {n: a.item() for n, a in here.items() if a.dtype.kind in "ib" and not a.ndim}
         known = {} if self.structured else scalars
@@ -314,7 +315,9 @@ class Compiled(kit.Way):
             raise kept[key]
         return kept[key], known
 
-    def compiled(self, program, request, here, known):
+    def compiled(
+        self, program: kit.Function, request: kit.Message, here: Any, known: Any
+    ) -> Callable[..., Any]:
         wrt, modes = request["wrt"], request["modes"]
         variables = {n: known[n] if n in known else variable(n, a) for n, a in here.items()}
         xs = [variables[n] for n in wrt]
@@ -335,20 +338,20 @@ class Compiled(kit.Way):
                 g = self.slope(g, xs, vs)
             else:
                 g = sum(pt.sum(s * v) for s, v in zip(gradient(g, xs), vs))
-        found = []
+        found: list[Any] = []
         if modes:
             found = [self.slope(g, xs, units)] if units else gradient(g, xs)
         arguments = [v for n, v in variables.items() if n not in known] + weights + vs + units
         f = pytensor.function(arguments, [*tensors, *found], mode=self.mode, on_unused_input="ignore")
         count = len(tensors)
 
-        def call(*values):
+        def call(*values: Any) -> Any:
             results = f(*values)
             return results[:count], results[count:]
 
         return call
 
-    def slope(self, g, xs, vs):
+    def slope(self, g: Callable[..., Any], xs: list[Any], vs: Any) -> Any:
         options = {"disconnected_outputs": "ignore", "return_disconnected": "zero"}
         choices = [name for name in OWN_RULES if name in inspect.signature(pushforward).parameters]
         if not choices and not self.direct:
@@ -356,24 +359,24 @@ class Compiled(kit.Way):
         return pushforward([g], xs, vs, **options, **dict.fromkeys(choices, self.direct))[0]
 
 
-def gradient(g, xs):
+def gradient(g: Callable[..., Any], xs: list[Any]) -> Any:
     return pytensor.grad(g, xs, disconnected_inputs="ignore", return_disconnected="zero")
 
 
-def as_numpy(dtype, shape, entries):
+def as_numpy(dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
     return np.array(entries, dtype).reshape(shape)
 
 
-def variable(name, array):
+def variable(name: str, array: Any) -> Any:
     return pt.tensor(name, dtype=array.dtype.name, shape=array.shape)
 
 
-def written(value):
+def written(value: Any) -> kit.Numbers:
     array = np.asarray(value)
     return array.dtype.name, array.shape, array.ravel().tolist()
 
 
-def last(start, steps):
+def last(start: Any, steps: Any) -> Any:
     """A carry after a scan, even one of no steps. PyTensor would misread the index -1 in a join."""
     return pt.concatenate([start[np.newaxis], steps])[steps.shape[0]]
 
@@ -384,7 +387,7 @@ class Scanning(Compiled):
     structured = True
     orders = (0, 1, 2)  # rewriting the graph of a third-order scan takes minutes
 
-    def scan(self, step, carries, **options):
+    def scan(self, step: Any, carries: list[Any], **options: Any) -> Any:
         if RETURNS_UPDATES:
             options["return_updates"] = False
         found = pytensor.scan(step, outputs_info=carries, mode=self.mode, return_list=True, **options)
@@ -392,24 +395,26 @@ class Scanning(Compiled):
             found, _ = found
         return [last(start, steps) for start, steps in zip(carries, found)]
 
-    def for_loop(self, count, body, carries, captures):
+    def for_loop(self, count: Any, body: kit.Body, carries: list[Any], captures: list[Any]) -> list[Any]:
         n = len(carries)
         if not n:
             return []
         once, spread = distinct(captures)
 
-        def step(i, *values):
+        def step(i: Any, *values: Any) -> Any:
             return fitted(body(i, list(values[:n]), spread(values[n:])), carries)
 
         return self.scan(step, carries, sequences=[counter(count)], non_sequences=once)
 
-    def while_loop(self, condition, body, carries, captures):
+    def while_loop(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         n = len(carries)
         if not n:
             return []
         once, spread = distinct(captures)
 
-        def step(trip, *values):
+        def step(trip: Any, *values: Any) -> Any:
             new = fitted(body(list(values[:n]), spread(values[n:])), carries)
             ended = pt.invert(condition(new, spread(values[n:])))
             return new, until(ended | pt.lt(counted(trip, pt.lt(trip, MOST_TRIPS)), 0))
@@ -417,23 +422,24 @@ class Scanning(Compiled):
         trips = pt.switch(condition(carries, captures), MOST_TRIPS + 1, 0)
         return self.scan(step, carries, sequences=[pt.arange(trips)], non_sequences=once)
 
-    def branch(self, predicate, then, otherwise, captures):
+    def branch(self, predicate: Any, then: kit.Block, otherwise: kit.Block, captures: list[Any]) -> list[Any]:
         return ifelse(predicate, list(then(captures)), list(otherwise(captures)))
 
 
-def counter(count):
+def counter(count: Any) -> Any:
     return pt.arange(count, dtype="int64")
 
 
 class Mapping(Scanning):
     """The sequences of a scan are the arrays that a loop reads at its counter, and the counter where used."""
 
-    def __init__(self, *options):
+    def __init__(self, *options: Any) -> None:
         super().__init__(*options)
         self.ops = {**OPS, "index": self.index}
-        self.asked, self.elements = set(), {}
+        self.asked: set[Any] = set()
+        self.elements: dict[Any, Any] = {}
 
-    def index(self, x, *indices, pattern):
+    def index(self, x: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
         """`x` at `indices`, or of what a scan hands over in place of `x` at its counter."""
         place = (x, indices[0]) if pattern and pattern[0] == "at" else None
         self.asked.add(place)
@@ -441,7 +447,7 @@ class Mapping(Scanning):
             return OPS["index"](self.elements[place], *indices[1:], pattern=pattern[1:])
         return OPS["index"](x, *indices, pattern=pattern)
 
-    def for_loop(self, count, body, carries, captures):
+    def for_loop(self, count: Any, body: kit.Body, carries: list[Any], captures: list[Any]) -> list[Any]:
         n = len(carries)
         once, spread = distinct(captures)
         i, start, given = pt.lscalar(), [c.type() for c in carries], [c.type() for c in once]
@@ -452,8 +458,8 @@ class Mapping(Scanning):
         self.elements.update({(given[k], i): given[k][0] for k in mapped})
         counts = i in ancestors(body(i, start, spread(given)))
 
-        def step(*values):
-            values = list(values)
+        def step(*handed: Any) -> Any:
+            values = list(handed)
             i = values.pop(0) if counts else pt.lscalar()
             elements, values = values[: len(mapped)], values[len(mapped) :]
             inner = values[n:]
@@ -463,10 +469,10 @@ class Mapping(Scanning):
         sequences = [*([counter(count)] if counts else []), *[first(count, once[k]) for k in mapped]]
         return self.scan(step, carries, sequences=sequences, non_sequences=once)
 
-    def compiled(self, program, request, here, known):
+    def compiled(self, program: kit.Function, request: kit.Message, here: Any, known: Any) -> Any:
         self.asked, self.elements = set(), {}
 
-        def mapped(variables):
+        def mapped(variables: Any) -> Any:
             outputs = program(variables)
             if not self.elements:
                 raise kit.Unsupported("no loop of the program reads an array at its counter")
@@ -474,13 +480,13 @@ class Mapping(Scanning):
 
         return super().compiled(mapped, request, here, known)
 
-    def refusal(self, error):
+    def refusal(self, error: BaseException) -> Exception | None:
         if isinstance(error, AssertionError) and BEYOND in str(error):
             return kit.Unsupported(BEYOND)
         return super().refusal(error)
 
 
-def first(count, x):
+def first(count: Any, x: Any) -> Any:
     """The entries of `x` that a loop of `count` trips reads."""
     length = x.type.shape[0]
     if not isinstance(count, int):
@@ -490,13 +496,13 @@ def first(count, x):
     return x if length == count else x[: max(count, 0)]
 
 
-def distinct(captures):
+def distinct(captures: list[Any]) -> Any:
     """The captures without repeats, which a scan rejects; and a function that restores the whole list."""
     once = list(dict.fromkeys(captures))
     return once, lambda values: [values[once.index(c)] for c in captures]
 
 
-def fitted(values, carries):
+def fitted(values: Any, carries: list[Any]) -> Any:
     """The same with the static shapes of the carries, which a branch may lose."""
     pairs = zip(values, [c.type.shape for c in carries])
     return [y if y.type.shape == shape else pt.specify_shape(y, shape) for y, shape in pairs]
@@ -508,10 +514,10 @@ class Unrolled(Compiled):
     ops = {op: lifted(f) for op, f in OPS.items()}
     functions = ()
 
-    def decide(self, value):
+    def decide(self, value: Any) -> bool:
         raise kit.Unsupported(NO_TRUTH)
 
-    def refusal(self, error):
+    def refusal(self, error: BaseException) -> Exception | None:
         if "cannot be converted to Python boolean" in str(error):
             return kit.Unsupported(NO_TRUTH)
         return super().refusal(error)

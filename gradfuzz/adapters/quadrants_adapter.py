@@ -1,7 +1,5 @@
 """Quadrants on its CPU backend, first order: see fields.py. Its manual wants this option in reverse mode."""
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import warnings

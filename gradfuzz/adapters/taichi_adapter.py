@@ -4,8 +4,6 @@ The compiler keeps values of a loop on a stack of 32 entries by default, and sil
 it has 4096.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import warnings

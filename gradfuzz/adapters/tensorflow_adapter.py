@@ -6,13 +6,13 @@ orders nest the two. An op is TensorFlow's own function wherever it has one. An 
 gradient, and what an op's documentation excludes, is *unsupported*; so is what it has for real numbers only.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import functools
 import os
 import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -24,17 +24,17 @@ import tensorflow.experimental.numpy as tnp
 # Ops --------------------------------------------------------------------------------------------------------
 
 
-def hermitian(x):
+def hermitian(x: Any) -> Any:
     return (x + tf.linalg.adjoint(x)) / 2
 
 
-def real_part(function, part=None):
+def real_part(function: Callable[..., Any], part: int | None = None) -> Callable[..., Any]:
     """`function` of a matrix with real results: its only one, or the one numbered `part`.
 
     TensorFlow returns them in the matrix's dtype, also where that is complex.
     """
 
-    def call(x, **params):
+    def call(x: Any, **params: Any) -> Any:
         if part is None:
             return tf.math.real(function(x, **params))
         found = function(x)[params["part"]]
@@ -43,16 +43,16 @@ def real_part(function, part=None):
     return call
 
 
-def spread(a, b):
+def spread(a: Any, b: Any) -> Any:
     """Two stacks of matrices with the same batch axes: these functions of TensorFlow do not broadcast."""
     batch = tf.broadcast_static_shape(a.shape[:-2], b.shape[:-2])
     return tf.broadcast_to(a, batch + a.shape[-2:]), tf.broadcast_to(b, batch + b.shape[-2:])
 
 
-def with_columns(function):
+def with_columns(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function(a, b)` of matrices, for right sides that may be a vector."""
 
-    def call(a, b):
+    def call(a: Any, b: Any) -> Any:
         if len(b.shape) == 1:
             return tf.squeeze(function(*spread(a, b[:, None])), -1)
         return function(*spread(a, b))
@@ -60,11 +60,11 @@ def with_columns(function):
     return call
 
 
-def integer_pow(x, n):
+def integer_pow(x: Any, n: int) -> Any:
     return tf.pow(x, tf.constant(n, x.dtype))
 
 
-def clip(x, lower, upper):
+def clip(x: Any, lower: Any, upper: Any) -> Any:
     low, high = tf.get_static_value(lower), tf.get_static_value(upper)
     if low is None or high is None or np.any(low > high):
         raise kit.Unsupported("tf.clip_by_value wants a lower bound that is not above the upper one")
@@ -73,8 +73,8 @@ def clip(x, lower, upper):
     return tf.clip_by_value(x, lower, upper)
 
 
-def argextreme(function):
-    def call(x, axis, keepdims):
+def argextreme(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, axis: int | None, keepdims: bool) -> Any:
         rank = len(x.shape)
         found = function(tf.reshape(x, [-1]), 0) if axis is None else function(x, axis)
         if not keepdims:
@@ -84,12 +84,12 @@ def argextreme(function):
     return call
 
 
-def index(x, *indices, pattern):
+def index(x: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     rest = iter(indices)
     return x[tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)]
 
 
-def index_update(x, value, *indices, pattern):
+def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     """The place as a list of entries."""
     if not pattern:
         return value
@@ -102,7 +102,7 @@ def index_update(x, value, *indices, pattern):
     return tf.tensor_scatter_nd_update(x, tf.stack(axes, -1), tf.reshape(value, sizes))
 
 
-def scatter_add(x, indices, updates, axis):
+def scatter_add(x: Any, indices: Any, updates: Any, axis: int) -> Any:
     """TensorFlow scatters along the first axes."""
     indices = tf.convert_to_tensor(indices)
     count, rank = len(indices.shape), len(x.shape)
@@ -117,7 +117,7 @@ def scatter_add(x, indices, updates, axis):
     return tf.transpose(added, np.argsort(front))
 
 
-def matmul(a, b):
+def matmul(a: Any, b: Any) -> Any:
     if len(a.shape) == 1 and len(b.shape) == 1:
         return tf.tensordot(a, b, 1)
     if len(b.shape) == 1:
@@ -127,7 +127,7 @@ def matmul(a, b):
     return tf.linalg.matmul(a, b)
 
 
-def conv(x, kernel, strides, padding):
+def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
     """The layout that the CPU supports: channels last, the kernel as (window..., channels, outputs)."""
     count = len(x.shape) - 2
     strides, padding = strides or (1,) * count, padding or ((0, 0),) * count
@@ -142,41 +142,41 @@ def conv(x, kernel, strides, padding):
     return tf.transpose(y, [0, count + 1, *range(1, count + 1)])
 
 
-def tril(x, k):
+def tril(x: Any, k: int) -> Any:
     return tf.linalg.band_part(x, -1, k) if k >= 0 else tnp.tril(x, k)
 
 
-def triu(x, k):
+def triu(x: Any, k: int) -> Any:
     return tf.linalg.band_part(x, -k, -1) if k <= 0 else tnp.triu(x, k)
 
 
-def kron(a, b):
+def kron(a: Any, b: Any) -> Any:
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise kit.Unsupported("TensorFlow has kron of matrices, not of stacks of them")
     return tnp.kron(a, b)
 
 
-def diagonal(x, offset):
+def diagonal(x: Any, offset: int) -> Any:
     if not -x.shape[-2] < offset < x.shape[-1]:
         raise kit.Unsupported("tf.linalg.diag_part has no empty diagonals")
     return tf.linalg.diag_part(x, k=offset)
 
 
-def trace(x, offset):
+def trace(x: Any, offset: int) -> Any:
     return tf.linalg.trace(x) if offset == 0 else tf.reduce_sum(diagonal(x, offset), -1)
 
 
-def cholesky(x, upper):
+def cholesky(x: Any, upper: bool) -> Any:
     lower = tf.linalg.cholesky(hermitian(x))
     return tf.linalg.adjoint(lower) if upper else lower
 
 
-def svd(x, full_matrices, part):
+def svd(x: Any, full_matrices: bool, part: int) -> Any:
     s, u, v = tf.linalg.svd(x, full_matrices=full_matrices)
     return (u, s, tf.linalg.adjoint(v))[part]
 
 
-def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
     if unit_diagonal or not left:
         raise kit.Unsupported("tf.linalg.triangular_solve has no unit diagonal and no right side")
     if transposed and a.dtype.is_complex:
@@ -184,13 +184,13 @@ def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     return tf.linalg.triangular_solve(a, b, lower=lower, adjoint=transposed)
 
 
-def matrix_norm(x, ord, keepdims):
+def matrix_norm(x: Any, ord: Any, keepdims: bool) -> Any:
     if ord not in ("fro", 1, 2, "inf"):
         raise kit.Unsupported(f"tf.norm has no matrix norm {ord}")
     return tf.norm(x, np.inf if ord == "inf" else ord, axis=[-2, -1], keepdims=keepdims)
 
 
-def vector_norm(x, ord, axis, keepdims):
+def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord not in ("inf", 1, 2) and (isinstance(ord, str) or ord <= 0):
         raise kit.Unsupported(f"tf.norm has no vector norm {ord}")
     if axis is None:
@@ -279,38 +279,40 @@ COST, MOST = 4, 32
 """The relative cost of each further order, and the most directions that are asked one by one."""
 
 
-def gradient(g, xs):
+def gradient(g: Callable[..., Any], xs: list[Any]) -> Any:
     with tf.GradientTape() as tape:
         tape.watch(xs)
         y = g(xs)
     return [tf.convert_to_tensor(s) for s in tape.gradient(y, xs, unconnected_gradients=ZERO)]
 
 
-def slope(g, xs, directions):
+def slope(g: Callable[..., Any], xs: list[Any], directions: list[Any]) -> Any:
     with tf.autodiff.ForwardAccumulator(xs, directions) as accumulator:
         y = g(xs)
     return tf.convert_to_tensor(accumulator.jvp(y, unconnected_gradients=ZERO))
 
 
-def inner(xs, ys):
+def inner(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
     return tf.add_n([tf.reduce_sum(x * y) for x, y in zip(xs, ys)])
 
 
-def derivative(f, xs, weights, directions, modes):
+def derivative(
+    f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+) -> Callable[..., Any]:
     """A function of a unit direction: all outputs, and the gradient or (forward mode) the slope along it."""
-    outputs = []
+    outputs: list[Any] = []
 
-    def objective(xs):
+    def objective(xs: list[Any]) -> Any:
         outputs[:] = f(*xs)
         pairs = [(y, w) for y, w in zip(outputs, weights) if w is not None]
         return inner(*zip(*pairs)) if pairs else tf.zeros((), xs[0].dtype)
 
-    def along(g, mode):
+    def along(g: Callable[..., Any], mode: str) -> Callable[..., Any]:
         if mode == "fwd":
             return lambda xs: slope(g, xs, directions)
         return lambda xs: inner(gradient(g, xs), directions)
 
-    def call(unit):
+    def call(unit: Any) -> Any:
         g = objective
         for mode in modes[:-1]:
             g = along(g, mode)
@@ -322,7 +324,7 @@ def derivative(f, xs, weights, directions, modes):
     return call
 
 
-def units(xs):
+def units(xs: list[Any]) -> Any:
     """Every unit direction for arguments of these shapes."""
     for k, x in enumerate(xs):
         for place in np.ndindex(*x.shape):
@@ -331,7 +333,7 @@ def units(xs):
             yield [tf.constant(u) for u in found]
 
 
-def gathered(call, xs, modes):
+def gathered(call: Any, xs: list[Any], modes: kit.Modes) -> Any:
     """Outputs and derivatives by `call(unit)`, which forward mode calls once for each entry."""
     if not modes or modes[-1] == "rev":
         return call([tf.zeros_like(x) for x in xs])
@@ -357,7 +359,7 @@ LACKING = re.compile(
 """What TensorFlow says it has not: a gradient, complex numbers, an op in XLA or in vectorized code."""
 
 
-def refusal(error):
+def refusal(error: BaseException) -> kit.Unsupported | None:
     """The refusal in an error that says what TensorFlow lacks, or None."""
     lacking = LACKING.search(str(error))
     return kit.Unsupported(lacking[0]) if lacking else None
@@ -378,14 +380,16 @@ class Eager(kit.Way):
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         return tf.constant(np.array(entries, dtype).reshape(shape))
 
-    def entries(self, value):
+    def entries(self, value: Any) -> kit.Numbers:
         array = np.asarray(value)
         return array.dtype.name, array.shape, array.ravel().tolist()
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> tuple[list[Any], list[Any]]:
         asked = sum(x.shape.num_elements() for x in xs) * COST ** (len(modes) - 1)
         if modes and modes[-1] == "fwd" and asked > MOST:
             raise kit.Unsupported("forward mode of so many entries takes too long op by op")
@@ -404,23 +408,25 @@ class WhileLoop(Eager):
     name = "while_loop"
     structured = True
     hints = {"stride": 8, "by_shape": True}
-    compiled = {}
+    compiled: dict[str, bool] = {}
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.graph_of = functools.lru_cache(maxsize=TRACES)(self.traced)
 
-    def while_loop(self, condition, body, carries, captures):
+    def while_loop(
+        self, condition: kit.Test, body: kit.Step, carries: list[Any], captures: list[Any]
+    ) -> list[Any]:
         return tf.nest.flatten(
             tf.while_loop(lambda *cs: condition(cs, captures), lambda *cs: body(cs, captures), list(carries))
         )
 
-    def branch(self, predicate, then, otherwise, captures):
+    def branch(self, predicate: Any, then: kit.Block, otherwise: kit.Block, captures: list[Any]) -> list[Any]:
         return tf.nest.flatten(tf.cond(predicate, lambda: then(captures), lambda: otherwise(captures)))
 
-    def traced(self, program, wrt, modes, absent):
+    def traced(self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes, absent: Any) -> Any:
         """A tf.function of inputs by name, weights, directions and a unit direction."""
 
-        def run(here, weights, directions, unit):
+        def run(here: Any, weights: list[Any], directions: list[Any], unit: Any) -> Any:
             rest = iter(weights)
             given = [None if gone else next(rest) for gone in absent]
             xs = [here[n] for n in wrt]
@@ -428,10 +434,10 @@ class WhileLoop(Eager):
 
         return tf.function(run, autograph=False, **self.compiled)
 
-    def applied(self, program, here, wrt):
+    def applied(self, program: kit.Program, here: Any, wrt: Sequence[str]) -> Callable[..., Any]:
         return lambda *xs: [tf.convert_to_tensor(y) for y in program(dict(here, **dict(zip(wrt, xs))))]
 
-    def answer(self, program, request, inputs):
+    def answer(self, program: kit.Program, request: kit.Message, inputs: kit.Inputs) -> list[kit.Message]:
         modes, wrt = tuple(request["modes"]), tuple(request["wrt"])
         weights, directions = kit.contracted(request, self.array)
         absent, weights = tuple(w is None for w in weights), [w for w in weights if w is not None]
@@ -440,10 +446,18 @@ class WhileLoop(Eager):
         points = [{n: self.array(*tensor) for n, tensor in point.items()} for point in each]
         return self.answered(traced, points, wrt, modes, weights, directions)
 
-    def answered(self, traced, points, wrt, modes, weights, directions):
-        untraced = []
+    def answered(
+        self,
+        traced: Any,
+        points: Any,
+        wrt: Sequence[str],
+        modes: kit.Modes,
+        weights: list[Any],
+        directions: list[Any],
+    ) -> Any:
+        untraced: list[Exception] = []
 
-        def at(k):
+        def at(k: int) -> kit.Message:
             if untraced:
                 raise untraced[0]
             here = points[k]
@@ -459,7 +473,7 @@ class WhileLoop(Eager):
 
         return kit.each_point(len(points), at, refusal)
 
-    def written(self, outputs, slopes, wrt, modes):
+    def written(self, outputs: list[Any], slopes: Any, wrt: Sequence[str], modes: kit.Modes) -> kit.Message:
         gradient = {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {}
         return {"ok": ([self.entries(y) for y in outputs], gradient)}
 
@@ -473,11 +487,11 @@ class Xla(WhileLoop):
     hints = {"stride": 8, "by_shape": True, "variant": True}
     compiled = {"jit_compile": True}
 
-    def for_loop(self, count, body, carries, captures):
+    def for_loop(self, count: Any, body: kit.Body, carries: list[Any], captures: list[Any]) -> list[Any]:
         one = self.array("int64", (), [1])
         start = [self.array("int64", (), [0]), *carries]
 
-        def step(i, *cs):
+        def step(i: Any, *cs: Any) -> Any:
             return [i + one, *body(i, list(cs), captures)]
 
         found = tf.while_loop(lambda i, *cs: i < count, step, start, maximum_iterations=count)
@@ -489,14 +503,16 @@ class Function(WhileLoop):
 
     name = "function"
 
-    def traced(self, program, wrt, modes, absent):
+    def traced(
+        self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes, absent: Any
+    ) -> Callable[..., Any]:
         function = tf.function(lambda here: [tf.convert_to_tensor(y) for y in program(here)], autograph=False)
 
-        def run(here, weights, directions, unit):
+        def run(here: Any, weights: list[Any], directions: list[Any], unit: Any) -> Any:
             rest = iter(weights)
             given = [None if gone else next(rest) for gone in absent]
 
-            def f(*xs):
+            def f(*xs: Any) -> Any:
                 return function(dict(here, **dict(zip(wrt, xs))))
 
             return derivative(f, [here[n] for n in wrt], given, directions, modes)(unit)
@@ -510,23 +526,33 @@ class Vectorized(WhileLoop):
     name = "vectorized_map"
     hints = {"stride": 8, "by_shape": True, "together": True}
 
-    def traced(self, program, wrt, modes, absent):
+    def traced(
+        self, program: kit.Program, wrt: Sequence[str], modes: kit.Modes, absent: Any
+    ) -> Callable[..., Any]:
         """The same of inputs that have a leading axis over the points."""
         one = super().traced(program, wrt, modes, absent).python_function
 
         @tf.function(autograph=False)
-        def mapped(stacked, weights, directions, unit):
-            def at(here):
+        def mapped(stacked: Any, weights: list[Any], directions: list[Any], unit: Any) -> Any:
+            def at(here: Any) -> kit.Message:
                 return one(here, weights, directions, unit)
 
             return tf.vectorized_map(at, stacked, fallback_to_while_loop=False)
 
         return mapped
 
-    def answered(self, traced, points, wrt, modes, weights, directions):
+    def answered(
+        self,
+        traced: Any,
+        points: Any,
+        wrt: Sequence[str],
+        modes: kit.Modes,
+        weights: list[Any],
+        directions: list[Any],
+    ) -> Any:
         stacked = {n: tf.stack([here[n] for here in points]) for n in points[0]}
 
-        def along(unit):
+        def along(unit: Any) -> Any:
             return traced(stacked, weights, directions, unit)
 
         try:
@@ -539,7 +565,7 @@ class Vectorized(WhileLoop):
         ]
 
 
-def mapped_over_units(mapped, xs, modes):
+def mapped_over_units(mapped: Any, xs: list[Any], modes: kit.Modes) -> Any:
     """As `gathered`, where every result has a leading axis over the points."""
     if not modes or modes[-1] == "rev":
         return mapped([tf.zeros_like(x) for x in xs])

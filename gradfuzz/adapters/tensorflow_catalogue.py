@@ -7,8 +7,6 @@ gradient it misses. One that takes none of them counts as differentiable by its 
 wrote a reason against it.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import functools
@@ -16,7 +14,9 @@ import inspect
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
 
@@ -116,20 +116,20 @@ FLOATS = frozenset(one.as_datatype_enum for one in (tf.float32, tf.float64))
 INTS = frozenset(one.as_datatype_enum for one in (tf.int32, tf.int64, tf.bool))
 
 
-def namespaces():
+def namespaces() -> dict[str, Any]:
     found = {f"tensorflow.{name}": getattr(tf, name) for name in NAMESPACES.split()}
     return {"tensorflow": tf, **found}
 
 
-def functions():
+def functions() -> list[Function]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return read_rows(merged(public(namespaces())), row)
 
 
-def merged(things):
+def merged(things: Any) -> Any:
     """A function and the raw op that has the same code are one thing with the names of both."""
-    by_op = {}
+    by_op: dict[Any, Any] = {}
     for thing in things:
         name = op_of(thing.value)
         if name is None:
@@ -140,7 +140,7 @@ def merged(things):
         yield Public(tuple(name for thing in same for name in thing.names), same[0].value)
 
 
-def row(thing):
+def row(thing: Public) -> Function:
     last = thing.names[0].rpartition(".")[2]
     if isinstance(thing.value, type):
         return Function(thing.names, last, LEFT_OUT, A_CLASS)
@@ -155,7 +155,7 @@ def row(thing):
     return Function(thing.names, signature(last, thing.value), *told, taken)
 
 
-def outcome_of(thing, definition, taken):
+def outcome_of(thing: Public, definition: Any, taken: tuple[Parameter, ...]) -> tuple[str, str]:
     reason = written(REASONS, thing.names)
     if reason:
         return LEFT_OUT, reason
@@ -173,13 +173,13 @@ def outcome_of(thing, definition, taken):
 # Ops --------------------------------------------------------------------------------------------------------
 
 
-def op_of(value):
+def op_of(value: Any) -> Any:
     """The name of the op that a function makes; None where it is composed in Python."""
     return ops_by_code().get(getattr(inspect.unwrap(value), "__code__", None))
 
 
 @functools.cache
-def ops_by_code():
+def ops_by_code() -> Any:
     """The op by the code of the function that makes it: other namespaces have the same function."""
     raw = {name: getattr(tf.raw_ops, name) for name in dir(tf.raw_ops) if not name.startswith("_")}
     return {
@@ -187,7 +187,7 @@ def ops_by_code():
     }
 
 
-def of_op(definition):
+def of_op(definition: Any) -> Any:
     if not any(FLOATS & types_of(one, definition) for one in definition.input_arg):
         return LEFT_OUT, "takes no array of floats by its definition"
     if not any(FLOATS & types_of(one, definition) for one in definition.output_arg):
@@ -203,7 +203,7 @@ def of_op(definition):
     return DIFFERENTIABLE, "the gradient registry has a gradient of the op"
 
 
-def types_of(argument, definition):
+def types_of(argument: Any, definition: Any) -> Any:
     """The dtypes that an argument of an op may have."""
     if argument.type:
         return frozenset([argument.type])
@@ -223,7 +223,7 @@ OF_ATTRIBUTE = {
 }
 
 
-def mended(parameter):
+def mended(parameter: Any) -> Any:
     """What a docstring says of some parameters in a way of TensorFlow's own: a tensor "of the same dtype as"
     another one is no dtype, and a padding is a text.
     """
@@ -234,7 +234,7 @@ def mended(parameter):
     return parameter
 
 
-def taken_by(definition, value):
+def taken_by(definition: Any, value: Any) -> Any:
     """What a call of an op takes, by names as raw ops want it. The dtypes and counts of its tensors it sees
     itself.
     """
@@ -244,7 +244,7 @@ def taken_by(definition, value):
     taken = []
     for one in definition.input_arg:
         is_list = one.number_attr or one.type_list_attr
-        kinds = (ARRAYS,) if is_list else (ARRAY,)
+        kinds: tuple[str, ...] = (ARRAYS,) if is_list else (ARRAY,)
         if not FLOATS & types_of(one, definition):
             kinds = (ARRAYS,) if is_list else (INTEGERS, INTEGER, ARRAY)
         taken.append(Parameter(names.get(one.name, one.name), kinds, required=True, keyword=True))
@@ -259,7 +259,7 @@ def taken_by(definition, value):
     return tuple(taken)
 
 
-def at_least(attribute):
+def at_least(attribute: Any) -> Any:
     """Literals for an attribute that has a minimum: of a number, or of the length of a list."""
     least = attribute.minimum if attribute.has_minimum else 0
     if attribute.type == "int" and least > 1:
@@ -270,7 +270,7 @@ def at_least(attribute):
     return ()
 
 
-def renamed(definition, value):
+def renamed(definition: Any, value: Any) -> Any:
     """The names in Python of those parameters that have others in the definition."""
     known = [one.name for one in (*definition.input_arg, *definition.attr)]
     own = [name for name in inspect.signature(value).parameters if name != "name"]
@@ -278,7 +278,7 @@ def renamed(definition, value):
     return {name: next(others, name) for name in known if name not in own}
 
 
-def default_of(attribute):
+def default_of(attribute: Any) -> Any:
     value = attribute.default_value
     kind = value.WhichOneof("value")
     if kind == "s":
@@ -289,7 +289,9 @@ def default_of(attribute):
 # Functions of Python ----------------------------------------------------------------------------------------
 
 
-def followed(value, required, dtype, shape):
+def followed(
+    value: Any, required: Sequence[Parameter], dtype: str, shape: tuple[int, ...]
+) -> tuple[str, str] | None:
     """What TensorFlow says of a function that it follows in a graph; nothing is computed."""
     with tf.Graph().as_default():
         given, inputs = arguments(required, lambda: tf.compat.v1.placeholder(dtype, shape))

@@ -9,13 +9,13 @@ Each decision of a program needs a schedule and a kernel of its own, so a point 
 20 seconds is *unsupported*.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import Any
 
 os.environ.setdefault(
     "DEV", "CPU" if any(os.access(f"{path}/clang", os.X_OK) for path in os.get_exec_path()) else "PYTHON"
@@ -38,42 +38,42 @@ SECONDS = 20.0
 DTYPES = {"float64": dtypes.float64, "float32": dtypes.float32, "int64": dtypes.int64, "bool": dtypes.bool}
 
 
-def key(pattern, indices):
+def key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
 
 
-def index(x, *indices, pattern):
+def index(x: Any, *indices: Any, pattern: Sequence[Any]) -> Any:
     return x[key(pattern, indices)] if pattern else x
 
 
-def reducing(name):
+def reducing(name: str) -> Callable[..., Any]:
     return lambda x, axis, keepdims: getattr(x, name)(axis=axis, keepdim=keepdims)
 
 
-def position(name):
+def position(name: str) -> Callable[..., Any]:
     return lambda x, axis, keepdims: getattr(x, name)(axis=axis, keepdim=keepdims).cast(dtypes.int64)
 
 
-def along(name):
+def along(name: str) -> Callable[..., Any]:
     return lambda x, axis: getattr(x, name)(axis)
 
 
-def take(x, indices, axis):
+def take(x: Any, indices: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), indices)]
 
 
-def conv(x, kernel, strides, padding):
+def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
     """tinygrad's padding starts with the last axis."""
     pads = [n for pair in reversed(padding or [(0, 0)] * (x.ndim - 2)) for n in pair]
     return x.conv2d(kernel, stride=tuple(strides or (1,) * (x.ndim - 2)), padding=tuple(pads))
 
 
-def where(condition, a, b):
+def where(condition: Any, a: Any, b: Any) -> Any:
     return (Tensor(condition) if isinstance(condition, bool) else condition).where(a, b)
 
 
-def scatter_add(x, indices, updates, axis):
+def scatter_add(x: Any, indices: Any, updates: Any, axis: int) -> Any:
     """tinygrad scatters along an axis by an index for each entry."""
     if indices.ndim != 1 or axis % x.ndim:
         raise kit.Unsupported("only rows are added here")
@@ -81,12 +81,12 @@ def scatter_add(x, indices, updates, axis):
     return x.scatter_reduce(0, places, updates, "sum")
 
 
-def node(x):
+def node(x: Any) -> Any:
     """The node of a tensor in the graph."""
     return x.uop if hasattr(x, "uop") else x.lazydata
 
 
-def nodes_before(x):
+def nodes_before(x: Any) -> Any:
     """All nodes that a tensor is computed from, and its own."""
     found = node(x).toposort
     return set(found() if callable(found) else found)
@@ -161,19 +161,19 @@ class Lazy(kit.Way):
 
     name = "lazy"
     ops = OPS
-    dtypes = ("float32",)
+    dtypes: tuple[str, ...] = ("float32",)
     orders = (0, 1, 2)
     hints = {"stride": 8}
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         """A scalar made from a scalar would be a constant: one node for all constants of the same value."""
         return Tensor(np.array(entries, dtype), dtype=DTYPES[dtype]).reshape(shape)
 
-    def entries(self, value):
+    def entries(self, value: Any) -> kit.Numbers:
         array = value.numpy()
         return array.dtype.name, array.shape, array.ravel().tolist()
 
-    def decide(self, value):
+    def decide(self, value: Any) -> bool:
         if time.monotonic() > self.until:
             raise kit.Unsupported(
                 f"the loops of a point have {SECONDS:g} seconds here: every decision is computed by a kernel"
@@ -181,7 +181,9 @@ class Lazy(kit.Way):
             )
         return bool(value.item())
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> tuple[list[Any], list[Any]]:
         self.until = time.monotonic() + SECONDS
         outputs, slopes = self.derivatives(f, xs, weights, directions, modes)
         computed = [value for value in (*outputs, *slopes) if isinstance(value, Tensor)]
@@ -189,7 +191,9 @@ class Lazy(kit.Way):
             Tensor.realize(*computed)
         return outputs, slopes
 
-    def derivatives(self, f, xs, weights, directions, modes):
+    def derivatives(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> Any:
         outputs = f(*xs)
         if not modes:
             return outputs, []
@@ -200,7 +204,7 @@ class Lazy(kit.Way):
             found = sum(rest, first)
         return outputs, self.gradient(found, xs)
 
-    def gradient(self, y, xs):
+    def gradient(self, y: Any, xs: list[Any]) -> Any:
         """The gradient, with zeros where `y` does not depend on an input: tinygrad raises there."""
         reached = set() if y is None else nodes_before(y)
         active = [x for x in xs if node(x) in reached]

@@ -8,12 +8,11 @@ The toy is forward mode on scalars by dual numbers. Try it, then check yours in 
 `kit.py` beside this file speaks the protocol, runs the programs, and turns exceptions into answers.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import math
 import operator
+from typing import Any
 
 import kit
 
@@ -21,41 +20,41 @@ import kit
 class Dual:
     """A number and its slope along one direction. Yours: delete it, and import your library."""
 
-    def __init__(self, value, slope=0.0):
+    def __init__(self, value: float, slope: float = 0.0) -> None:
         self.value = value
         self.slope = slope
 
-    def __add__(self, other):
+    def __add__(self, other: Dual | float) -> Dual:
         other = dual(other)
         return Dual(self.value + other.value, self.slope + other.slope)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Dual | float) -> Dual:
         other = dual(other)
         return Dual(self.value - other.value, self.slope - other.slope)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Dual | float) -> Dual:
         other = dual(other)
         return Dual(self.value * other.value, self.slope * other.value + self.value * other.slope)
 
-    def __neg__(self):
+    def __neg__(self) -> Dual:
         return Dual(-self.value, -self.slope)
 
-    def __lt__(self, other):
+    def __lt__(self, other: Dual | float) -> bool:
         return self.value < dual(other).value
 
-    def __le__(self, other):
+    def __le__(self, other: Dual | float) -> bool:
         return self.value <= dual(other).value
 
 
-def dual(x):
+def dual(x: Dual | float) -> Dual:
     return x if isinstance(x, Dual) else Dual(x)
 
 
-def sin(x):
+def sin(x: Dual) -> Dual:
     return Dual(math.sin(x.value), math.cos(x.value) * x.slope)
 
 
-def cos(x):
+def cos(x: Dual) -> Dual:
     return Dual(math.cos(x.value), -math.sin(x.value) * x.slope)
 
 
@@ -85,21 +84,23 @@ class Toy(kit.Way):
     loops = ("for", "while", "repeat")
     features = ("branches", "break", "continue", "nested", "runtime_trips")
 
-    def array(self, dtype, shape, entries):
+    def array(self, dtype: str, shape: kit.Shape, entries: list[Any]) -> Any:
         """Yours: a tensor with these entries, in row-major order. It makes each float input and constant."""
         if shape:
             raise kit.Unsupported("the toy has no arrays")
         return Dual(entries[0])
 
-    def entries(self, value):
+    def entries(self, value: Any) -> kit.Numbers:
         """Yours: (dtype, shape, entries) of a tensor, unconverted: gradfuzz must see a wrong dtype."""
         return "float64", (), [value.value]
 
-    def decide(self, value):
+    def decide(self, value: Any) -> bool:
         """Yours: a bool of the library as a Python bool, where a program branches on it."""
         return bool(value)
 
-    def differentiate(self, f, xs, weights, directions, modes):
+    def differentiate(
+        self, f: kit.Function, xs: list[Any], weights: list[Any], directions: list[Any], modes: kit.Modes
+    ) -> tuple[list[Any], list[Any]]:
         """Yours: the outputs of `f(*xs)`, and a derivative of F = sum of <weight, output> for each of `xs`.
 
         An output with weight None is not part of F. Every mode of `modes` but the last contracts with

@@ -13,8 +13,6 @@ vector. Programs that meet such a limit are asked about, with the limit in the r
 that the manual gives for loops.
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import atexit

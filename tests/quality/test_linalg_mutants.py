@@ -141,14 +141,17 @@ def first_finding(name: str, seed: int) -> Finding:
 
 def check_small(name: str, finding: Finding) -> None:
     """A batch and matrices no larger than the bug needs."""
-    side = 4 if name == "det-batch" else 2
-    batch = (
-        3 if name == "cholesky-eye" else 2
-    )  # it raises only where the batch is neither 1 nor as long as the matrices
+    batch, side = 2, 4 if name == "det-batch" else 2
+    if name == "singular-det" and finding.precision == "float32":
+        side = 4  # of smaller ones a third derivative cannot be told from rounding
     for p in finding.program.params:
         sizes = [n or 0 for n in p.type.shape]
-        assert all(n <= batch for n in sizes[:-2]), str(finding.program)
-        assert all(n <= side for n in sizes[-2:]), str(finding.program)
+        largest = max(sizes[:-2], default=1), max(sizes[-2:], default=1)
+        if name == "cholesky-eye":  # it raises only where the batch is neither 1 nor as long as the matrices
+            assert sorted(largest) == [2, 3], str(finding.program)
+        else:
+            assert largest[0] <= batch, str(finding.program)
+            assert largest[1] <= side, str(finding.program)
 
 
 @pytest.mark.slow

@@ -7,8 +7,6 @@ from their source, vectors, reverse mode. The argument names a bug, which only o
     nested      in a loop inside another, with a trip count known at run time, the first trip alone counts
 """
 
-# mypy: ignore-errors
-
 from __future__ import annotations
 
 import ast

@@ -2,8 +2,6 @@
 told the one before, and complains where it is told another.
 """
 
-# mypy: ignore-errors
-
 import json
 import sys
 from pathlib import Path

@@ -2,8 +2,6 @@
 second slope gets.
 """
 
-# mypy: ignore-errors
-
 import sys
 from pathlib import Path
 

@@ -12,6 +12,7 @@ from gradfuzz.fuzzer.results.raw import said
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
+from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.program import Program, walk
@@ -86,7 +87,9 @@ class _Trial:
         """All interesting candidates, in the order in which they were tried."""
 
     def interesting(self, candidates: Sequence[Candidate]) -> list[Interest]:
-        """Cheap tests first: the engine's tolerance, the target, a comparison with the engine, the truth."""
+        """Cheap tests first: the engine's tolerance, the target, a comparison with the engine, the truth. What
+        may be rounding is not interesting, since it would not be confirmed.
+        """
         result = [Interest.NO] * len(candidates)
         ready = []
         for k, candidate in enumerate(candidates):
@@ -101,6 +104,9 @@ class _Trial:
                 continue
             (case,) = evaluator().cases(self._target.name, question, [answer])
             result[k] = self._interest(case)
+            if result[k] is Interest.YES:
+                about = candidate.question(), candidate.place, self._target, evaluator()
+                result[k] = self._interest(sustained(case, *about))
         self.accepted += [s for s, holds in zip(candidates, result, strict=True) if holds is Interest.YES]
         return result
 

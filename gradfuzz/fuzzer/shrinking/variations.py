@@ -2,7 +2,7 @@
 
 The class of a wrong gradient is that of its worst entry, and the numbers decide which entry that is. Where a
 bug mixes up instances, of two with cotangents 1 and c both get 1 + c: a wrong value for c = 1, a sign flip
-for c = -16, a blowup for c = 16, missing for c = -1, and spurious where the first one is 0. So one instance
+for c = -4, a blowup for c = 16, missing for c = -1, and spurious where the first one is 0. So one instance
 gets such a weight, or its matrix is scaled where the weights do not tell the instances apart.
 """
 
@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
 
-_SHARES = (-1.0, 16.0, -16.0, 1 / 16, -1 / 16, 0.0)
+_SHARES = (-1.0, 16.0, -4.0, 1 / 16, -1 / 4, 0.0)
 """Weights of the last instance where the others have weight 1."""
 
 _SCALES = (0.25, -1.0, -0.25)

@@ -1,9 +1,10 @@
 """The parts of an adapter's source that a script needs to ask the library exactly as the adapter does.
 
 Kept are the functions of the ops that the program uses, also those that the kit looks up in the library, the
-entry point's methods that make, read and differentiate tensors, and everything these refer to. Of the kit
-nothing is kept: its exceptions become Python's. An entry point that needs more of it cannot be cut: one that
-runs programs itself, whose methods read the table of ops, or that calls a function of the kit.
+entry point's methods that make, read and differentiate tensors, and everything these refer to. Annotations
+are dropped. Of the kit nothing is kept: its exceptions become Python's. An entry point that needs more of it
+cannot be cut: one that runs programs itself, whose methods read the table of ops, or that calls a function of
+the kit.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from gradfuzz import adapters
 from gradfuzz.adapters.kit import SPELLED
+from gradfuzz.oracles.emit.plain_source import untyped
 from gradfuzz.programs.language.functions import FUNCTIONS
 
 _METHODS = ("array", "entries", "decide", "differentiate")
@@ -75,7 +77,7 @@ class _Adapter:
     @classmethod
     @functools.lru_cache(maxsize=32)
     def of(cls, script: Path) -> _Adapter:
-        return cls(ast.parse(script.read_text(encoding="utf-8")))
+        return cls(untyped(ast.parse(script.read_text(encoding="utf-8"))))
 
     def cut(self, way: str, ops: list[str], taken: frozenset[str], *, bare: bool) -> AdapterCut:
         chain = self._chain(way)

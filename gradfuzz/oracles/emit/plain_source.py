@@ -32,6 +32,14 @@ def _functions(module: str) -> dict[str, str]:
     return {node.name: _plain(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
+def untyped(tree: ast.Module) -> ast.Module:
+    """An adapter without annotations, in place. What is decorated and a named tuple keep them: whatever reads
+    them may make something of them.
+    """
+    _Untyped().visit(tree)
+    return tree
+
+
 def called(source: str, functions: Mapping[str, str]) -> list[str]:
     """The sources of the functions that `source` calls, directly and indirectly."""
     wanted: list[str] = []
@@ -66,3 +74,18 @@ class _Plain(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         assert node.value is not None, "a bare annotation says nothing in a script"
         return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+class _Untyped(_Plain):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node if node.decorator_list else super().visit_FunctionDef(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        of_fields = any(ast.unparse(base).endswith("NamedTuple") for base in node.bases)
+        return node if node.decorator_list or of_fields else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        return node if node.value is None else super().visit_AnnAssign(node)

@@ -278,6 +278,31 @@ def test_what_stands_in_a_table_is_cut(tmp_path: Path) -> None:
             cut(script, "way", [op])
 
 
+def test_annotations_are_dropped_but_of_what_reads_them(tmp_path: Path) -> None:
+    script = tmp_path / "annotated.py"
+    script.write_text(
+        "from dataclasses import dataclass\n"
+        "from typing import Any, NamedTuple\n\n"
+        "import kit\nimport lib\n\n"
+        "@dataclass\nclass Pair:\n    left: Any = 0\n\n"
+        "class Named(NamedTuple):\n    right: Any = 0\n\n"
+        "def add(a: Shape, b: Shape) -> Shape:\n"
+        "    total: Shape = lib.zero(strict=True)\n    return Pair(a), Named(b), total\n\n"
+        "OPS: dict[str, object] = {'add': add}\n\n"
+        "class Way(kit.Way):\n    name = 'w'\n    ops = OPS\n",
+        encoding="utf-8",
+    )
+    found = cut(script, "w", ["add"], bare=True)
+    assert (
+        found.imports == "from dataclasses import dataclass\nfrom typing import Any, NamedTuple\nimport lib\n"
+    )
+    assert found.source == (
+        "@dataclass\nclass Pair:\n    left: Any = 0\n\n\n"
+        "class Named(NamedTuple):\n    right: Any = 0\n\n\n"
+        "def add(a, b):\n    total = lib.zero(strict=True)\n    return (Pair(a), Named(b), total)\n"
+    )
+
+
 def test_what_the_kit_does_cannot_be_cut() -> None:
     with pytest.raises(CutError, match="the way while_loop needs the kit"):
         cut(SCRIPTS / "tensorflow_adapter.py", "while_loop", ["sin"])

@@ -1,0 +1,1 @@
+from gradfuzz.adapters.catalogue import *
