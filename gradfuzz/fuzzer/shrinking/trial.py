@@ -87,8 +87,8 @@ class _Trial:
         """All interesting candidates, in the order in which they were tried."""
 
     def interesting(self, candidates: Sequence[Candidate]) -> list[Interest]:
-        """Cheap tests first: the engine's tolerance, the target, a comparison with the engine, the truth. What
-        may be rounding is not interesting, since it would not be confirmed.
+        """Cheap tests first: the engine's tolerance, the target, a comparison with the engine, the truth. An
+        error that may be rounding is not interesting, since it would not be confirmed.
         """
         result = [Interest.NO] * len(candidates)
         ready = []
