@@ -339,9 +339,6 @@ class JaxLibrary(Library):
     def dtype(self, name: str) -> Any:
         return jnp.dtype(name)
 
-    def pair(self, re: Any, im: Any) -> Any:
-        return jax.lax.complex(re, im)
-
     def parts(self, z: Any) -> tuple[Any, Any]:
         return jnp.real(z), jnp.imag(z)
 

@@ -142,9 +142,9 @@ class Library(abc.ABC):
         except Exception:  # noqa: BLE001 - it is being traced
             return None
 
-    @abc.abstractmethod
     def pair(self, re: Any, im: Any) -> Any:
         """The complex array with these real and imaginary parts."""
+        return self._evaluated(f"lambda re, im: {self.forms.pair.format(re='re', im='im')}")(re, im)
 
     @abc.abstractmethod
     def parts(self, z: Any) -> tuple[Any, Any]:

@@ -114,9 +114,6 @@ class MlxLibrary(ComposedLibrary):
     def dtype_code(self, name: str) -> str:
         return super().dtype_code("bool_" if name == "bool" else name)
 
-    def pair(self, re: Any, im: Any) -> Any:
-        return re + 1j * im
-
     def parts(self, z: Any) -> tuple[Any, Any]:
         return mx.real(z), mx.imag(z)
 

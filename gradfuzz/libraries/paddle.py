@@ -124,9 +124,6 @@ class PaddleLibrary(ComposedLibrary):
         is_own = isinstance(value, paddle.dtype)
         return str(value).rpartition(".")[2].lower() if is_own else super().dtype_name(value)
 
-    def pair(self, re: Any, im: Any) -> Any:
-        return paddle.complex(re, im)
-
     def parts(self, z: Any) -> tuple[Any, Any]:
         return paddle.real(z), paddle.imag(z)
 

@@ -132,9 +132,6 @@ class TensorflowLibrary(ComposedLibrary):
     def dtype_name(self, value: Any) -> str | None:
         return str(value.name) if isinstance(value, tf.DType) else super().dtype_name(value)
 
-    def pair(self, re: Any, im: Any) -> Any:
-        return tf.complex(re, im)
-
     def parts(self, z: Any) -> tuple[Any, Any]:
         return tf.math.real(z), tf.math.imag(z)
 

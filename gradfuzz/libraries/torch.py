@@ -165,9 +165,6 @@ class TorchLibrary(Library):
     def dtype_name(self, value: Any) -> str | None:
         return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else None
 
-    def pair(self, re: Any, im: Any) -> Any:
-        return torch.complex(re, im)
-
     def parts(self, z: Any) -> tuple[Any, Any]:
         return torch.real(z), torch.imag(z)
 
