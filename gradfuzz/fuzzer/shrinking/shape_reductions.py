@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.questions.axes import entries, removed, spliced, without_ax
 from gradfuzz.fuzzer.questions.candidate import Candidate, Draft
 from gradfuzz.fuzzer.questions.loop_forms import Loop
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
-from gradfuzz.fuzzer.shrinking.variations import ordinary
+from gradfuzz.fuzzer.shrinking.variations import as_singular, ordinary
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.program import Program, walk
@@ -90,14 +90,22 @@ def shorter_axes(candidate: Candidate) -> Iterator[Draft]:
                 for last in (None, 2):
                     changed = _resized(program, size, smaller, last)
                     yield replace(candidate, program=changed, inputs=_in_range(candidate, smaller))
-                    yield ordinary(replace(candidate, program=changed))
+                    yield from _other_numbers(candidate, changed)
     for k, p in enumerate(program.params):
         for axis, n in enumerate(p.type.sizes):
             for smaller in dict.fromkeys((1, 2, n - 1)):
                 if 0 < smaller < n:
                     changed = _with_shape(program, k, spliced(p.type.sizes, axis, smaller))
                     yield changed
-                    yield ordinary(replace(candidate, program=changed))
+                    yield from _other_numbers(candidate, changed)
+
+
+def _other_numbers(candidate: Candidate, changed: Program) -> Iterator[Candidate]:
+    """The changed program at regular matrices, and at ones as near to singular as the candidate's."""
+    yield ordinary(replace(candidate, program=changed))
+    singular = as_singular(candidate, changed)
+    if singular is not None:
+        yield singular
 
 
 def _with_shape(program: Program, k: int, shape: tuple[int, ...]) -> Program:

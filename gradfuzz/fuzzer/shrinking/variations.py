@@ -18,6 +18,7 @@ from gradfuzz.fuzzer.questions.axes import spliced
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.program import Program
 
 _SHARES = (-1.0, 16.0, -4.0, 1 / 16, -1 / 4, 0.0)
 """Weights of the last instance where the others have weight 1."""
@@ -25,7 +26,7 @@ _SHARES = (-1.0, 16.0, -4.0, 1 / 16, -1 / 4, 0.0)
 _SCALES = (0.25, -1.0, -0.25)
 """Scales of the last instance of an input."""
 
-_NUMBERS = ((0.5,), (2.0,), (-0.5,), (0.5, 2.0), (2.0, -0.5), (-2.0, 3.0), (0.01,))
+_NUMBERS = ((0.5,), (2.0,), (-0.5,), (3.0,), (0.5, 2.0), (2.0, -0.5), (-2.0, 3.0), (0.01,))
 """Inputs that are single numbers, in turn."""
 
 
@@ -68,6 +69,32 @@ def regular(shape: tuple[int, ...]) -> Array:
     instances = np.arange(math.prod(shape[:-2])).reshape((*shape[:-2], 1, 1)) / 2
     rows = np.arange(shape[-2])[:, np.newaxis]
     return np.where(rows == np.arange(shape[-1]), instances + rows + 2.0, entries)
+
+
+def as_singular(candidate: Candidate, changed: Program) -> Candidate | None:
+    """A changed program at matrices as close to singular as the candidate's; None where these are not near.
+
+    What is left of a larger matrix is seldom near a singular one, and `ordinary` matrices never are. Here the
+    last row is the first one again, but for a step of the size of the smallest singular value.
+    """
+    inputs = {p.name: candidate.inputs[p.name] for p in candidate.program.params if p.type.is_float}
+    matrices = [v for v in inputs.values() if v.ndim >= 2 and v.size and np.isfinite(v).all()]
+    steps = [np.linalg.svd(v.astype(np.float64), compute_uv=False)[..., -1].min() for v in matrices]
+    if not steps or min(steps) > _NEAR:
+        return None
+    plain = ordinary(replace(candidate, program=changed))
+    singular = dict(plain.inputs)
+    for p in changed.params:
+        if p.name in inputs and p.type.rank >= 2 and min(p.type.sizes[-2:]) > 1:
+            value = singular[p.name].copy()
+            value[..., -1, :] = value[..., 0, :]
+            value[..., -1, -1] += value.dtype.type(min(steps))
+            singular[p.name] = value
+    return replace(plain, inputs=singular)
+
+
+_NEAR = 1e-3
+"""A smallest singular value below this is near 0: the drawn entries are of the size of 1."""
 
 
 def _signed(weights: Array) -> Array:

@@ -379,6 +379,20 @@ def test_smaller_matrices_are_tried_at_ordinary_ones() -> None:
     assert smallest.inputs["x"].shape == (2, 1, 1)
 
 
+def test_smaller_matrices_are_tried_as_near_to_singular_as_the_larger_ones() -> None:
+    """A row and column less leave nothing singular of these, nor are ordinary matrices."""
+    program = parse('def f(x: "float[4, 4]"):\n    return det(x)\n')
+    x = np.diag([1.0, 2.0, 3.0, 1e-6])[::-1, :]
+    first = Candidate(program, {"x": x}, "float64", ("x",), ("rev",), (np.ones(()),), {"x": np.ones((4, 4))})
+
+    def bad(candidates: Sequence[Candidate]) -> list[bool]:
+        matrices = [c.inputs["x"] for c in candidates]
+        return [m.ndim == 2 and len(m) > 1 and 1e4 < np.linalg.cond(m) < 1e12 for m in matrices]
+
+    smallest = shrink(first, bad).candidate.inputs["x"]
+    assert smallest.shape == (2, 2)
+
+
 def test_arrays_without_entries_get_smaller_too() -> None:
     program = parse('def f(x: "float[0, 3, 3]"):\n    return inv(x)\n')
     x, w = np.zeros((0, 3, 3)), np.ones((0, 3, 3))
