@@ -87,7 +87,7 @@ def test_found_and_shrunk_for_more_seeds(mutant: str, seed: int) -> None:
 def check_rarer(mutant: str, seed: int) -> None:
     finding, programs = first_finding(mutant, seed, MORE_PROGRAMS)
     print(f"mutant:{mutant} seed {seed}: {finding.kind.value} within {programs} programs\n{finding.program}")
-    # Of a power by n trips it gives (2^(n + 1) - 2) / n of the truth: a blow-up, which is ten, from 5 trips on.
+    # Of a power by n trips it gives (2^(n + 1) - 2) / n of the truth: ten, which is a blow-up, from 5 trips.
     powers = mutant == "nested-twice" and finding.kind is Class.RATIO_BLOWUP
     check_small(finding, 2 if mutant in TWO_LOOPS else 1, 6, 5 if powers else 3)
     check_proved(finding)
