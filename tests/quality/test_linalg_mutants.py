@@ -148,7 +148,7 @@ def check_small(name: str, finding: Finding) -> None:
         sizes = [n or 0 for n in p.type.shape]
         largest = max(sizes[:-2], default=1), max(sizes[-2:], default=1)
         if name == "cholesky-eye":  # it raises only where the batch is neither 1 nor as long as the matrices
-            assert sorted(largest) == [2, 3], str(finding.program)
+            assert largest == (0, 2) or sorted(largest) == [2, 3], str(finding.program)
         else:
             assert largest[0] <= batch, str(finding.program)
             assert largest[1] <= side, str(finding.program)
