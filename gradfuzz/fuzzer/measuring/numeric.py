@@ -26,7 +26,7 @@ from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.measuring.subject import Subject
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
-from gradfuzz.fuzzer.tolerance.differences import COARSE, TRUSTED, Slope, slope
+from gradfuzz.fuzzer.tolerance.differences import COARSE, TRUSTED, Slope, jump_share, slope
 from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.rounding import points_beside
@@ -130,15 +130,23 @@ class _Measured:
         sizes = [_scales(np.asarray(x, np.float64))[moves] / np.abs(d[moves]) for x, moves, d in there]
         return min((float(np.min(one)) for one in sizes if one.size), default=1.0)
 
-    def slope(self, f: Callable[[float], float], size: float) -> Slope | None:
+    def slope(self, f: Callable[[float], float], size: float, hidden: Callable[[], float]) -> Slope | None:
         """The slope of `f` at 0, a function of the values, which is known to no more digits than the
         framework admits: a polynomial for float32 is smooth near 0, and its coefficients are rounded.
         """
         coarse = self.subject.framework.roundoff
-        found = slope(f, size, self.roundoff)
+        found = slope(f, size, self.roundoff, hidden)
         if found is None or found.flat or coarse <= self.roundoff:
             return found
         return replace(found, bound=max(found.bound, SAFETY * coarse * abs(found.value)))
+
+    @functools.cached_property
+    def hidden(self) -> float:
+        """The share of itself that the weighted sum jumps by where all inputs move."""
+        rng = np.random.default_rng(0)
+        floats = ((k, x) for k, x in enumerate(self.inputs) if x.dtype.kind == "f" and x.size)
+        everything = {k: signs(x.shape, rng, self.precision) for k, x in floats}
+        return jump_share(functools.partial(self.at, everything), self.size(everything), self.roundoff)
 
     def analytic(self, direction: Direction, size: float, known: Slope) -> tuple[float, float] | None:
         """The slope by the complex step and its bound, where the extrapolation knows the slope well and says
@@ -254,7 +262,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     why = ""
     for name, index, direction in _directions(measured, question, wrt):
         size = measured.size(direction)
-        found = measured.slope(functools.partial(measured.at, direction), size)
+        found = measured.slope(functools.partial(measured.at, direction), size, lambda: measured.hidden)
         if found is None:
             why = why or f"no difference in {name}{list(index) or ''} is finite"
             bound[name][index] = math.inf
@@ -315,6 +323,13 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> Numeric
             return "could not be shown to be right around the point, and the second is measured on it"
         return ""
 
+    def total(t: float) -> float:
+        return float(sum(np.sum(g) for g in gradient(t).values()))
+
+    @functools.cache
+    def hidden() -> float:
+        return jump_share(total, measured.size(direction), measured.roundoff)
+
     is_coarse = subject.framework.roundoff > measured.roundoff
 
     def within(size: float) -> NumericTruth:
@@ -329,7 +344,7 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> Numeric
                 def entry(t: float, name: str = name, index: tuple[int, ...] = index) -> float:
                     return float(gradient(t)[name][index])
 
-                found = measured.slope(entry, size)
+                found = measured.slope(entry, size, hidden)
                 if found is None or found.kink:
                     return _unknown("the first derivative has a kink here")
                 values[name][index], bounds[name][index] = found.value, found.bound

@@ -8,6 +8,7 @@ alone.
 
 The values may jump, where code computes in float32 or bfloat16 inside, or a solver stops by a value. Between
 two jumps the slope is another one, and no small step tells. So jumps are looked for, and count as noise.
+Where values hardly move, as those of 1 + x near 0 do, the next jump may be farther away than any step.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ _LAST = 4
 """What is left is a jump where so many of the last levels are within one such factor of one another. What a
 kink leaves shrinks with the distance.
 """
+
+_HIDING = 2.0**-7
+"""Values that move by less than this share of themselves may stand between two jumps of bfloat16."""
 
 _FAR = 4.0
 """Steps grow up to this for an input whose digits are lost inside, whatever its size ..."""
@@ -98,17 +102,23 @@ class Slope:
         return self.left != self.right
 
 
-def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | None:
+def slope(
+    f: Callable[[float], float], size: float, roundoff: float, hidden: Callable[[], float] = lambda: 0.0
+) -> Slope | None:
     """The slope of `f` at 0, or None if it is unknown.
 
-    `size` is the scale of the input, `roundoff` that of the values of `f`.
+    `size` is the scale of the input, `roundoff` that of the values of `f`. Where they hardly move, `hidden`
+    says by which share of themselves they jump farther away.
     """
     known = functools.lru_cache(maxsize=None)(f)
     here, size = known(0.0), max(size, sys.float_info.min)
-    is_flat = all(known(sign * step * size) == here for step in _STEPS for sign in (1.0, -1.0))
+    moves = [abs(known(sign * step * size) - here) for step in _STEPS for sign in (1.0, -1.0)]
+    is_flat = not any(moves)
     if not math.isfinite(here):
         return None
     jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0] if is_flat else _jump(known, size, roundoff)
+    if not is_flat and not jump and max(moves) < _HIDING * abs(here):
+        jump = hidden() * abs(here)
     noise = max(_noise(known, size), roundoff * abs(here), 0.0 if is_flat else jump)
     sides = _kink(known, size, noise)
     if sides is not None:
@@ -155,6 +165,15 @@ def _jump(f: Callable[[float], float], size: float, roundoff: float) -> float:
     """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells."""
     jump, largest = _followed(f, _WIDE * size, roundoff)
     return jump if jump < TRUSTED * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
+
+
+def jump_share(f: Callable[[float], float], size: float, roundoff: float) -> float:
+    """The share of themselves that values of `f` jump by, up to a few sizes from 0. A large jump is the
+    function's own.
+    """
+    odd = (math.sqrt(5.0) - 1.0) / 2.0  # multiples of a power of 2 have no digits to lose
+    jump, largest = _followed(f, odd * _WIDE * max(size, _FAR), roundoff)
+    return jump / largest if jump < TRUSTED * largest else 0.0
 
 
 def _followed(

@@ -15,7 +15,7 @@ from gradfuzz import check_gradient
 from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
 from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.fuzzer.tolerance.differences import Slope, slope
+from gradfuzz.fuzzer.tolerance.differences import Slope, jump_share, slope
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing import measure_gradient
 
@@ -61,6 +61,30 @@ def test_steps_beside_a_smooth_term_are_in_the_bound() -> None:
     found = slope_at(lambda x: exp(x) + math.sin(x), 0.5, 0.5)
     assert abs(found.value - math.exp(0.5) - math.cos(0.5)) <= found.bound <= 1e-3
     assert found.between == pytest.approx(math.cos(0.5), rel=1e-6)
+
+
+def beside_a_larger_term(x: float) -> float:
+    """1 + x in float32, whose steps are wider than a small x, and a smooth term; the slope is 1.25."""
+    rounded = cast(np.float32)
+    return rounded(1.0 + rounded(x)) + x / 4.0
+
+
+@pytest.mark.parametrize("x", [1e-6, 3e-7, 1e-8, 1e-10])
+def test_steps_wider_than_the_input_are_in_the_bound(x: float) -> None:
+    def shifted(t: float) -> float:
+        return beside_a_larger_term(x + t)
+
+    found = slope(shifted, x, ROUNDOFF, lambda: jump_share(shifted, x, ROUNDOFF))
+    assert found is not None
+    assert abs(found.value - 1.25) <= found.bound <= 1e-3
+
+
+def test_a_large_jump_farther_away_hides_nothing() -> None:
+    def f(t: float) -> float:
+        return 1.0 + 1e-8 * t + (5.0 if t > 0.7 else 0.0)
+
+    assert jump_share(f, 1.0, ROUNDOFF) == 0.0
+    assert jump_share(lambda t: 1.0 + 1e-8 * math.sin(t), 1.0, ROUNDOFF) == 0.0
 
 
 def test_a_kink_between_steps_is_no_slope() -> None:
@@ -147,6 +171,7 @@ FUNCTIONS = {
         lambda x: math.exp(x) + math.cos(x),
         0.5,
     ),
+    "float32 beside a larger term": (beside_a_larger_term, lambda x: 1.25, 1e-8),
     "solver": (lambda c: bisected(c, 1e-7), slope_of_root, 3.0),
     "half Newton": (lambda c: damped(c, 1e-8), lambda c: 0.5 / math.sqrt(c), 3.0),
 }
@@ -275,6 +300,36 @@ def test_a_function_of_torch_that_rounds_its_inputs(name: str, off: float, wrong
         found = measure_gradient(lambda x: Square.apply(x), x, order=order, modes="rev")
         expected = Verdict.DISAGREE if 0 < wrong <= order else Verdict.AGREE
         assert (found.verdict, found.method) == (expected, "traced"), found.reason
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5, -1.0])
+def test_a_second_derivative_of_which_float32_hides_a_part(factor: float) -> None:
+    """The slope of y (1 + sin(y) / 4) is near 1, and a y of 1e-6 moves it by less than a step of float32."""
+    torch = pytest.importorskip("torch")
+
+    class Same(torch.autograd.Function):
+        """The identity, and that of its gradient, whose derivative is off by a factor."""
+
+        @staticmethod
+        def forward(ctx, x, off):
+            ctx.off = off
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return (Same.apply(g, factor) if ctx.off == 1.0 else ctx.off * g), None
+
+    def f(x):
+        x.tolist()  # no program is traced of it
+        y = (x * (1 + torch.sin(x) / 16)).float()
+        y = torch.stack([y[0] + y[1], y[0] - y[1]]) / 2
+        y = Same.apply(y * (1 + torch.sin(y) / 4), 1.0)
+        return y * (1 + y / 4)
+
+    x = torch.tensor([5.848705768585205e-07, 2.2836029529571533e-06], dtype=torch.float64)
+    found = measure_gradient(f, x, order=2, modes="rev")
+    assert found.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE), found.reason
+    assert found.method == "Richardson"
 
 
 @pytest.mark.parametrize("factor", [1.0, 3.0])
