@@ -93,6 +93,8 @@ def confirmed(proof: FindingProof) -> FindingProof:
     found = script_run.confirmed(proof.finding)
     if isinstance(found, Finding):
         return replace(proof, finding=found, confirmed=True)
+    if found is None:
+        return FindingProof(None, Reason.REFERENCES, "the process ended once, and not again in its script")
     faults = *proof.finding.own_faults, found
     return FindingProof(None, Reason.REFERENCES, "its own script says that it is right", own_faults=faults)
 

@@ -3,7 +3,8 @@
 A script asks the target anew, and computes what is right anew. What it exits with decides:
 
     1                        the finding stands
-    0                        the target is right: there is no finding, but a fault of gradfuzz
+    0                        the target is right: there is no finding, but a fault of gradfuzz. Of a process
+                             that ended it says that the memory decided, and there is neither
     125 and anything else    the script did not run to its end, and the finding says so; of a finding that the
                              target raises or ends its process, that is how it stands
 """
@@ -39,6 +40,9 @@ _SECONDS = 120.0
 _LAST = 4000
 """Characters of what a script says that are kept, the last ones."""
 
+_TIMES = 5
+"""So often the script of a process that ended runs, until it ends there, too."""
+
 _CANNOT = 125
 """The exit code of a script that lacks something."""
 
@@ -57,21 +61,26 @@ def has_check(finding: Finding) -> bool:
     return bool(finding.script) and not (finding.kind is Class.ERROR and failure_of(finding.note) in endless)
 
 
-def confirmed(finding: Finding) -> Finding | OwnFault:
-    """The finding as its script bears it out, or the fault of gradfuzz in its place.
+def confirmed(finding: Finding) -> Finding | OwnFault | None:
+    """The finding as its script bears it out, or the fault of gradfuzz in its place; None where a process
+    ended in the sweep, and never in the script.
 
     It is as it was where its script cannot run on this machine.
     """
     if not has_check(finding):
         return finding
     tried = Attempts()
-    ran = tried("running its script", None, _ran, finding)
+    ends = finding.kind is Class.ERROR and failure_of(finding.note) is Failure.CRASH
+    for _ in range(_TIMES if ends else 1):
+        ran = tried("running its script", None, _ran, finding)
+        if ran is None or ran[0] != 0:
+            break
     if ran is None:
         faults = *finding.own_faults, *tried.faults
         return replace(finding, own_faults=faults) if tried.faults else finding
     code, said = ran
     if code == 0:
-        return _fault(finding, said)
+        return None if ends else _fault(finding, said)
     ended = _ending(finding, code, said)
     return _noted(finding, f"{_NOT_ENDED}: {ended}.") if ended else finding
 

@@ -132,7 +132,7 @@ def confirmed(result: Result) -> Result:
         result,
         findings=findings,
         confirmed=True,
-        unproved=result.unproved + len(faults),
+        unproved=result.unproved + len(ran) - len(findings),
         own_faults=(*result.own_faults, *faults),
     )
 

@@ -314,3 +314,26 @@ def test_a_time_limit_while_a_script_runs_loses_no_finding(
     assert end.findings == (finding,)
     assert time.monotonic() - began[0] < 20.0
     assert not script_run._running
+
+
+@pytest.mark.parametrize("ends_at", [1, 3, 5, 6])
+def test_a_process_that_ends_by_what_its_memory_holds(ends_at: int, wrong: Finding, tmp_path: Path) -> None:
+    """Five runs of its script decide. An exception that does not come again is a fault of gradfuzz."""
+    count = tmp_path / "count"
+    script = (
+        f"import os, pathlib\nfile = pathlib.Path({str(count)!r})\n"
+        "times = len(file.read_text()) + 1 if file.exists() else 1\n"
+        f"file.write_text('.' * times)\nif times == {ends_at}:\n    os.abort()\n"
+    )
+    given = replace(wrong, script=script, kind=Class.ERROR, note="the process ends: aborted")
+    found = script_run.confirmed(given)
+    assert found == (given if ends_at <= 5 else None)
+    assert len(count.read_text()) == min(ends_at, 5)
+    raised = replace(given, script="print('right')", note="ValueError: no.")
+    assert isinstance(script_run.confirmed(raised), OwnFault)
+
+
+def test_a_function_whose_process_does_not_end_again_is_unproved(wrong: Finding) -> None:
+    ended = replace(wrong, script="print('right')", kind=Class.ERROR, note="the process ends: aborted")
+    result = turns.confirmed(turns.Result(findings=(ended, wrong)))
+    assert (result.findings, result.unproved, result.own_faults) == ((wrong,), 1, ())
