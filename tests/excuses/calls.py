@@ -79,6 +79,12 @@ planted_elsewhere(
     "fuzzer/findings/prove.py confirmed: Reason.REFERENCES",
 )
 
+planted_elsewhere(
+    "A process that ended once, and in no run of its script. One that ends in any of five is told.",
+    ("tests/unit/cli/test_script_run.py::test_a_process_that_ends_by_what_its_memory_holds",),
+    "fuzzer/findings/prove.py confirmed: Reason.REFERENCES",
+)
+
 # What a library refuses -------------------------------------------------------------------------------------
 
 

@@ -350,6 +350,18 @@ def a_kink_between_jumps() -> Planted:
 
 
 @excuse(
+    "An oscillation that is faster than the steps looks like a line, and is not measured. A slower one is.",
+    f"{DIFFERENCES} slope: inf",
+)
+def an_oscillation_faster_than_the_steps() -> Planted:
+    def measured(rate: float) -> Measured:
+        f = decided(lambda x: float(np.real(rate * x * (1.0 + np.sin(rate * x) / 4.0))))
+        return measure_gradient(f, 1.0, grad=lambda x: 7.0)
+
+    return Planted(measured(1e9), "too noisy", (measured(1.0), measured(1e2)))
+
+
+@excuse(
     "A derivative beyond the largest number of the dtype may be infinite. Where it is in range that is"
     " wrong.",
     "fuzzer/verdict/judge.py _judge_gradient: Reason.RANGE",

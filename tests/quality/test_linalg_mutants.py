@@ -148,7 +148,8 @@ def check_small(name: str, finding: Finding) -> None:
         sizes = [n or 0 for n in p.type.shape]
         largest = max(sizes[:-2], default=1), max(sizes[-2:], default=1)
         if name == "cholesky-eye":  # it raises only where the batch is neither 1 nor as long as the matrices
-            assert largest == (0, 2) or sorted(largest) == [2, 3], str(finding.program)
+            fewer, more = sorted(largest)
+            assert (fewer <= 2, more <= 3) == (True, True), str(finding.program)
         else:
             assert largest[0] <= batch, str(finding.program)
             assert largest[1] <= side, str(finding.program)

@@ -68,6 +68,9 @@ TRUSTED, COARSE = 1e-3, 0.1
 of the first share of the values is large: stopping rules are tighter.
 """
 
+_NEAREST = 2.0**-36
+"""The distance of the values that tell whether larger steps saw the slope, in units of the input's size."""
+
 _BETWEEN = 2.0**-29
 """The step of the slope between two jumps, in units of the input's size. The point may lie on a jump."""
 
@@ -135,12 +138,29 @@ def slope(
         best = _best(found)
         if is_flat and (best is None or not jump or not best.bound < COARSE * abs(best.value)):
             return None if near is None else replace(near, flat=jump > 0.0)
+    if best is not None and not is_flat and _misses(known, _NEAREST * size, best, jumps=jump > 0.0):
+        return replace(best, bound=math.inf)
     if best is None or not jump:
         return best
     bound = math.inf if _stays(known, best.step, 2.0, best.noise) else best.bound
     between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
     share = best.noise / max(abs(here), best.noise)
     return replace(best, bound=bound, jump=share, between=between)
+
+
+def _misses(f: Callable[[float], float], distance: float, found: Slope, *, jumps: bool) -> bool:
+    """Whether values next to 0 have another slope than was found, as those of an oscillation that is faster
+    than the steps. Between two jumps the slope is another one, but not a much larger one. Values that do not
+    move at all are a step, and no oscillation.
+    """
+    heights = np.array([f(k * distance) for k in range(-4, 5)])
+    if not np.all(np.isfinite(heights)) or not np.ptp(heights):
+        return False
+    here = (heights[-1] - heights[0]) / (8.0 * distance)
+    noise = SAFETY * max(_levels(heights, 3, 6)) / distance
+    if jumps:
+        return bool(abs(here) > (abs(found.value) + found.bound) / COARSE + noise)
+    return bool(abs(here - found.value) > COARSE * abs(found.value) + found.bound + noise)
 
 
 def _noise(f: Callable[[float], float], size: float) -> float:

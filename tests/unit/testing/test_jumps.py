@@ -155,6 +155,21 @@ def test_a_jump_of_the_function_far_from_the_point_is_its_own() -> None:
     assert abs(found.value - 1.0) <= found.bound <= 1e-12
 
 
+@pytest.mark.parametrize("rate", [10.0**k for k in range(1, 12)])
+@pytest.mark.parametrize("size", [1.0, 60.0])
+def test_an_oscillation_that_is_faster_than_the_steps_has_no_slope(rate: float, size: float) -> None:
+    """y (1 + sin(y) / 4) for y = rate x, at x = 1: by steps of many periods it looks like a line."""
+
+    def f(t: float) -> float:
+        y = rate * (1.0 + t)
+        return y * (1.0 + math.sin(y) / 4.0)
+
+    exact = rate * (1.0 + math.sin(rate) / 4.0 + rate * math.cos(rate) / 4.0)
+    found = slope(f, size, ROUNDOFF)
+    assert found is not None
+    assert abs(found.value - exact) <= found.bound or found.bound > 0.1 * abs(found.value)
+
+
 # As gradients -----------------------------------------------------------------------------------------------
 
 
