@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import shlex
 import sys
@@ -231,9 +233,9 @@ def _started(library: str, command: str) -> list[Oracle]:
 
 def beside(library: str) -> str | None:
     """The version of a library installed beside gradfuzz; None for another language's."""
-    if library not in ADAPTERS:
-        return _version(library)
-    return _version(ADAPTERS[library].distribution) if ADAPTERS[library].language == "python" else None
+    if library in ADAPTERS and ADAPTERS[library].language != "python":
+        return None
+    return _version(ADAPTERS[library].distribution if library in ADAPTERS else library) or _provided(library)
 
 
 def _how(library: str) -> str:
@@ -246,6 +248,15 @@ def _how(library: str) -> str:
         return f"{own}, or beside gradfuzz: pip install 'gradfuzz[{library}]'"
     packages = " ".join((adapter.distribution, *adapter.requires))
     return f"{own}, or beside gradfuzz: pip install {packages}" if adapter.language == "python" else own
+
+
+@functools.cache
+def _provided(module: str) -> str | None:
+    """The version of another distribution that has a module, as tensorflow-cpu has tensorflow."""
+    if importlib.util.find_spec(module) is None:
+        return None
+    others = importlib.metadata.packages_distributions().get(module, [])
+    return importlib.metadata.version(others[0]) if others else None
 
 
 def _version(library: str) -> str | None:

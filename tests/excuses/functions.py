@@ -354,7 +354,7 @@ def a_kink_between_jumps() -> Planted:
     f"{DIFFERENCES} slope: inf",
 )
 def an_oscillation_faster_than_the_steps() -> Planted:
-    def measured(rate: float) -> Measured:
+    def measured(rate: float) -> Any:
         f = decided(lambda x: float(np.real(rate * x * (1.0 + np.sin(rate * x) / 4.0))))
         return measure_gradient(f, 1.0, grad=lambda x: 7.0)
 
