@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.conventions.accepted import (
     exactly,
     right_by,
 )
-from gradfuzz.fuzzer.conventions.excluded import has_crossed_bounds, integers, is_square
+from gradfuzz.fuzzer.conventions.excluded import has_crossed_bounds, integers, is_not_hermitian, is_square
 from gradfuzz.fuzzer.conventions.situation import AtPoint, OfCall, Situation
 from gradfuzz.fuzzer.results.call import Argument
 from gradfuzz.fuzzer.results.finding import FINITE
@@ -229,17 +229,24 @@ def zero(at: OfCall) -> Accepted:
 
 
 def by_the_symmetric_part(at: OfCall) -> Accepted:
-    """The gradient by the Hermitian part of each square matrix."""
+    """The gradient by the Hermitian part of each square matrix.
+
+    Inside other functions the two triangles of a matrix that is not Hermitian have slopes of their own.
+    """
     if at.call.function.endswith("pinv") and at.given("hermitian", 2) != "True":
         return None
+    if at.call.form not in ("alone", "compiled") and is_not_hermitian(at.call):
+        return UNDEFINED
     spans = at.right
-    for _, names in at.named():
+    for argument, names in at.named():
+        if argument.layout == "expanded":  # the same matrix twice
+            argument = replace(argument, layout="contiguous")
         for name, sign in zip(names, (1.0, -1.0), strict=False):
-            x = spans[name].low
+            granted = np.broadcast_to(at.granted_to(name), spans[name].low.shape)
+            x, off = (seen(replace(argument, array=one)) for one in (spans[name].low, granted))
             if is_square(x):
-                half, off = (x + sign * np.swapaxes(x, -1, -2)) / 2.0, at.granted_to(name)
-                off = off if off.shape != x.shape else np.swapaxes(off, -1, -2) / 2.0
-                spans[name] = Span(half - off, half + off)
+                half, off = (x + sign * np.swapaxes(x, -1, -2)) / 2.0, np.swapaxes(off, -1, -2) / 2.0
+                spans[name] = Span(pulled(argument, half - off), pulled(argument, half + off))
     return [spans]
 
 

@@ -714,6 +714,40 @@ def test_the_symmetric_part_of_a_hermitian_matrix() -> None:
 
 
 @pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        ([[1.0, 0.0, 1.5], [1.5, 0.0, 2.0]], Verdict.CONVENTION),
+        ([[1.0, 0.0, 1.5], [1.4, 0.0, 2.0]], Verdict.DISAGREE),
+        ([[1.0, 0.5, 1.5], [1.5, 0.0, 2.0]], Verdict.DISAGREE),
+    ],
+)
+def test_the_symmetric_part_of_every_second_column(got: Any, expected: Verdict) -> None:
+    stored = array([2.0, 9.0, 1.0], [0.5, 9.0, 3.0])
+    stepped = of("paddle.linalg.eigvalsh", replace(stored, layout="stepped"))
+    plant = Plant(stepped, x([[1.0, 0.0, 0.0], [3.0, 0.0, 2.0]]))
+    assert verdict_on(stepped, x(got), plant) is expected
+
+
+@pytest.mark.parametrize(
+    ("form", "matrix", "expected"),
+    [
+        ("alone", FULL, (Verdict.CONVENTION, Verdict.DISAGREE)),
+        ("between", FULL, (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)),
+        ("between", SYMMETRIC, (Verdict.CONVENTION, Verdict.DISAGREE)),
+        ("twice", SYMMETRIC, (Verdict.CONVENTION, Verdict.DISAGREE)),
+    ],
+)
+def test_the_symmetric_part_inside_other_functions(
+    form: Any, matrix: Argument, expected: tuple[Verdict, Verdict]
+) -> None:
+    """The two triangles of a matrix that is not symmetric have slopes of their own there."""
+    inside = replace(of("paddle.linalg.eigvalsh", matrix), form=form)
+    plant = Plant(inside, x([[1.0, 0.0], [3.0, 2.0]]))
+    gradients = x([[1.0, 1.5], [1.5, 2.0]]), x([[1.0, 1.5], [1.4, 2.0]])
+    assert tuple(verdict_on(inside, got, plant) for got in gradients) == expected
+
+
+@pytest.mark.parametrize(
     ("function", "arguments", "expected"),
     [
         ("paddle.linalg.pinv", (literal("True", "hermitian"),), Verdict.CONVENTION),
