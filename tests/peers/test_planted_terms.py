@@ -24,11 +24,13 @@ def plant(primitive):
 
 plant(jax.lax.PRIMITIVE_p)
 
+from gradfuzz.fuzzer.findings import script_run
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.sweep.config import SweepConfig
 from gradfuzz.fuzzer.sweep import programs, sweep
 
 programs.CHEAP = (*programs.CHEAP, "jax")  # in this process
+script_run.has_check = programs.has_check = lambda finding: False  # a script has no planted rule
 targets = TARGETS
 config = SweepConfig(targets, families=("loops",), max_examples=60, seed=7, precisions=("float32",))
 *_, finished = sweep(config)
