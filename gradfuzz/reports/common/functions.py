@@ -42,25 +42,16 @@ _LONGEST = 70
 
 
 @dataclass(frozen=True, slots=True)
-class ModeRow:
-    """How many functions were asked for a derivative, with how many calls, and how many have none."""
-
-    mode: str
-    functions: int
-    share: str
-    """Of all functions that may have a derivative."""
-    calls: int
-    lacking: int
-
-
-@dataclass(frozen=True, slots=True)
 class Coverage:
     """What was asked of the functions of a library."""
 
     total: int
     outcomes: Mapping[str, int]
     """By outcome, all of them; they add up to `total`."""
-    modes: tuple[ModeRow, ...]
+    modes: tuple[tuple[str, ...], ...]
+    """By derivative: its words, the functions that were asked, their share of those that may have a derivative,
+    the calls, and the functions without it.
+    """
     calls: str
     """A sentence on the calls that were drawn ..."""
     answers: str
@@ -137,11 +128,12 @@ def short(words: str, longest: int = _LONGEST) -> str:
 # Pieces -----------------------------------------------------------------------------------------------------
 
 
-def _mode(mode: str, functions: Sequence[FunctionSummary]) -> ModeRow:
+def _mode(mode: str, functions: Sequence[FunctionSummary]) -> tuple[str, ...]:
     calls = [n for one in functions if (n := one.asked.get(mode, 0))]
     differentiable = sum(one.outcome in DIFFERENTIABLE for one in functions)
     lacking = sum(mode in one.lacks for one in functions)
-    return ModeRow(spoken(mode), len(calls), share(len(calls), differentiable), sum(calls), lacking)
+    part = share(len(calls), differentiable)
+    return spoken(mode), f"{len(calls):,}", part, f"{sum(calls):,}", f"{lacking:,}"
 
 
 def _calls(functions: Sequence[FunctionSummary]) -> str:

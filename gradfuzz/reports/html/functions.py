@@ -56,14 +56,17 @@ _MARKUP = 160
 
 
 @dataclass(frozen=True, slots=True)
-class MapCell:
-    """A function on the map."""
+class MapFunction:
+    """A function: its cell on the map, and its row of the table, which only one that may have a derivative has."""
 
     name: str
     kind: MapKind
+    findings: tuple[str, ...]
     text: str
     """Lines: name, signature, what became of it, counts, the library's words."""
-    findings: tuple[str, ...]
+    counts: tuple[str, ...]
+    """Calls drawn, valid and judged, by mode, and answers that agree, disagree and are inconclusive."""
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +76,7 @@ class MapGroup:
     name: str
     told: str
     """How many of each kind."""
-    cells: tuple[MapCell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MapRow:
-    """A function that may have a derivative, in the table."""
-
-    name: str
-    kind: MapKind
-    findings: tuple[str, ...]
-    counts: tuple[str, ...]
-    """Calls drawn, valid and judged, by mode, and answers that agree, disagree and are inconclusive."""
-    words: str
+    cells: tuple[MapFunction, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +96,7 @@ class Map:
     kinds: tuple[tuple[MapKind, int], ...]
     groups: tuple[MapGroup, ...]
     columns: tuple[str, ...]
-    rows: tuple[MapRow, ...]
+    rows: tuple[MapFunction, ...]
     others: tuple[MapReason, ...]
 
     @property
@@ -122,19 +113,21 @@ _ANSWERS = ("agree", "disagree", "inconclusive")
 def function_map(functions: Sequence[FunctionSummary]) -> Map:
     """The view of the functions of a sweep, whose texts are inert."""
     all_modes = modes(functions)
-    groups: dict[str, list[MapCell]] = {}
+    groups: dict[str, list[MapFunction]] = {}
+    rows: list[MapFunction] = []
     for one in functions:
-        groups.setdefault(_namespace(one.name), []).append(_cell(one))
+        view = _function(one, all_modes)
+        groups.setdefault(_namespace(one.name), []).append(view)
+        rows += [view] if one.outcome in DIFFERENTIABLE else []
     own = groups.pop(_OWN, [])
     named = sorted(groups.items(), key=lambda item: item[0])
     kinds = Counter(_kind(one) for one in functions)
-    asked = sorted((one for one in functions if one.outcome in DIFFERENTIABLE), key=_order)
     return Map(
         coverage=coverage(functions),
         kinds=tuple((kind, kinds[kind]) for kind in _KINDS),
         groups=tuple(_group(name, cells) for name, cells in [*named, (_OWN, own)] if cells),
         columns=("drawn", "valid", "judged", *map(spoken, all_modes), *_ANSWERS),
-        rows=tuple(_row(one, all_modes) for one in asked),
+        rows=tuple(sorted(rows, key=_order)),
         others=tuple(_others(functions)),
     )
 
@@ -150,8 +143,8 @@ def _kind(of: FunctionSummary) -> MapKind:
     return _OTHERS[of.outcome]
 
 
-def _order(of: FunctionSummary) -> tuple[int, str]:
-    return _KINDS.index(_kind(of)), of.name
+def _order(of: MapFunction) -> tuple[int, str]:
+    return _KINDS.index(of.kind), of.name
 
 
 def _namespace(name: str) -> str:
@@ -159,20 +152,29 @@ def _namespace(name: str) -> str:
     return _OWN if "(" in name else name.rpartition(".")[0] or _OWN
 
 
-def _group(name: str, cells: Sequence[MapCell]) -> MapGroup:
+def _group(name: str, cells: Sequence[MapFunction]) -> MapGroup:
     kinds = Counter(cell.kind for cell in cells)
     told = ", ".join(f"{kinds[kind]:,} {kind.words}" for kind in _KINDS if kinds[kind])
-    ordered = sorted(cells, key=lambda cell: (_KINDS.index(cell.kind), cell.name))
-    return MapGroup(name, f"{len(cells):,}: {told}", tuple(ordered))
+    return MapGroup(name, f"{len(cells):,}: {told}", tuple(sorted(cells, key=_order)))
 
 
-def _cell(of: FunctionSummary) -> MapCell:
-    kind = _kind(of)
+def _function(of: FunctionSummary, all_modes: Sequence[str]) -> MapFunction:
+    name, kind, why = short(of.name, _SIGNATURE), _kind(of), short(of.why, _WORDS)
     signature = [short(of.signature, _SIGNATURE)] if of.signature != of.name else []
-    why = f": {short(of.why, _WORDS)}" if of.why else ""
+    lacks = [f"no {spoken(mode)}: {short(words, _WORDS)}" for mode, words in of.lacks.items()]
     found = f" ({', '.join(of.findings)})" if of.findings else ""
-    lines = [short(of.name, _SIGNATURE), *signature, f"{kind.words}{found}{why}", *_counted(of)]
-    return MapCell(short(of.name, _SIGNATURE), kind, "\n".join(lines), of.findings)
+    became = f"{kind.words}{found}{f': {why}' if why else ''}"
+    asked = (f"{of.asked.get(mode, 0):,}" if mode not in of.lacks else "none" for mode in all_modes)
+    answers = (f"{of.verdicts.get(name, 0):,}" for name in _ANSWERS)
+    calls = (f"{n:,}" for n in (of.drawn, of.valid, of.judged))
+    return MapFunction(
+        name=name,
+        kind=kind,
+        findings=of.findings,
+        text="\n".join([name, *signature, became, *_counted(of), *lacks]),
+        counts=(*calls, *asked, *answers),
+        words="; ".join(filter(None, (why, *lacks))),
+    )
 
 
 def _counted(of: FunctionSummary) -> Iterator[str]:
@@ -183,21 +185,10 @@ def _counted(of: FunctionSummary) -> Iterator[str]:
         yield f"asked: {asked}"
     if verdicts := _told(of.verdicts):
         yield f"answers: {verdicts}"
-    for mode, words in of.lacks.items():
-        yield f"no {spoken(mode)}: {short(words, _WORDS)}"
 
 
 def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{spoken(name)} {n:,}" for name, n in counts.items() if n)
-
-
-def _row(of: FunctionSummary, all_modes: Sequence[str]) -> MapRow:
-    asked = (f"{of.asked.get(mode, 0):,}" if mode not in of.lacks else "none" for mode in all_modes)
-    answers = (f"{of.verdicts.get(name, 0):,}" for name in _ANSWERS)
-    calls = (f"{n:,}" for n in (of.drawn, of.valid, of.judged))
-    lacks = (f"no {spoken(mode)}: {short(words, _WORDS)}" for mode, words in of.lacks.items())
-    words = "; ".join(filter(None, (short(of.why, _WORDS), *lacks)))
-    return MapRow(short(of.name, _SIGNATURE), _kind(of), of.findings, (*calls, *asked, *answers), words)
 
 
 def _others(functions: Sequence[FunctionSummary]) -> Iterator[MapReason]:

@@ -17,14 +17,14 @@ from rich.rule import Rule
 from rich.text import Text
 
 from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Cluster, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.oracles.base import Array, check_name, output_key
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.headline import faults, own_faults
-from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
+from gradfuzz.reports.common.pieces import STYLES, UNSIZED, headed, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
 from gradfuzz.reports.common.summary import FAILURES, columns, tally
 from gradfuzz.reports.common.systems import systems
@@ -61,13 +61,14 @@ def sweep(
         shown = finding(item, file, show_script=show_scripts, standing=standings.of(item))
         parts += [shown, Rule(style="dim")]
     if len(finished.findings) > 1:
-        parts.append(_clusters(finished.clusters))
+        causes = [f"  {c.label}: {', '.join(c.findings)}" for c in finished.clusters]
+        parts += [*headed("Findings by cause, as far as can be told:", causes), Text("")]
     if finished.summaries:
         parts.append(_matrix(finished))
     parts += functions.section(finished.functions) or _reasons(finished)
     parts += _tested(finished)
     for heading, lines in account.remembered(review):
-        parts += [Text(f"{heading}:"), *(Text(f"  {line}", overflow="fold") for line in lines)]
+        parts += headed(f"{heading}:", (f"  {line}" for line in lines))
     parts += [Text(fault, style="bold", overflow="fold") for fault in faults(finished)]
     parts += [program(fault.traceback.rstrip()) for fault in finished.own_faults]
     if told := own_faults(finished):
@@ -75,13 +76,6 @@ def sweep(
     parts.append(Text(account.outcome(finished), style="bold"))
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
     return Group(*parts)
-
-
-def _clusters(clusters: Sequence[Cluster]) -> RenderableType:
-    """The findings by probable root cause."""
-    lines = [Text("Findings by cause, as far as can be told:")]
-    lines += [Text(f"  {c.label}: {', '.join(c.findings)}", overflow="fold") for c in clusters]
-    return Group(*lines, Text(""))
 
 
 _MOST_ROWS = 32
@@ -123,11 +117,8 @@ def _matrix(finished: SweepFinished) -> Sheet:
 
 
 def _reasons(finished: SweepFinished) -> list[RenderableType]:
-    reasons = account.inconclusive(finished)
-    if not reasons:
-        return []
-    lines = [f"{n:>8,}  {reason.value}" for n, reason in reasons]
-    return [Text("Inconclusive, and why:"), *(Text(line, overflow="fold") for line in lines), Text("")]
+    lines = [f"{n:>8,}  {reason.value}" for n, reason in account.inconclusive(finished)]
+    return [*headed("Inconclusive, and why:", lines), Text("")] if lines else []
 
 
 def _tested(finished: SweepFinished) -> list[RenderableType]:
