@@ -6,8 +6,7 @@ import datetime
 import itertools
 from pathlib import Path
 
-from gradfuzz.cli.options.arguments import names_option
-from gradfuzz.cli.options.storage import BASELINE, STORE
+from gradfuzz.cli.options import BASELINE, STORE, names_option
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.cli.options.arguments import PATH, names_option
-from gradfuzz.cli.output import FORMAT, answer, check_writable
+from gradfuzz.cli.options import PATH, names_option
+from gradfuzz.cli.output import FORMAT, answer, check_writable, writing
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
-from gradfuzz.errors import StoreError, UsageError
+from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.proof import ProofRecord
@@ -57,10 +57,8 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
         check_writable(html, "--html")
     found = _of_function(source, flags) if ":" in source else _of_library(source, flags)
     if html is not None:
-        try:
+        with writing(repr(str(html))):
             html.write_text(page.render(found), encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"{str(html)!r} cannot be written: {error.strerror or error}") from error
     answer(form, lambda: {"proofs": [asdict(one) for one in found]}, lambda: terminal.render(found))
     ctx.exit(FINDINGS if any(one.outcome.startswith("wrong") for one in found) else CLEAN)
 

@@ -6,11 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.cli import completion
 from gradfuzz.cli.adapters import LANGUAGES
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.arguments import REQUIREMENTS
-from gradfuzz.cli.options.limits import LIMITS
-from gradfuzz.cli.options.storage import STORE, installed
+from gradfuzz.cli.options import LIMITS, REQUIREMENTS, STORE, installed
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import GradfuzzError, UsageError

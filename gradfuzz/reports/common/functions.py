@@ -49,8 +49,8 @@ class Coverage:
     outcomes: Mapping[str, int]
     """By outcome, all of them; they add up to `total`."""
     modes: tuple[tuple[str, ...], ...]
-    """By derivative: its words, the functions that were asked, their share of those that may have a derivative,
-    the calls, and the functions without it.
+    """By derivative: its words, the functions that were asked, their share of those that may have one, the
+    calls, and the functions without it.
     """
     calls: str
     """A sentence on the calls that were drawn ..."""

@@ -57,7 +57,7 @@ _MARKUP = 160
 
 @dataclass(frozen=True, slots=True)
 class MapFunction:
-    """A function: its cell on the map, and its row of the table, which only one that may have a derivative has."""
+    """A function: its cell on the map, and its row in the table of those that may have a derivative."""
 
     name: str
     kind: MapKind
