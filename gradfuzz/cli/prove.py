@@ -51,7 +51,7 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
     jax.numpy.sort, calls are drawn. Exit code 1 if a rule or an answer is wrong.
     """
     from gradfuzz.reports.html import proofs as page
-    from gradfuzz.reports.terminal import proofs as terminal
+    from gradfuzz.reports.terminal import report as terminal
 
     if html is not None:
         check_writable(html, "--html")
@@ -59,7 +59,7 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
     if html is not None:
         with writing(repr(str(html))):
             html.write_text(page.render(found), encoding="utf-8")
-    answer(form, lambda: {"proofs": [asdict(one) for one in found]}, lambda: terminal.render(found))
+    answer(form, lambda: {"proofs": [asdict(one) for one in found]}, lambda: terminal.proofs(found))
     ctx.exit(FINDINGS if any(one.outcome.startswith("wrong") for one in found) else CLEAN)
 
 

@@ -25,8 +25,7 @@ from gradfuzz.fuzzer.store import baseline
 from gradfuzz.pytest_plugin.options import options
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.numbers import count
-from gradfuzz.reports.common.summary import FAILURES, tally
-from gradfuzz.reports.common.systems import total
+from gradfuzz.reports.common.summary import FAILURES, tally, total
 from gradfuzz.reports.terminal.concise import line
 
 _SHOWN = 20

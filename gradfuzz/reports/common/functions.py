@@ -20,7 +20,7 @@ from gradfuzz.fuzzer.results.functions import (
     FunctionSummary,
 )
 from gradfuzz.oracles.base import in_words
-from gradfuzz.reports.common.numbers import count
+from gradfuzz.reports.common.numbers import count, sums
 
 MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
 """The derivatives that each function is asked for, innermost mode first."""
@@ -73,10 +73,10 @@ class Coverage:
 def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
     """The figures of a sweep."""
     outcomes = Counter(one.outcome for one in functions)
-    verdicts = _sums(one.verdicts for one in functions)
-    reasons = _sums(one.inconclusive for one in functions)
+    verdicts = sums(one.verdicts for one in functions)
+    reasons = sums(one.inconclusive for one in functions)
     answers = sum(verdicts.values())
-    proofs, still = _sums(one.proofs for one in functions), _sums(one.open for one in functions)
+    proofs, still = sums(one.proofs for one in functions), sums(one.open for one in functions)
     total = sum(proofs.values())
     return Coverage(
         total=len(functions),
@@ -156,10 +156,3 @@ def _proofs(outcomes: Mapping[str, int]) -> str:
         f" ({share(right, total)}), {wrong:,} proved wrong ({share(wrong, total)}),"
         f" {outcomes.get('open', 0):,} open."
     )
-
-
-def _sums(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for one in counts:
-        total.update(one)
-    return total

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from gradfuzz.oracles.base import Array
+
+K = TypeVar("K")
 
 _DIGITS = 7  # what a float32 holds; more only where two numbers would look the same
 _MOST = 17  # tells any two float64 apart
@@ -63,6 +67,14 @@ def count(value: int, noun: str) -> str:
     """A count in words: "1 finding", "2 findings", "12,000 checks"."""
     plural = noun if value == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{value:,} {plural}"
+
+
+def sums(counts: Iterable[Mapping[K, int]]) -> Counter[K]:
+    """The counts added up, name by name."""
+    total: Counter[K] = Counter()
+    for one in counts:
+        total.update(one)
+    return total
 
 
 def right_digits(expected: float, got: float) -> int:

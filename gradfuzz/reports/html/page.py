@@ -1,23 +1,22 @@
-"""The page around the articles: verdict, matrix, lists of findings and causes, what was tested."""
+"""The page around the articles: the matrix of targets, and the lists of findings and causes."""
 
 from __future__ import annotations
 
 import string
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cluster, Finding
-from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import Call
 from gradfuzz.reports.common import numbers, summary, words
 from gradfuzz.reports.common.headline import judged
-from gradfuzz.reports.common.standing import Standing, Standings
-from gradfuzz.reports.common.systems import System, systems
+from gradfuzz.reports.common.summary import System, systems
 
 # The matrix of targets and families -------------------------------------------------------------------------
 
@@ -70,25 +69,12 @@ def counts(of: TargetSummary, columns: Sequence[str]) -> tuple[str, ...]:
 # Findings and causes ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRow:
-    """A row of the table of findings: the numbers of the clearest point where they can be compared."""
-
-    finding: Finding
-    expected: str
-    got: str
-    ratio: str
-    standing: Standing
-    reports: tuple[KnownReport, ...]
-
-
-def rows(findings: Sequence[Finding], standings: Standings) -> Iterator[FindingRow]:
-    """The rows in the order of the findings, which is their rank."""
-    for finding in findings:
-        point = finding.clearest
-        expected, got = numbers.pair(point.entry_expected, point.entry_got)
-        told = (expected, got, numbers.times(point.ratio)) if finding.kind.of_numbers else ("", "", "")
-        yield FindingRow(finding, *told, standings.of(finding), reports_of(finding))
+def at_clearest(finding: Finding) -> tuple[str, str, str]:
+    """Expected, got and ratio at the clearest point; empty where they cannot be compared."""
+    if not finding.kind.of_numbers:
+        return "", "", ""
+    point = finding.clearest
+    return *numbers.pair(point.entry_expected, point.entry_got), numbers.times(point.ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,33 +137,3 @@ def _ops(members: Sequence[Finding]) -> str:
 
 def _called(program: Program) -> Iterator[str]:
     return (node.op for node in walk(program) if isinstance(node, Call))
-
-
-# What was tested --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A name, a count, and its share of the largest in percent."""
-
-    name: str
-    n: int
-    share: int
-
-
-def tested(counts: Mapping[str, Mapping[str, int]]) -> tuple[tuple[str, tuple[Bar, ...]], ...]:
-    """A list of bars per kind of thing; ops by frequency, the others in their given order."""
-    return tuple((kind, bars(names, by_size=kind == "op")) for kind, names in counts.items() if names)
-
-
-def bars(counts: Mapping[str, int], *, by_size: bool) -> tuple[Bar, ...]:
-    """Counts as bars."""
-    most = max(counts.values(), default=0)
-    items = sorted(counts.items(), key=lambda item: -item[1]) if by_size else counts.items()
-    return tuple(Bar(name, n, max(1, round(100 * n / most)) if n else 0) for name, n in items)
-
-
-def coverage(counts: Mapping[str, int]) -> tuple[tuple[Bar, ...], tuple[str, ...]]:
-    """(goals that were drawn, names of those that were not)."""
-    drawn = {name: n for name, n in counts.items() if n}
-    return bars(drawn, by_size=True), tuple(name for name, n in counts.items() if not n)

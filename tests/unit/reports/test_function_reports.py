@@ -144,12 +144,10 @@ def test_planted_bugs_of_programs_say_nothing_of_a_call() -> None:
 
 def test_while_it_runs() -> None:
     file = io.StringIO()
-    with live.Heartbeat(Console(file=file, width=200, highlight=False)) as heartbeat:
-        heartbeat.handle(
-            SweepStarted(7, (("torch:functions", "2.13.0"),), ("functions",), 500, 60.0, "again")
-        )
-        heartbeat.handle(Progress(1.0, 40, 30, "calling", CODE))
-        heartbeat.handle(FindingFound(call_finding()))
+    heartbeat = live.Heartbeat(Console(file=file, width=200, highlight=False))
+    heartbeat.handle(SweepStarted(7, (("torch:functions", "2.13.0"),), ("functions",), 500, 60.0, "again"))
+    heartbeat.handle(Progress(1.0, 40, 30, "calling", CODE))
+    heartbeat.handle(FindingFound(call_finding()))
     told = file.getvalue()
     assert "up to 500 calls, at most 60 s" in told
     assert "a call it drew:\n    x = torch.tensor([1.25], dtype=torch.float64)\n" in told

@@ -604,4 +604,5 @@ def test_the_live_display() -> None:
 
 def test_a_dumb_terminal_gets_lines() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, _environ={"TERM": "dumb"})
-    assert isinstance(live.listener(console), live.Heartbeat)
+    with live.listener(console) as heard:
+        assert isinstance(heard, live.Heartbeat)
