@@ -136,6 +136,15 @@ def report(
 
 
 def _write(output: Output, finished: SweepFinished, review: Review | None) -> None:
+    text = written(output, finished, review)
+    if output.path is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo(f"The {output.name} report is in {output.path}.", err=True)
+
+
+def written(output: Output, finished: SweepFinished, review: Review | None) -> str:
+    """Writes a report into its file, and that of `github` into the summary of the step, too; the text."""
     from gradfuzz.reports.markdown.github import write_step_summary
 
     text = FORMATS[output.name].render(finished, review)
@@ -145,10 +154,7 @@ def _write(output: Output, finished: SweepFinished, review: Review | None) -> No
     with _writing(output.path):
         if output.path is not None:
             output.path.write_text(text, encoding="utf-8")
-    if output.path is None:
-        click.echo(text, nl=False)
-    else:
-        click.echo(f"The {output.name} report is in {output.path}.", err=True)
+    return text
 
 
 def _writing(path: Path | None) -> AbstractContextManager[None]:
