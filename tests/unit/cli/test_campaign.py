@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, main
+from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE
 from gradfuzz.errors import StoreError
 from gradfuzz.fuzzer.results.events import Event, FindingFound, SweepFinished, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.reports.formats import FORMATS
+from tests.shell import run
 
 ROOT = Path(__file__).parents[3]
 ONE = from_document(load(ROOT / "tests" / "data" / "finding.json"), Finding, "one")
@@ -36,19 +36,7 @@ STARTED = SweepStarted(0, TARGETS, ("loops",), 16, None, RERUN)
 STORE = Path(".gradfuzz") / "store.sqlite"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in os.environ:
-        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES", "GITHUB_STEP_SUMMARY"):
-            monkeypatch.delenv(name)
-
-
-def run(*arguments: str, exit_code: int = CLEAN) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == exit_code, result.output
-    return result
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def finished(*findings: Finding, interrupted: bool = False) -> SweepFinished:
@@ -67,7 +55,7 @@ def sweep(monkeypatch: pytest.MonkeyPatch, *findings: Finding, interrupted: bool
 
 
 @pytest.fixture
-def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def _recorded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run 1 has both findings."""
     sweep(monkeypatch, WRONG, RIGHT)
     run("sweep", "engine", exit_code=FINDINGS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +11,15 @@ from typing import Any
 
 import pytest
 from click.shell_completion import BashComplete
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE, main
+from gradfuzz.cli import FINDINGS, INCOMPLETE, USAGE, main
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.results.events import SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.records import from_document, load
 from gradfuzz.fuzzer.store.runs import Store
+from tests.shell import run
 
 ROOT = Path(__file__).parents[3]
 ONE = from_document(load(ROOT / "tests" / "data" / "finding.json"), Finding, "one")
@@ -27,19 +27,7 @@ WRONG = dataclasses.replace(ONE, id="GF-aaaa", signature="a" * 64)
 OTHER = dataclasses.replace(ONE, id="GF-abbb", signature="b" * 64, target="engine")
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in os.environ:
-        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES"):
-            monkeypatch.delenv(name)
-
-
-def run(*arguments: str, exit_code: int = CLEAN) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == exit_code, result.output
-    return result
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def swept(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:

@@ -6,8 +6,7 @@ import dataclasses
 import html
 import io
 import json
-import os
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from rich.console import Console
@@ -27,20 +26,14 @@ from gradfuzz.reports.terminal import live
 from gradfuzz.reports.terminal import report as terminal
 from gradfuzz.reports.terminal.block import finding as block
 from tests.report_data import CODE, DRAWN_CODE, SOFTPLUS, call_finding, called, finished, functions
+from tests.shell import assert_kept, printed
 from tests.unit.reports.test_html_report import Page
 
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 SHORT = ("concise", "github")
 """Formats with a line for each finding."""
 
 WITH_RECORDS = ("json", "sarif", "ndjson")
 """Formats that also hold the finding's record."""
-
-
-def printed(what: object, width: int) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(what)
-    return out.getvalue()
 
 
 def test_what_is_proved_of_rules_is_in_every_long_report() -> None:
@@ -61,14 +54,8 @@ def test_what_is_proved_of_rules_is_in_every_long_report() -> None:
         ("functions_60", lambda: printed(terminal.sweep(called(), {}), 60)),
     ],
 )
-def test_what_people_see(name: str, text: object) -> None:
-    """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
-    assert callable(text)
-    shown = "".join(f"{line.rstrip()}\n" for line in text().splitlines())
-    path = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
-        path.write_text(shown, encoding="utf-8")
-    assert shown == path.read_text(encoding="utf-8")
+def test_what_people_see(name: str, text: Callable[[], str]) -> None:
+    assert_kept(name, text())
 
 
 # Findings ---------------------------------------------------------------------------------------------------

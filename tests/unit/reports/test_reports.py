@@ -7,14 +7,13 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.results.finding import (
     Cause,
     CheckResult,
@@ -34,6 +33,8 @@ from gradfuzz.reports.formats import FORMATS
 from gradfuzz.reports.machine import json as documents
 from gradfuzz.reports.terminal import live
 from gradfuzz.reports.terminal import report as terminal
+from tests.report_data import finding, finished
+from tests.shell import assert_kept, printed
 
 PROGRAM = loop_program("acc*x", trips=3)
 
@@ -57,49 +58,24 @@ def finding_point(x: float, expected: float, got: float) -> FindingPoint:
 
 
 def make_finding(**changes: object) -> Finding:
-    finding = Finding(
-        id="GF-7c1e",
-        target="mutant:nx-1747",
-        version="0.1.0",
-        check="vjp",
-        kind=Class.RATIO_BLOWUP,
-        family="loops",
-        precision="float64",
-        modes=("rev",),
-        wrt=("x",),
-        program=PROGRAM,
-        original=PROGRAM,
-        weights=(scalar(1.0),),
-        directions={},
-        smallest=finding_point(0.5, 0.75, 1.3125),
-        clearest=finding_point(0.001, 3e-6, 1.000001000001),
-        worst=finding_point(2.0, 12.0, 21.0),
-        seen=3,
-        references=("arb", "mpmath"),
-        reproduced=(3, 3),
-        note="in every loop form",
-        cause=Cause("nx-1747", Likelihood.CERTAIN, "adjoints swept in forward order", "Nx #1747"),
-        script="print('differs')\n",
-    )
-    return dataclasses.replace(finding, **changes)  # type: ignore[arg-type]
+    own = {
+        "id": "GF-7c1e",
+        "smallest": finding_point(0.5, 0.75, 1.3125),
+        "clearest": finding_point(0.001, 3e-6, 1.000001000001),
+        "worst": finding_point(2.0, 12.0, 21.0),
+        "reproduced": (3, 3),
+        "note": "in every loop form",
+        "cause": Cause("nx-1747", Likelihood.CERTAIN, "adjoints swept in forward order", "Nx #1747"),
+        "script": "print('differs')\n",
+        "ports": {},
+    }
+    return finding(0, with_evidence=False, **{**own, **changes})
 
 
 SUMMARIES = (
+    finished(0).summaries[0],
     TargetSummary(
-        "engine",
-        "0.1.0",
-        "loops",
-        checks=1000,
-        agree=990,
-        inconclusive={Reason.KINK: 10},
-        worst_agreeing=0.31,
-    ),
-    TargetSummary(
-        "jax:scan",
-        "0.10.2",
-        "loops",
-        checks=500,
-        agree=400,
+        *("jax:scan", "0.10.2", "loops", 500, 400),
         inconclusive={Reason.KINK: 5, Reason.NOISE: 1},
         unsupported=94,
     ),
@@ -107,17 +83,14 @@ SUMMARIES = (
     TargetSummary("mutant:nx-1747", "0.1.0", "loops", checks=1000, agree=600, disagree=400),
 )
 
-FINISHED = SweepFinished(
-    seed=7,
-    seconds=12.3456,
-    programs=250,
-    checks=2800,
+FINISHED = finished(
+    [make_finding()],
     summaries=SUMMARIES,
-    findings=(make_finding(),),
-    complete=True,
-    interrupted=False,
     rerun="gradfuzz sweep engine jax mutant:nx-1747 --seed 7",
-    coverage={"zero trips": 12, "nested loops": 40, "swapped carries": 0},
+    clusters=(),
+    tested={},
+    conventions={},
+    environment={},
 )
 
 
@@ -179,12 +152,6 @@ def test_several_findings_are_shown_by_cause() -> None:
     )
     assert "adjoints swept in forward order: GF-7c1e, GF-aaaa" in printed(terminal.sweep(two, {}))
     assert documents.sweep_document(two)["clusters"][0]["findings"] == ["GF-7c1e", "GF-aaaa"]
-
-
-def printed(renderable: object, width: int = 100) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(renderable)
-    return out.getvalue()
 
 
 # Numbers ----------------------------------------------------------------------------------------------------
@@ -420,21 +387,10 @@ def test_floats_that_json_cannot_carry_are_strings() -> None:
     assert (worst["inputs"], worst["got"], worst["ratio"]) == ({"x": "-0.0"}, {"x": "NaN"}, {"x": None})
 
 
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
-
-
 @pytest.mark.parametrize("width", [100, 60])
 def test_what_people_see_at_the_end_of_a_sweep(width: int) -> None:
-    """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
-    out = io.StringIO()
-    terminal.show(
-        Console(file=out, width=width, highlight=False),
-        terminal.sweep(FINISHED, {"GF-7c1e": Path("GF-7c1e.py")}),
-    )
-    path = SNAPSHOTS / f"sweep_{width}.txt"
-    if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
-        path.write_text(out.getvalue(), encoding="utf-8")
-    assert out.getvalue() == path.read_text(encoding="utf-8")
+    shown = terminal.sweep(FINISHED, {"GF-7c1e": Path("GF-7c1e.py")})
+    assert_kept(f"sweep_{width}", printed(shown, width))
 
 
 # Check ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,40 @@
+"""Commands as somebody types them, and what is seen on a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from gradfuzz.cli import CLEAN, main
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def run(*arguments: str, exit_code: int | None = CLEAN) -> Result:
+    """A command that ends with this exit code (None: any), and not by an exception."""
+    result = CliRunner().invoke(main, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert exit_code in (None, result.exit_code), result.output
+    return result
+
+
+def printed(what: object, width: int = 100) -> str:
+    """What a terminal of this width shows."""
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False).print(what)
+    return out.getvalue()
+
+
+def assert_kept(name: str, text: str) -> None:
+    """The text, but for blanks at the ends of its lines, is the one in tests/snapshots.
+
+    GRADFUZZ_WRITE_SNAPSHOTS=1 writes it anew.
+    """
+    path, shown = SNAPSHOTS / f"{name}.txt", "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
+        path.write_text(shown, encoding="utf-8")
+    assert shown == path.read_text(encoding="utf-8")
