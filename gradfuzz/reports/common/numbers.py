@@ -79,8 +79,13 @@ def sums(counts: Iterable[Mapping[K, int]]) -> Counter[K]:
 
 def right_digits(expected: float, got: float) -> int:
     """How many decimal digits of `got`, which is wrong, are those of `expected`."""
-    share = abs(got - expected) / abs(expected) if expected else math.inf
+    share = apart(expected, got)
     return int(-math.log10(max(share, _LEAST_SHARE))) if share < 1.0 else 0
+
+
+def apart(expected: float, got: float) -> float:
+    """How far a number is off, as a share of the right one."""
+    return abs(got - expected) / abs(expected) if expected else math.inf
 
 
 def inputs(values: Mapping[str, Array]) -> str:

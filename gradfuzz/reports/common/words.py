@@ -20,7 +20,17 @@ from gradfuzz.fuzzer.results.finding import (
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.oracles.base import Array, in_words
 from gradfuzz.reports.common import titles
-from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, right_digits, where
+from gradfuzz.reports.common.numbers import (
+    apart,
+    bound,
+    count,
+    factor,
+    inputs,
+    pair,
+    ratio,
+    right_digits,
+    where,
+)
 
 _KINDS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
@@ -170,16 +180,12 @@ def claim(kind: Class, expected: float | None, got: float | None, times: float |
             digits = right_digits(expected, got)
             return f"the derivative has lost digits: {digits} of them {'is' if digits == 1 else 'are'} right"
         case Class.WRONG_RULE if got != expected and expected:
-            return f"the derivative rule is wrong: in exact numbers it is off by {_share(expected, got)}"
+            share = apart(expected, got)
+            return f"the derivative rule is wrong: in exact numbers it is off by {share:.2g} of it"
         case Class.RATIO_BLOWUP if times is not None and times < 0.0:
             return "the derivative is far too large, and has the wrong sign"
         case _:
             return explanation(kind)
-
-
-def _share(expected: float, got: float) -> str:
-    """How far a number is off, as a share of the right one: "3.1e-10 of it"."""
-    return f"{abs(got - expected) / abs(expected):.2g} of it"
 
 
 def claimed(finding: Finding) -> str:

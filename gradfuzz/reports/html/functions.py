@@ -80,15 +80,6 @@ class MapGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class MapReason:
-    """The functions that were not to be asked for one reason."""
-
-    outcome: str
-    why: str
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Map:
     """All that the page says of the functions."""
 
@@ -97,7 +88,8 @@ class Map:
     groups: tuple[MapGroup, ...]
     columns: tuple[str, ...]
     rows: tuple[MapFunction, ...]
-    others: tuple[MapReason, ...]
+    others: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """(outcome, why, names) of the functions that were not to be asked."""
 
     @property
     def size(self) -> int:
@@ -191,7 +183,7 @@ def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{spoken(name)} {n:,}" for name, n in counts.items() if n)
 
 
-def _others(functions: Sequence[FunctionSummary]) -> Iterator[MapReason]:
+def _others(functions: Sequence[FunctionSummary]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """The functions that were not to be asked, by their reasons, the most frequent first."""
     for outcome in (NOT_DIFFERENTIABLE, LEFT_OUT):
         names: dict[str, list[str]] = {}
@@ -199,4 +191,4 @@ def _others(functions: Sequence[FunctionSummary]) -> Iterator[MapReason]:
             if one.outcome == outcome:
                 names.setdefault(one.why, []).append(short(one.name, _SIGNATURE))
         for why, of in sorted(names.items(), key=lambda item: -len(item[1])):
-            yield MapReason(outcome, why, tuple(of))
+            yield outcome, why, tuple(of)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cluster, Finding
@@ -21,14 +20,8 @@ from gradfuzz.reports.common.summary import System, systems
 # The matrix of targets and families -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixCell:
-    """One target and family: a few words, a line of figures, and the name of a style."""
-
-    words: str
-    figures: str
-    style: str
-
+MatrixCell = tuple[str, str, str]
+"""One target and family: a few words, a line of figures, and the name of a style."""
 
 MatrixRow = tuple[str, str, tuple[MatrixCell, ...]]
 """The system, its version and number of ways, and a cell for each family."""
@@ -49,15 +42,15 @@ def matrix(finished: SweepFinished) -> tuple[tuple[str, ...], list[MatrixRow]]:
 
 def _cell(asked: System | None, found: int) -> MatrixCell:
     if asked is None or not asked.summary.checks:
-        return MatrixCell("not asked", "", "silent")
+        return "not asked", "", "silent"
     checks, disagree, told = asked.summary.checks, asked.summary.disagree, judged(asked.summary)
     share = f"{told:,} of {numbers.count(checks, 'check')} judged"
     if found:
-        return MatrixCell(numbers.count(found, "finding"), share, "found")
+        return numbers.count(found, "finding"), share, "found"
     if disagree:
         some = f"{numbers.count(disagree, 'check')} disagree"
-        return MatrixCell(some, f"{share}; see other findings of this target", "found")
-    return MatrixCell("agrees", share, "agrees") if told else MatrixCell("nothing judged", share, "silent")
+        return some, f"{share}; see other findings of this target", "found"
+    return ("agrees", share, "agrees") if told else ("nothing judged", share, "silent")
 
 
 def counts(of: TargetSummary, columns: Sequence[str]) -> tuple[str, ...]:
@@ -77,21 +70,6 @@ def at_clearest(finding: Finding) -> tuple[str, str, str]:
     return *numbers.pair(point.entry_expected, point.entry_got), numbers.times(point.ratio)
 
 
-@dataclass(frozen=True, slots=True)
-class CauseRow:
-    """A row of the table of causes."""
-
-    letter: str
-    target: str
-    summary: str
-    reported: str
-    ops: str
-    kinds: str
-    seen: int
-    findings: tuple[str, ...]
-    more: int
-
-
 _MOST_LINKS = 12
 _PLAIN = frozenset(
     {"add", "subtract", "multiply", "divide", "negative", "less", "index", "logical_not", "where"}
@@ -99,25 +77,25 @@ _PLAIN = frozenset(
 """Ops that are named only where there is no other."""
 
 
-def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> Iterator[CauseRow]:
-    """A row per cluster, in the clusters' order."""
+def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> Iterator[dict[str, object]]:
+    """A row of the table of causes for each cluster, in the clusters' order."""
     known = {finding.id: finding for finding in findings}
     for k, cluster in enumerate(clusters):
         members = [known[name] for name in cluster.findings if name in known]
         target, colon, told = cluster.label.partition(": ")
         reported = {f.cause.reported for f in members if f.cause and f.cause.reported != SYSTEMATIC}
         reported |= {report.name for f in members for report in reports_of(f)}
-        yield CauseRow(
-            letter=_letter(k),
-            target=target if colon else "",
-            summary=told if colon else cluster.label,
-            reported=", ".join(sorted(reported)),
-            ops=_ops(members),
-            kinds=", ".join(dict.fromkeys(words.plain_kind(f) for f in members)),
-            seen=sum(f.seen for f in members),
-            findings=cluster.findings[:_MOST_LINKS],
-            more=max(0, len(cluster.findings) - _MOST_LINKS),
-        )
+        yield {
+            "letter": _letter(k),
+            "target": target if colon else "",
+            "summary": told if colon else cluster.label,
+            "reported": ", ".join(sorted(reported)),
+            "ops": _ops(members),
+            "kinds": ", ".join(dict.fromkeys(words.plain_kind(f) for f in members)),
+            "seen": sum(f.seen for f in members),
+            "findings": cluster.findings[:_MOST_LINKS],
+            "more": max(0, len(cluster.findings) - _MOST_LINKS),
+        }
 
 
 def _letter(k: int) -> str:

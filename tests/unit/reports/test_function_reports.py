@@ -248,7 +248,7 @@ def test_the_cells_are_grouped_by_namespace_and_findings_come_first() -> None:
     }
     assert found.groups[2].cells[0].name == SOFTPLUS
     assert found.rows[0].name == SOFTPLUS
-    assert {(o.outcome, len(o.names)) for o in found.others} == {
+    assert {(outcome, len(names)) for outcome, _, names in found.others} == {
         ("not differentiable", 1),
         ("left out", 2),
         ("left out", 1),
