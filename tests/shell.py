@@ -1,9 +1,12 @@
-"""Commands as somebody types them, and what is seen on a terminal."""
+"""Commands as somebody types them, Python in processes of its own, and what is seen on a terminal."""
 
 from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from click.testing import CliRunner, Result
@@ -11,7 +14,9 @@ from rich.console import Console
 
 from gradfuzz.cli import CLEAN, main
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
+ROOT = Path(__file__).parents[1]
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+SNAPSHOTS = ROOT / "tests" / "snapshots"
 
 
 def run(*arguments: str, exit_code: int | None = CLEAN) -> Result:
@@ -20,6 +25,15 @@ def run(*arguments: str, exit_code: int | None = CLEAN) -> Result:
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert exit_code in (None, result.exit_code), result.output
     return result
+
+
+def python(
+    *arguments: str, cwd: Path | None = None, path: Iterable[Path] = (ROOT,), **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Python in a process of its own, which imports what lies in these folders."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), **variables}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
 def printed(what: object, width: int = 100) -> str:

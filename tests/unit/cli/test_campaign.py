@@ -178,17 +178,8 @@ def test_diff_says_what_is_incomplete_and_what_has_changed(monkeypatch: pytest.M
 
 @recorded
 def test_what_is_accepted_is_no_reason_for_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    run(
-        "baseline",
-        "add",
-        "aaaa",
-        "--reason",
-        "reported",
-        "--link",
-        "https://example.org/1",
-        "--expires",
-        "2099-01-01",
-    )
+    told = "--reason", "reported", "--link", "https://example.org/1", "--expires", "2099-01-01"
+    run("baseline", "add", "aaaa", *told)
     assert (
         run("baseline").stdout
         == "GF-aaaa mutant:nx-1747: reported; https://example.org/1; until 2099-01-01\n"

@@ -68,12 +68,7 @@ def test_help_starts_fast() -> None:
     """
     code = "import resource, sys\nfrom gradfuzz.cli import main\ntry:\n    main(['--help'])\nfinally:\n"
     code += "    print('CPU', resource.getrusage(resource.RUSAGE_SELF).ru_utime, file=sys.stderr)"
-    seconds = []
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
-        )
-        seconds.append(float(done.stderr.split("CPU")[1]))
+    seconds = [float(shell.python("-c", code).stderr.split("CPU")[1]) for _ in range(3)]
     assert min(seconds) < 0.2
 
 

@@ -27,7 +27,7 @@ from gradfuzz.reports.terminal import report as terminal
 from gradfuzz.reports.terminal.block import finding as block
 from tests.report_data import CODE, DRAWN_CODE, SOFTPLUS, call_finding, called, finished, functions
 from tests.shell import assert_kept, printed
-from tests.unit.reports.test_html_report import Page
+from tests.web_page import Page
 
 SHORT = ("concise", "github")
 """Formats with a line for each finding."""
