@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from gradfuzz.cli import CLEAN, main
+from gradfuzz.cli import CLEAN, USAGE, main
+from gradfuzz.errors import UsageError
 
 ROOT = Path(__file__).parents[1]
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
@@ -25,6 +28,19 @@ def run(*arguments: str, exit_code: int | None = CLEAN) -> Result:
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert exit_code in (None, result.exit_code), result.output
     return result
+
+
+def config_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    """The configuration that a sweep of the engine would run with."""
+    heard: list[Any] = []
+
+    def refuse(config: object, _memo: object) -> object:
+        heard.append(config)
+        raise UsageError("heard")
+
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", refuse)
+    run("sweep", "engine", *arguments, exit_code=USAGE)
+    return heard[0]
 
 
 def python(

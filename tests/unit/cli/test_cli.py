@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, USAGE
 from gradfuzz.cli.sweeping.running import _exit_code
@@ -394,20 +393,6 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
 # Settings ---------------------------------------------------------------------------------------------------
 
 
-def heard(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list]:
-    """The configuration a sweep would run with."""
-    configs: list = []
-
-    def refuse(config: object, memo: object) -> object:
-        from gradfuzz.errors import UsageError
-
-        configs.append(config)
-        raise UsageError("heard")
-
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", refuse)
-    return run("sweep", *arguments), configs
-
-
 def test_flags_come_from_the_file_the_environment_and_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,21 +400,14 @@ def test_flags_come_from_the_file_the_environment_and_the_line(
         "[tool.gradfuzz]\nseed = 1\nmax-examples = 5\n[tool.gradfuzz.sweep]\norders = [1, 2]\ndtypes ="
         ' "float32"\n'
     )
-    _, (config,) = heard(monkeypatch, "engine")
-    assert (config.seed, config.max_examples, config.orders, config.precisions) == (
-        1,
-        5,
-        (1, 2),
-        ("float32",),
-    )
+    config = shell.config_of(monkeypatch)
+    assert (config.seed, config.max_examples, config.orders) == (1, 5, (1, 2))
+    assert config.precisions == ("float32",)
     monkeypatch.setenv("GRADFUZZ_SEED", "2")
-    _, (config,) = heard(monkeypatch, "engine")
-    assert config.seed == 2
+    assert shell.config_of(monkeypatch).seed == 2
     monkeypatch.setenv("GRADFUZZ_SWEEP_SEED", "3")
-    _, (config,) = heard(monkeypatch, "engine")
-    assert config.seed == 3
-    _, (config,) = heard(monkeypatch, "engine", "--seed", "4")
-    assert config.seed == 4
+    assert shell.config_of(monkeypatch).seed == 3
+    assert shell.config_of(monkeypatch, "--seed", "4").seed == 4
 
 
 @pytest.mark.parametrize(

@@ -92,19 +92,8 @@ def test_the_policy_allows_the_own_style_and_script_and_nothing_else() -> None:
 
 
 def test_order_of_the_page() -> None:
-    places = [
-        TEXT.index(f'id="{name}"')
-        for name in (
-            "verdict",
-            "matrix",
-            "findings",
-            "causes",
-            "details",
-            "not-counted",
-            "tested",
-            "environment",
-        )
-    ]
+    names = "verdict matrix findings causes details not-counted tested environment"
+    places = [TEXT.index(f'id="{name}"') for name in names.split()]
     assert places == sorted(places)
 
 
@@ -306,14 +295,7 @@ def test_every_range_has_an_axis(values: list[float]) -> None:
 
 
 def test_ticks_are_named_as_people_write_them() -> None:
-    assert [power(v) for v in (0.0, 0.001, 100.0, 1e-6, -1e9, 2e-5)] == [
-        "0",
-        "0.001",
-        "100",
-        "10⁻⁶",
-        "−10⁹",
-        "2e−05",
-    ]
+    assert " ".join(map(power, (0.0, 0.001, 100.0, 1e-6, -1e9, 2e-5))) == "0 0.001 100 10⁻⁶ −10⁹ 2e−05"
 
 
 def test_odd_evidence_makes_no_broken_plot() -> None:
