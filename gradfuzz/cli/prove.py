@@ -50,7 +50,7 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
     MODULE:FUNC is imported from the current directory. Of a function of a library, as torch.logcumsumexp or
     jax.numpy.sort, calls are drawn. Exit code 1 if a rule or an answer is wrong.
     """
-    from gradfuzz.reports.html import proofs as page
+    from gradfuzz.reports import html as pages
     from gradfuzz.reports.terminal import report as terminal
 
     if html is not None:
@@ -58,7 +58,7 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
     found = _of_function(source, flags) if ":" in source else _of_library(source, flags)
     if html is not None:
         with writing(repr(str(html))):
-            html.write_text(page.render(found), encoding="utf-8")
+            html.write_text(pages.proofs(found), encoding="utf-8")
     answer(form, lambda: {"proofs": [asdict(one) for one in found]}, lambda: terminal.proofs(found))
     ctx.exit(FINDINGS if any(one.outcome.startswith("wrong") for one in found) else CLEAN)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.functions import (
@@ -96,11 +96,6 @@ def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
 def modes(functions: Iterable[FunctionSummary]) -> tuple[str, ...]:
     """`MODES`, and any others that were asked for."""
     return tuple(dict.fromkeys((*MODES, *(mode for one in functions for mode in one.asked))))
-
-
-def asked_for(function: FunctionSummary) -> Collection[str]:
-    """The modes in which calls of the function were asked."""
-    return [mode for mode, n in function.asked.items() if n]
 
 
 def spoken(mode: str) -> str:

@@ -2,7 +2,6 @@
 
     page, article       what is shown: around the articles, and of one finding
     functions           the map of a library's functions
-    proofs              a page of its own: proofs about derivative rules
     figures, entries    plots of a finding; where in its arrays it is wrong
     svg, scales         plots as SVG text; from values to pixels
     budget              how much of each finding fits
@@ -17,14 +16,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common import proofs as told
 from gradfuzz.reports.common.functions import MEANINGS
 from gradfuzz.reports.common.standing import Standings
 from gradfuzz.reports.common.summary import columns
@@ -62,6 +64,11 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         columns=columns(finished.summaries),
         counts=page.counts,
     )
+
+
+def proofs(records: Sequence[ProofRecord]) -> str:
+    """Proofs about derivative rules as a page of its own."""
+    return environment().get_template("proofs.html.j2").render(proofs=records, told=told)
 
 
 def _inert(finished: SweepFinished) -> SweepFinished:

@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.results.functions import (
     REFUSED,
     FunctionSummary,
 )
-from gradfuzz.reports.common.functions import MODES, Coverage, asked_for, coverage, modes, short, spoken
+from gradfuzz.reports.common.functions import MODES, Coverage, coverage, modes, short, spoken
 from gradfuzz.reports.common.numbers import count
 
 
@@ -131,7 +131,7 @@ def _kind(of: FunctionSummary) -> MapKind:
     if of.findings:
         return _FOUND
     if of.outcome == ASKED:
-        return _ALL if set(MODES) <= set(asked_for(of)) else _SOME
+        return _ALL if all(of.asked.get(mode) for mode in MODES) else _SOME
     return _OTHERS[of.outcome]
 
 
