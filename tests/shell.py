@@ -44,12 +44,20 @@ def config_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
 
 
 def python(
-    *arguments: str, cwd: Path | None = None, path: Iterable[Path] = (ROOT,), **variables: str
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    path: Iterable[Path] = (ROOT,),
+    exit_code: int | None = None,
+    **variables: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Python in a process of its own, which imports what lies in these folders."""
+    """Python in a process of its own, which imports what lies in these folders, and ends with this exit code
+    (None: any).
+    """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), **variables}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert exit_code in (None, done.returncode), done.stdout + done.stderr
+    return done
 
 
 def printed(what: object, width: int = 100) -> str:

@@ -36,9 +36,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answer(installed: Path, code: str, **variables: str) -> object:
     """What `code` prints as JSON in a fresh interpreter, where warnings are errors."""
     whole = f"import json, sys\n{code}"
-    run = python("-W", "error", "-c", whole, cwd=installed, path=(installed, ROOT), **variables)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    how = {"cwd": installed, "path": (installed, ROOT), "exit_code": 0}
+    return json.loads(python("-W", "error", "-c", whole, **how, **variables).stdout)
 
 
 def test_importing_hypothesis_loads_next_to_nothing(installed: Path) -> None:
@@ -129,8 +128,7 @@ def test_a_profile_is_chosen_by_pytest(installed: Path, tmp_path: Path) -> None:
         "    assert len(seen) == 25\n"
     )
     arguments = *PYTEST, "--hypothesis-profile=gradfuzz-quick", str(tmp_path)
-    run = python(*arguments, cwd=tmp_path, path=(installed, ROOT))
-    assert run.returncode == 0, run.stdout + run.stderr
+    run = python(*arguments, cwd=tmp_path, path=(installed, ROOT), exit_code=0)
     assert "2 passed" in run.stdout
 
 

@@ -8,9 +8,7 @@ from tests.shell import python
 
 
 def printed(code: str) -> str:
-    done = python("-c", code)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python("-c", code, exit_code=0).stdout
 
 
 def test_importing_gradfuzz_loads_the_package_alone_and_modules_of_python() -> None:
