@@ -28,8 +28,6 @@ from gradfuzz.reports.machine import json as documents
 from gradfuzz.reports.terminal import report as terminal
 from tests.shell import python
 
-ROOT = Path(__file__).parents[2]
-
 SITUATIONS = ("2-D", "batch", "jvp", "second order")
 
 
