@@ -69,14 +69,8 @@ class MapFunction:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class MapGroup:
-    """The functions of a namespace."""
-
-    name: str
-    told: str
-    """How many of each kind."""
-    cells: tuple[MapFunction, ...]
+MapGroup = tuple[str, str, tuple[MapFunction, ...]]
+"""A namespace, how many of its functions are of each kind, and these functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,7 @@ class Map:
     @property
     def size(self) -> int:
         """About the bytes of it on the page."""
-        cells = (cell for group in self.groups for cell in group.cells)
+        cells = (cell for *_, group in self.groups for cell in group)
         told = sum(_MARKUP + len(cell.name.encode()) + len(cell.text.encode()) for cell in cells)
         return told + sum(_MARKUP + len(str(row.counts)) + len(row.words.encode()) for row in self.rows)
 
@@ -147,7 +141,7 @@ def _namespace(name: str) -> str:
 def _group(name: str, cells: Sequence[MapFunction]) -> MapGroup:
     kinds = Counter(cell.kind for cell in cells)
     told = ", ".join(f"{kinds[kind]:,} {kind.words}" for kind in _KINDS if kinds[kind])
-    return MapGroup(name, f"{len(cells):,}: {told}", tuple(sorted(cells, key=_order)))
+    return name, f"{len(cells):,}: {told}", tuple(sorted(cells, key=_order))
 
 
 def _function(of: FunctionSummary, all_modes: Sequence[str]) -> MapFunction:
