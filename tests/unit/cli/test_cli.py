@@ -413,9 +413,6 @@ def test_flags_come_from_the_file_the_environment_and_the_line(
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("[tool.gradfuzz]\nsead = 1\n", "[tool.gradfuzz] has the key 'sead'"),
-        ("[tool.gradfuzz.sweep]\ntrips = 1\n", "[tool.gradfuzz.sweep] has the key 'trips'"),
-        ("[tool.gradfuzz.swep]\nseed = 1\n", "[tool.gradfuzz] has the key 'swep'"),
         ("[tool.gradfuzz\n", "cannot be read"),
         ('[tool.gradfuzz]\nseed = "one"\n', "--seed"),
     ],
