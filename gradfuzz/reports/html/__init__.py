@@ -8,7 +8,8 @@
     assets              the templates, style and script of the package
     templates/          how it is laid out, with style and script
 
-- Everything that is shown is made by `page`, `article` and `figures` and laid out by the templates.
+- Everything that is shown is made by these modules and in the words of `reports.common`, and laid out by the
+  templates.
 - A content-security policy allows the file's own style and script, by their hashes, and nothing else.
 """
 
