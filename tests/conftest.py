@@ -56,6 +56,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current directory is an empty folder, and nothing is set from outside."""
+    monkeypatch.chdir(tmp_path)
+    for name in os.environ:
+        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES", "GITHUB_STEP_SUMMARY"):
+            monkeypatch.delenv(name)
+
+
 @pytest.fixture(scope="session")
 def seed() -> int:
     """The seed for a test's own random numbers."""

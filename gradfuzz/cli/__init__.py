@@ -36,25 +36,8 @@ from gradfuzz.version import __version__
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "OWN_FAULT", "USAGE", "main"]
 
 COMMANDS = (
-    *(
-        baseline,
-        bisect,
-        board,
-        check,
-        diff,
-        findings,
-        merge,
-        probe,
-        prove,
-        record,
-        replay,
-        report,
-        selftest,
-        show,
-        sweep,
-        targets,
-        write,
-    ),
+    *(baseline, bisect, board, check, diff, findings, merge, probe, prove, record, replay, report),
+    *(selftest, show, sweep, targets, write),
 )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.storage import BASELINE, STORE
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import BASELINE, STORE
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError

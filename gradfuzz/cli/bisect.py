@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.arguments import REQUIREMENTS, names_option
-from gradfuzz.cli.options.storage import STORE, installed
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import REQUIREMENTS, STORE, installed, names_option
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.replay import findings
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click

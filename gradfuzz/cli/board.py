@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.options.arguments import PATH
+from gradfuzz.cli.options import PATH
+from gradfuzz.cli.output import writing
 from gradfuzz.cli.shell import click
-from gradfuzz.errors import StoreError, UsageError
+from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
     from gradfuzz.reports.board.collection import BoardRun
@@ -38,14 +39,12 @@ def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
     found = collected(runs)
     address = url if not url or url.endswith("/") else f"{url}/"
     number = 0
-    try:
+    with writing(out, ": the site"):
         for place, text in site(found, title, address):
             path = out / place
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             number += 1
-    except OSError as error:
-        raise StoreError(f"{out}: the site cannot be written: {error.strerror or error}") from error
     systems, findings = len(found.systems), len(found.findings())
     click.echo(f"{out / 'index.html'}: {systems} systems, {findings} findings, {number} files.")
 

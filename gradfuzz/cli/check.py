@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.arguments import names_option
-from gradfuzz.cli.options.device import ON_DEVICE
-from gradfuzz.cli.options.limits import LIMITS
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import LIMITS, ON_DEVICE, names_option
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import UsageError

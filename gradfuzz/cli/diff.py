@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.options.storage import STORE
+from gradfuzz.cli.options import STORE
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 

@@ -6,8 +6,7 @@ import datetime
 import itertools
 from pathlib import Path
 
-from gradfuzz.cli.options.arguments import names_option
-from gradfuzz.cli.options.storage import BASELINE, STORE
+from gradfuzz.cli.options import BASELINE, STORE, names_option
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 
@@ -37,7 +36,7 @@ def findings(
     from gradfuzz.fuzzer.store import baseline
     from gradfuzz.fuzzer.store.runs import Store
     from gradfuzz.reports.machine import json as documents
-    from gradfuzz.reports.terminal import listing
+    from gradfuzz.reports.terminal import report as terminal
 
     known = baseline.read(accepted)
     globs = itertools.product(target or (None,), op or (None,), kind or (None,))
@@ -56,7 +55,7 @@ def findings(
         for record in records
     ]
     if rows or form == "json":
-        answer(form, lambda: documents.findings_document(rows), lambda: listing.render(rows))
+        answer(form, lambda: documents.findings_document(rows), lambda: terminal.listing(rows))
     else:
         some = any((op, target, kind))
         click.echo("No recorded finding fits." if some else "No finding is recorded.", err=True)

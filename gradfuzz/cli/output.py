@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -51,11 +52,21 @@ def print_json(document: Mapping[str, Any], file: IO[str] | None = None) -> None
     print(dumps(document), file=file or sys.stdout)
 
 
+@contextlib.contextmanager
+def writing(path: Path | str | None, what: str = "", advice: str = "") -> Iterator[None]:
+    """`StoreError` where `path`, which is `what`, cannot be written. Without a path the error names it."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{error.strerror or error}{advice}"
+        raise StoreError(f"{path or error.filename}{what} cannot be written: {why}") from error
+
+
 def check_writable(file: Path, flag: str) -> None:
     """Raises `UsageError` or `StoreError`, which name the flag, if a file cannot be written. To be asked
     before the work that fills it. What the file holds stays.
     """
-    try:
+    with writing(f"{flag}: {str(file)!r}", advice="; give another path"):
         if not file.parent.is_dir():
             raise UsageError(f"{flag}: the folder {str(file.parent)!r} does not exist; make it first")
         if file.is_dir():
@@ -67,6 +78,3 @@ def check_writable(file: Path, flag: str) -> None:
             file.open("ab").close()
         elif not os.access(file, os.W_OK):  # a pipe: opening it would wait for its reader
             raise PermissionError(None, "Permission denied")
-    except OSError as error:
-        why = error.strerror or error
-        raise StoreError(f"{flag}: {str(file)!r} cannot be written: {why}; give another path") from error

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.arguments import DURATION, PATH, names_option
-from gradfuzz.cli.options.device import ON_DEVICE
-from gradfuzz.cli.options.limits import LIMITS
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import DURATION, LIMITS, ON_DEVICE, PATH, names_option
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 

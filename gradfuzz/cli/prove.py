@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.cli.options.arguments import PATH, names_option
-from gradfuzz.cli.output import FORMAT, answer, check_writable
+from gradfuzz.cli.options import PATH, names_option
+from gradfuzz.cli.output import FORMAT, answer, check_writable, writing
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
-from gradfuzz.errors import StoreError, UsageError
+from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.proof import ProofRecord
@@ -50,18 +50,16 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
     MODULE:FUNC is imported from the current directory. Of a function of a library, as torch.logcumsumexp or
     jax.numpy.sort, calls are drawn. Exit code 1 if a rule or an answer is wrong.
     """
-    from gradfuzz.reports.html import proofs as page
-    from gradfuzz.reports.terminal import proofs as terminal
+    from gradfuzz.reports import html as pages
+    from gradfuzz.reports.terminal import report as terminal
 
     if html is not None:
         check_writable(html, "--html")
     found = _of_function(source, flags) if ":" in source else _of_library(source, flags)
     if html is not None:
-        try:
-            html.write_text(page.render(found), encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"{str(html)!r} cannot be written: {error.strerror or error}") from error
-    answer(form, lambda: {"proofs": [asdict(one) for one in found]}, lambda: terminal.render(found))
+        with writing(repr(str(html))):
+            html.write_text(pages.proofs(found), encoding="utf-8")
+    answer(form, lambda: {"proofs": [asdict(one) for one in found]}, lambda: terminal.proofs(found))
     ctx.exit(FINDINGS if any(one.outcome.startswith("wrong") for one in found) else CLEAN)
 
 

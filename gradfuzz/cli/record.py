@@ -8,7 +8,7 @@ import traceback
 from contextlib import ExitStack
 from pathlib import Path
 
-from gradfuzz.cli.options.arguments import PATH, names_option
+from gradfuzz.cli.options import PATH, names_option
 from gradfuzz.cli.output import check_writable
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError

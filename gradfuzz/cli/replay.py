@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.device import ON_DEVICE
-from gradfuzz.cli.options.limits import LIMITS
-from gradfuzz.cli.options.storage import STORE, installed
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import LIMITS, ON_DEVICE, STORE, installed
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, OWN_FAULT, click, say_fault
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.options.arguments import SHOW_SCRIPTS
-from gradfuzz.cli.options.storage import STORE
+from gradfuzz.cli.options import SHOW_SCRIPTS, STORE
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.reporting import report as write
 from gradfuzz.cli.shell import CLEAN, OWN_FAULT, click

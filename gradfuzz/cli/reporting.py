@@ -12,9 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
-from gradfuzz.cli.output import check_writable, print_page
+from gradfuzz.cli.output import check_writable, print_page, writing
 from gradfuzz.cli.shell import click, say_fault
-from gradfuzz.errors import StoreError, UsageError
+from gradfuzz.errors import UsageError
+from gradfuzz.reports.formats import FORMATS, STREAM, of_file
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.events import Event, SweepFinished
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     from gradfuzz.fuzzer.results.review import Review
 
 
-NAMES = ("terminal", "concise", "json", "html", "junit", "sarif", "github", "markdown", "ndjson")
-"""The names of `reports.formats.FORMATS`, repeated here so that --help imports no report."""
-
-_NEXT = re.compile(rf",(?=(?:{'|'.join(NAMES)})(?:[=,]|$))")
+_NEXT = re.compile(rf",(?=(?:{'|'.join(FORMATS)})(?:[=,]|$))")
 """The comma before another format, where a path stands before it, which may have commas."""
 
 REPORTS = click.option(
@@ -34,7 +32,7 @@ REPORTS = click.option(
     multiple=True,
     metavar="FORMAT[=PATH]",
     help=(
-        f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-...; a PATH alone says"
+        f"Write a file, too: {', '.join(FORMATS)}. Without a PATH it is named gradfuzz-...; a PATH alone says"
         " its format by its ending: sweep.html. github goes to stdout and to the summary of the step. May be"
         " repeated."
     ),
@@ -43,7 +41,7 @@ REPORTS = click.option(
 STDOUT = click.option(
     "--format",
     "form",
-    type=click.Choice(NAMES[:-1]),
+    type=click.Choice([name for name in FORMATS if name != STREAM]),
     default="terminal",
     help="What stdout gets.",
 )
@@ -59,8 +57,6 @@ class Output:
 
 def outputs(reports: Iterable[str]) -> list[Output]:
     """The outputs of --report. `UsageError` or `StoreError`, before hours of work, if one is unwritable."""
-    from gradfuzz.reports.formats import FORMATS, of_file
-
     found = []
     parts = (part for text in reports for part in (_NEXT.split(text) if "=" in text else text.split(",")))
     for text in parts:
@@ -92,10 +88,8 @@ class Streams(AbstractContextManager["Streams", None]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for path, file in self._files.items():
-            try:
+            with _writing(path):
                 file.close()
-            except OSError as failure:
-                raise _unwritten(path, failure) from failure
 
     def handle(self, event: Event | Review) -> None:
         """Writes a line to each file."""
@@ -105,13 +99,11 @@ class Streams(AbstractContextManager["Streams", None]):
 
         text = line(event)
         for path in self._paths:
-            try:
+            with _writing(path):
                 if path not in self._files:
                     self._files[path] = path.open("w", encoding="utf-8")
                 self._files[path].write(text)
                 self._files[path].flush()
-            except OSError as error:
-                raise _unwritten(path, error) from error
 
 
 def report(
@@ -127,7 +119,6 @@ def report(
     formats are there all the same.
     """
     from gradfuzz.fuzzer.results.own_fault import Attempts
-    from gradfuzz.reports.formats import FORMATS
     from gradfuzz.reports.terminal import report as terminal
 
     tried = Attempts()
@@ -145,25 +136,26 @@ def report(
 
 
 def _write(output: Output, finished: SweepFinished, review: Review | None) -> None:
-    from gradfuzz.reports.formats import FORMATS
-    from gradfuzz.reports.markdown.github import write_step_summary
-
-    text = FORMATS[output.name].render(finished, review)
-    try:
-        if output.name == "github":
-            write_step_summary(finished, review)
-        if output.path is not None:
-            output.path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _unwritten(error.filename or str(output.path), error) from error
+    text = written(output, finished, review)
     if output.path is None:
         click.echo(text, nl=False)
     else:
         click.echo(f"The {output.name} report is in {output.path}.", err=True)
 
 
-def _unwritten(path: Path | str, error: OSError) -> StoreError:
-    return StoreError(
-        f"{path}: the report cannot be written: {error.strerror or error}; give another path with --report"
-        " FORMAT=PATH"
-    )
+def written(output: Output, finished: SweepFinished, review: Review | None) -> str:
+    """Writes a report into its file, and that of `github` into the summary of the step, too; the text."""
+    from gradfuzz.reports.markdown.github import write_step_summary
+
+    text = FORMATS[output.name].render(finished, review)
+    if output.name == "github":
+        with _writing(None):
+            write_step_summary(finished, review)
+    with _writing(output.path):
+        if output.path is not None:
+            output.path.write_text(text, encoding="utf-8")
+    return text
+
+
+def _writing(path: Path | None) -> AbstractContextManager[None]:
+    return writing(path, ": the report", "; give another path with --report FORMAT=PATH")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, names_option, whole
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import DURATION, JOBS, SEED, names_option, whole
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, click, say_fault
 from gradfuzz.errors import UsageError

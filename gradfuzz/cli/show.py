@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.storage import STORE
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import STORE
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError

@@ -1,4 +1,4 @@
-"""The command `gradfuzz targets`. Its actions for authors of adapters are in `adapters.py`."""
+"""The command `gradfuzz targets`. Its actions beside listing are in `target_actions.py`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.cli.adapters import LANGUAGES
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.arguments import REQUIREMENTS
-from gradfuzz.cli.options.limits import LIMITS
-from gradfuzz.cli.options.storage import STORE, installed
+from gradfuzz.cli import completion, target_actions
+from gradfuzz.cli.options import LIMITS, REQUIREMENTS, STORE, installed
 from gradfuzz.cli.output import FORMAT, answer
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import GradfuzzError, UsageError
 
-_LANG = click.Choice(list(LANGUAGES))
+_LANG = click.Choice(list(target_actions.LANGUAGES))
 
 
 @click.command(short_help="List targets, functions and conventions; install a release; check an adapter.")
@@ -64,24 +61,18 @@ def targets(
     """
     installed(ctx, store)
     if action in ("install", "remove"):
-        from gradfuzz.cli import environments
-
         installs = action == "install"
-        ctx.exit(environments.install(what, extra, form) if installs else environments.remove(what, form))
+        ctx.exit(target_actions.install(what, extra, form) if installs else target_actions.remove(what, form))
     one = what[0] if what else None
     if len(what) > 1 or (what and action in ("list", "conventions")):
         raise UsageError(f"targets {action} takes no further argument, but got {what[-1]!r}")
     if action in ("check", "new"):
-        from gradfuzz.cli import adapters
-
-        ctx.exit(adapters.check(one, form) if action == "check" else adapters.new(one, lang))
+        ctx.exit(target_actions.check(one, form) if action == "check" else target_actions.new(one, lang))
     from gradfuzz.reports.machine import json as documents
     from gradfuzz.reports.terminal import report as terminal
 
     if action == "functions":
-        from gradfuzz.cli import catalogues
-
-        catalogues.functions(one, form, store)
+        target_actions.functions(one, form, store)
         return
     if action == "conventions":
         from gradfuzz.fuzzer.conventions.table import CONVENTIONS

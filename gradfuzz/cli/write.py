@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.options.arguments import PATH
+from gradfuzz.cli.options import PATH
+from gradfuzz.cli.output import writing
 from gradfuzz.cli.shell import click
-from gradfuzz.errors import StoreError, UsageError
+from gradfuzz.errors import UsageError
 
 
 @click.command(short_help="Write a first test of a function's gradient.")
@@ -45,8 +46,6 @@ def write(
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
+    with writing(repr(str(output))):
         output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{str(output)!r} cannot be written: {error.strerror or error}") from error
     click.echo(f"The test is in {output}. Run it: pytest {output}", err=True)

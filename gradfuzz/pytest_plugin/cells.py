@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gradfuzz.errors import listed
+from gradfuzz.errors import did_you_mean, listed
 from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.fuzzer.questions.suites import SUITES, CanonicalCase, CanonicalTable
 from gradfuzz.fuzzer.verdict.rows import groups
@@ -106,8 +105,8 @@ def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
 
 def _chosen(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        close = " or ".join(map(repr, difflib.get_close_matches(name, known, n=3, cutoff=0.5)))
-        hint = f"did you mean {close}?" if close else f"there is {listed(map(repr, known), repr(name))}"
+        close = did_you_mean(name, known).removeprefix("; ")
+        hint = close or f"there is {listed(map(repr, known), repr(name))}"
         _fail(f"{name!r} is no {what}: {hint}")
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import datetime
 import functools
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,17 +17,15 @@ from gradfuzz.fuzzer.probe.status import asked_columns, confirmed, in_words
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.counts import Counts
-from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, Reason, Verdict
-from gradfuzz.fuzzer.results.records import to_document
-from gradfuzz.fuzzer.results.review import BaselineEntry
+from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.baseline import concerns, standing
 from gradfuzz.fuzzer.sweep.totals import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.pytest_plugin.cells import SuiteCell, puts
-from gradfuzz.pytest_plugin.findings import JudgedAnswer, as_met, kinds_of, shrunk
+from gradfuzz.pytest_plugin.findings import CellResult, JudgedAnswer, as_met, kinds_of, shrunk
 from gradfuzz.pytest_plugin.options import Profile, SuiteOptions, options
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.numbers import count, inputs
@@ -43,15 +39,12 @@ _REASONS, _ALIKE = 3, 8
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one test found. `known` are the entries of the baseline that accept findings, `expired` those that
-    no longer do.
-    """
+    """What one test found, and what the baseline says of it."""
 
     judged: Sequence[JudgedAnswer]
     wrong: Sequence[JudgedAnswer]
-    findings: Sequence[Finding]
-    known: Sequence[BaselineEntry]
-    expired: Sequence[BaselineEntry]
+    findings: tuple[Finding, ...]
+    review: Review
 
 
 class GradfuzzCheck:
@@ -73,13 +66,12 @@ class GradfuzzCheck:
         __tracebackhide__ = True
         self.called = True
         given = options(self._item.config)
-        started = time.monotonic()
         try:
             judged = _judged(self._cell, given.profile)
         except GradfuzzError as error:
             pytest.fail(f"{self.target} cannot be asked: {error}", pytrace=False)
         found = _outcome(self._cell, judged, given)
-        self.said = _document(self._cell, found, time.monotonic() - started)
+        self.said = json.dumps(encode(CellResult, _result(self._cell, found)), allow_nan=False)
         self._note(found)
         self._end(found)
 
@@ -101,9 +93,9 @@ class GradfuzzCheck:
 
     def _end(self, found: Outcome) -> None:
         __tracebackhide__ = True
-        accepted = {entry.signature for entry in found.known}
+        accepted = {entry.signature for entry in found.review.known}
         if found.findings and all(finding.signature in accepted for finding in found.findings):
-            reasons = [f"{e.id}: {e.reason}{f' ({e.link})' if e.link else ''}" for e in found.known]
+            reasons = [f"{e.id}: {e.reason}{f' ({e.link})' if e.link else ''}" for e in found.review.known]
             pytest.xfail("; ".join(reasons))
         if found.wrong:
             pytest.fail(_message(self._cell, found), pytrace=False)
@@ -184,8 +176,8 @@ def _outcome(cell: SuiteCell, judged: Sequence[JudgedAnswer], given: SuiteOption
     return Outcome(
         [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged],
         [j for j in wrong if id(j.case) not in dropped],
-        list(findings.values()),
-        *standing(given.known, list(findings.values()), _today()),
+        tuple(findings.values()),
+        Review(*standing(given.known, list(findings.values()), _today())),
     )
 
 
@@ -216,9 +208,9 @@ def _message(cell: SuiteCell, found: Outcome) -> str:
     for alike in kinds_of(found.wrong):
         lines += ["", *_told(*alike)]
     lines += ["", *(plain.line(words.one_line(finding)) for finding in found.findings)]
-    lines += [f"Accepted by the baseline: {e.id}, {e.reason}" for e in found.known]
+    lines += [f"Accepted by the baseline: {e.id}, {e.reason}" for e in found.review.known]
     no_longer = "No longer accepted by the baseline since"
-    lines += [f"{no_longer} {e.expires}: {e.id}, {e.reason}" for e in found.expired]
+    lines += [f"{no_longer} {e.expires}: {e.id}, {e.reason}" for e in found.review.expired]
     return "\n".join([*lines, f"Again: {cell.rerun}"])
 
 
@@ -254,22 +246,13 @@ def _reasons(judged: Sequence[JudgedAnswer]) -> str:
 # For the end of the session ---------------------------------------------------------------------------------
 
 
-def _document(cell: SuiteCell, found: Outcome, seconds: float) -> str:
-    """The results for the process that gathers them, as JSON."""
+def _result(cell: SuiteCell, found: Outcome) -> CellResult:
+    """What the process that gathers the results gets."""
     counts: dict[tuple[str, str], Counts] = {}
     conventions: Counter[str] = Counter()
     for j in found.judged:
         counts.setdefault((j.oracle.name, j.oracle.version), Counts()).count(j.case)
         conventions.update(j.case.conventions)
-    summaries = [summarized(*way, cell.suite, counted) for way, counted in counts.items()]
-    document: dict[str, Any] = {
-        "cell": [cell.target, cell.suite, cell.op, cell.check],
-        "questions": len({id(j.put) for j in found.judged}),
-        "seconds": seconds,
-        "summaries": [encode(TargetSummary, summary) for summary in summaries],
-        "findings": [to_document(finding) for finding in found.findings],
-        "known": [encode(BaselineEntry, entry) for entry in found.known],
-        "expired": [encode(BaselineEntry, entry) for entry in found.expired],
-        "conventions": dict(conventions),
-    }
-    return json.dumps(document, allow_nan=False)
+    summaries = tuple(summarized(*way, cell.suite, counted) for way, counted in counts.items())
+    questions, asked = len({id(j.put) for j in found.judged}), (cell.target, cell.suite, cell.op, cell.check)
+    return CellResult(asked, questions, summaries, found.findings, found.review, dict(conventions))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.representative import finding_at
 from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.pytest_plugin.cells import Put
@@ -31,6 +33,19 @@ class JudgedAnswer:
         """Answers of one kind are reported once: one use of an op, one library, one class."""
         kind = self.case.kind.value if self.case.kind else ""
         return self.put.use, TargetName.of(self.oracle.name).owner, kind
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """What one test found, as one process tells another."""
+
+    cell: tuple[str, str, str, str]
+    """Target, suite, op and check."""
+    questions: int
+    summaries: tuple[TargetSummary, ...]
+    findings: tuple[Finding, ...]
+    review: Review
+    conventions: Mapping[str, int]
 
 
 def kinds_of(wrong: Iterable[JudgedAnswer]) -> list[list[JudgedAnswer]]:

@@ -63,13 +63,9 @@ def check(config: pytest.Config) -> None:
             "--gradfuzz-accept needs a reason: --gradfuzz-accept='reported, see the link'"
         )
     if config.getoption("gradfuzz_profile") and not config.getoption("--hypothesis-profile", None):
-        _load_hypothesis_profile(f"gradfuzz-{given.profile}")
+        import hypothesis
 
+        from gradfuzz import hypothesis_plugin
 
-def _load_hypothesis_profile(name: str) -> None:
-    import hypothesis
-
-    from gradfuzz import hypothesis_plugin
-
-    hypothesis_plugin.register()
-    hypothesis.settings.load_profile(name)
+        hypothesis_plugin.register()
+        hypothesis.settings.load_profile(f"gradfuzz-{given.profile}")

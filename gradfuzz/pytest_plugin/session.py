@@ -6,9 +6,8 @@ import datetime
 import json
 import shlex
 import time
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -19,14 +18,13 @@ from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.ranking import rank
-from gradfuzz.fuzzer.results.records import from_document
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.fuzzer.store import baseline
+from gradfuzz.pytest_plugin.findings import CellResult
 from gradfuzz.pytest_plugin.options import options
 from gradfuzz.reports.common import plain
-from gradfuzz.reports.common.numbers import count
-from gradfuzz.reports.common.summary import FAILURES, tally
-from gradfuzz.reports.common.systems import total
+from gradfuzz.reports.common.numbers import count, sums
+from gradfuzz.reports.common.summary import FAILURES, tally, total
 from gradfuzz.reports.terminal.concise import line
 
 _SHOWN = 20
@@ -38,25 +36,21 @@ class Gathered:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._said: list[dict[str, Any]] = []
+        self._said: list[CellResult] = []
         self._began = datetime.datetime.now(datetime.UTC), time.monotonic()
         self._lines: list[str] = []
 
     def add(self, said: str) -> None:
         """Adds the results of one test."""
-        self._said.append(json.loads(said))
+        self._said.append(decode(CellResult, json.loads(said)))
 
     def finish(self, session: pytest.Session) -> None:
         """Writes reports and the baseline. An unwritable file is in the summary and fails the session."""
         try:
             self._accept()
-            interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
-            for name, path, text in self._reports(interrupted=interrupted):
-                if path is not None:
-                    path.write_text(text, encoding="utf-8")
-                self._lines += [f"The {name} report is in {path}."] if path is not None else text.splitlines()
+            self._report(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED)
         except (GradfuzzError, OSError) as error:
-            self._lines.append(f"Not written: {error}")
+            self._lines.append(f"Not written: {error}".replace("--report ", "--gradfuzz-report "))
             if session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
@@ -64,7 +58,7 @@ class Gathered:
         """Writes a section of pytest's summary: what was judged of which target, and the findings."""
         finished, review = self._finished(interrupted=False)
         terminal.section("gradfuzz")
-        for target in dict.fromkeys(said["cell"][0] for said in self._said):
+        for target in dict.fromkeys(said.cell[0] for said in self._said):
             terminal.line(self._of_target(target))
         known = {entry.signature: entry for entry in review.known}
         for finding in finished.findings[:_SHOWN]:
@@ -77,32 +71,26 @@ class Gathered:
             terminal.line(text)
 
     def _of_target(self, target: str) -> str:
-        summaries = [
-            decode(TargetSummary, s)
-            for said in self._said
-            if said["cell"][0] == target
-            for s in said["summaries"]
-        ]
+        summaries = [s for said in self._said if said.cell[0] == target for s in said.summaries]
+        if not summaries:
+            return f"{target}: nothing asked"
+        counts = tally(whole := total(summaries))
         told = ("agree", "disagree", *FAILURES, "convention", "unsupported", "inconclusive")
-        counts = {name: sum(tally(summary)[name] for summary in summaries) for name in told}
-        version = next((summary.version for summary in summaries), "")
-        words = ", ".join(f"{name} {n:,}" for name, n in counts.items() if n) or "nothing asked"
-        return f"{f'{target} {version}'.strip()}: {words}"
+        words = ", ".join(f"{name} {counts[name]:,}" for name in told if counts[name]) or "nothing asked"
+        return f"{f'{target} {whole.version}'.strip()}: {words}"
 
     # The end in the form of a sweep's
 
     def _finished(self, *, interrupted: bool) -> tuple[SweepFinished, Review]:
         """The results in the order of the tests' subjects, whichever worker was first."""
-        said = sorted(self._said, key=lambda one: one["cell"])
+        said = sorted(self._said, key=lambda one: one.cell)
         findings = _named(said)
-        conventions: Counter[str] = Counter()
-        for one in said:
-            conventions.update(one["conventions"])
+        conventions = sums(one.conventions for one in said)
         summaries = _summaries(said)
         finished = SweepFinished(
             seed=0,
             seconds=time.monotonic() - self._began[1],
-            programs=sum(one["questions"] for one in said),
+            programs=sum(one.questions for one in said),
             checks=sum(summary.checks for summary in summaries),
             summaries=summaries,
             findings=findings,
@@ -113,24 +101,21 @@ class Gathered:
             conventions=dict(sorted(conventions.items(), key=lambda item: (-item[1], item[0]))),
             environment=environment(self._began[0]),
         )
-        known, expired = (_entries(said, which, findings) for which in ("known", "expired"))
+        known = _entries((entry for one in said for entry in one.review.known), findings)
+        expired = _entries((entry for one in said for entry in one.review.expired), findings)
         return finished, Review(known=known, expired=expired)
 
-    def _reports(self, *, interrupted: bool) -> list[tuple[str, Any, str]]:
+    def _report(self, *, interrupted: bool) -> None:
         given = options(self._config)
         if not given.reports:
-            return []
-        from gradfuzz.cli.reporting import outputs
-        from gradfuzz.reports.formats import FORMATS
-        from gradfuzz.reports.markdown.github import write_step_summary
+            return
+        from gradfuzz.cli.reporting import outputs, written
 
         finished, review = self._finished(interrupted=interrupted)
-        written = []
         for output in outputs(given.reports):
-            if output.name == "github":
-                write_step_summary(finished, review)
-            written.append((output.name, output.path, FORMATS[output.name].render(finished, review)))
-        return written
+            text = written(output, finished, review)
+            path = [f"The {output.name} report is in {output.path}."]
+            self._lines += text.splitlines() if output.path is None else path
 
     def _accept(self) -> None:
         """Writes new findings into the baseline, if an option asks for it."""
@@ -147,11 +132,10 @@ class Gathered:
         self._lines.append(f"{count(len(new), 'finding')} accepted in {given.file}.")
 
 
-def _named(said: list[dict[str, Any]]) -> tuple[Finding, ...]:
+def _named(said: Iterable[CellResult]) -> tuple[Finding, ...]:
     """The findings, each once, with distinct ids. The one that ranks first gives the numbers."""
     met: dict[str, list[Finding]] = {}
-    for document in (document for one in said for document in one["findings"]):
-        finding = from_document(document, Finding, "a test's report")
+    for finding in (finding for one in said for finding in one.findings):
         met.setdefault(finding.signature, []).append(finding)
     found = {
         signature: replace(min(alike, key=rank), seen=sum(finding.seen for finding in alike))
@@ -163,17 +147,15 @@ def _named(said: list[dict[str, Any]]) -> tuple[Finding, ...]:
     return tuple(sorted((replace(f, id=f"GF-{s[:digits]}") for s, f in found.items()), key=rank))
 
 
-def _entries(
-    said: list[dict[str, Any]], which: str, findings: tuple[Finding, ...]
-) -> tuple[BaselineEntry, ...]:
+def _entries(entries: Iterable[BaselineEntry], findings: Iterable[Finding]) -> tuple[BaselineEntry, ...]:
+    """The entries, each once, with the ids of the findings."""
     ids = {finding.signature: finding.id for finding in findings}
-    entries = [decode(BaselineEntry, entry) for one in said for entry in one[which]]
     return tuple({entry.signature: replace(entry, id=ids[entry.signature]) for entry in entries}.values())
 
 
-def _summaries(said: list[dict[str, Any]]) -> tuple[TargetSummary, ...]:
+def _summaries(said: Iterable[CellResult]) -> tuple[TargetSummary, ...]:
     """A summary for each way and suite."""
     found: dict[tuple[str, str], list[TargetSummary]] = {}
-    for summary in (decode(TargetSummary, document) for one in said for document in one["summaries"]):
+    for summary in (summary for one in said for summary in one.summaries):
         found.setdefault((summary.name, summary.family), []).append(summary)
     return tuple(map(total, found.values()))

@@ -1,7 +1,8 @@
 """The formats of a sweep's report, a row each.
 
 A renderer gets the end of a sweep and its review, and returns the whole text. Its module is imported on first
-use. `ndjson` is also a stream: a running sweep writes its events line by line (`fuzzer.store.stream`).
+use, and this one imports none, as the help of commands reads the names. `ndjson` is also a stream: a running
+sweep writes its events line by line (`fuzzer.store.stream`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.results.review import Review
+if TYPE_CHECKING:
+    from gradfuzz.fuzzer.results.events import SweepFinished
+    from gradfuzz.fuzzer.results.review import Review
 
-Renderer = Callable[[SweepFinished, Review | None], str]
+    Renderer = Callable[[SweepFinished, Review | None], str]
 
 STREAM = "ndjson"
 """The format that is written while a sweep runs."""
@@ -32,7 +34,7 @@ class ReportFormat:
     def render(self, finished: SweepFinished, review: Review | None) -> str:
         """The whole text."""
         module = importlib.import_module(f"gradfuzz.reports.{self.module}")
-        return cast(Renderer, module.render)(finished, review)
+        return cast("Renderer", module.render)(finished, review)
 
 
 FORMATS: dict[str, ReportFormat] = {

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.html import render
 from tests.report_data import called, finding, finished, review
 
@@ -115,16 +117,25 @@ def open_page(browser: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten findings of all classes, with everything that a report can show."""
-    sweep = finished(11)
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render(sweep, review(sweep)), encoding="utf-8")
-    return path
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """`saved(sweep, review)` is the file of its report."""
+
+    def write(sweep: SweepFinished, told: Review | None = None) -> Path:
+        path = tmp_path_factory.mktemp("report") / "report.html"
+        path.write_text(render(sweep, told), encoding="utf-8")
+        return path
+
+    return write
 
 
 @pytest.fixture(scope="session")
-def short_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(saved: Any) -> Any:
+    """Ten findings of all classes, with everything that a report can show."""
+    return saved(finished(11), review(finished(11)))
+
+
+@pytest.fixture(scope="session")
+def short_report(saved: Any) -> Any:
     """Two findings: a flaky one of a loop, and one of matrices with a grid of entries; whoever looks at every
     element has less to do.
     """
@@ -133,23 +144,17 @@ def short_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         grid.clearest, allowed={name: 1e-9 + 0 * bound for name, bound in grid.clearest.bound.items()}
     )
     sweep = finished([finding(0, reproduced=(3, 5)), dataclasses.replace(grid, clearest=point)])
-    path = tmp_path_factory.mktemp("short") / "report.html"
-    path.write_text(render(sweep, review(sweep)), encoding="utf-8")
-    return path
+    return saved(sweep, review(sweep))
 
 
 @pytest.fixture(scope="session")
-def called_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def called_report(saved: Any) -> Any:
     """A sweep that calls functions, with their map."""
-    path = tmp_path_factory.mktemp("called") / "report.html"
-    path.write_text(render(called(), None), encoding="utf-8")
-    return path
+    return saved(called())
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(saved: Any) -> Any:
     """The same with hostile text in every place."""
     sweep = finished(11, hostile=True)
-    path = tmp_path_factory.mktemp("hostile") / "report.html"
-    path.write_text(render(sweep, review(sweep, hostile=True)), encoding="utf-8")
-    return path
+    return saved(sweep, review(sweep, hostile=True))

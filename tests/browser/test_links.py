@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.reports.html import render
 from tests.report_data import finding, finished
 
 Open = Callable[..., Any]
@@ -42,10 +41,8 @@ IDS = [one.id for one in FOUND]
 
 
 @pytest.fixture(scope="module")
-def long_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("long") / "report.html"
-    path.write_text(render(finished(FOUND), None), encoding="utf-8")
-    return path
+def long_report(saved: Any) -> Any:
+    return saved(finished(FOUND))
 
 
 WIDE = {"width": 1280, "height": 900}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.shell import python
 
 TARGETS = ("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch", "jax", "torch")
 
@@ -21,8 +21,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweep")
     path = folder / "gradfuzz-report.html"
     how = ["--family", "loops,linalg", "--max-examples", "16", "--no-store", "--report", f"html={path}"]
-    command = [sys.executable, "-m", "gradfuzz", "sweep", *TARGETS, *how]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    done = python("-m", "gradfuzz", "sweep", *TARGETS, *how)
     assert done.returncode == 1, done.stderr
     return path
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gradfuzz.reports.html import render
 from tests.report_data import finished
 
 Open = Callable[..., Any]
@@ -65,12 +64,8 @@ def pages(page: Any, path: Path) -> int:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with JavaScript", "without"])
-def test_a_finding_is_a_page(scripts: bool, tmp_path: Path, open_page: Open) -> None:
-    paths = {}
-    for n in (1, 6):
-        paths[n] = tmp_path / f"{n}.html"
-        paths[n].write_text(render(finished(n), None), encoding="utf-8")
-    opened = {n: open_page(path, java_script_enabled=scripts).page for n, path in paths.items()}
+def test_a_finding_is_a_page(scripts: bool, tmp_path: Path, saved: Open, open_page: Open) -> None:
+    opened = {n: open_page(saved(finished(n)), java_script_enabled=scripts).page for n in (1, 6)}
     short = {n: pages(page, tmp_path / "short.pdf") for n, page in opened.items()}
     assert short[6] - short[1] in (5, 6), "one more finding, one more page; the list may need another"
     assert short[6] <= 8

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -50,6 +46,7 @@ from gradfuzz.strategies import (
 )
 from gradfuzz.strategies.inputs.point import defined
 from gradfuzz.strategies.loop.facts import ProgramFacts
+from tests.shell import python
 
 PROGRAMS = 1000
 CASES = 600
@@ -277,15 +274,7 @@ print(hashlib.sha256(text.encode()).hexdigest())
 def test_draws_depend_on_nothing_but_the_seed() -> None:
     digests = set()
     for hash_seed, extra in (("1", ""), ("2", "import json, sqlite3, gradfuzz.oracles.base\n")):
-        run = subprocess.run(
-            [sys.executable, "-c", extra + DIGEST],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=Path(__file__).parents[2],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-        )
-        digests.add(run.stdout)
+        digests.add(python("-c", extra + DIGEST, exit_code=0, PYTHONHASHSEED=hash_seed).stdout)
     assert len(digests) == 1
 
 

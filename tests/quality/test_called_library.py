@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import gradfuzz
 from gradfuzz.fuzzer.store.runs import Store
+from tests.shell import python
 
 HOME = Path(gradfuzz.__file__).parent
 
@@ -204,17 +202,9 @@ def test_one_file_and_one_row(tmp_path: Path) -> None:
     table.write_text(
         text.replace('LibraryName = Literal["torch",', 'LibraryName = Literal["minigrad", "torch",')
     )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", "gradfuzz", "sweep", "minigrad", "--family", "functions"]
-    done = subprocess.run(
-        [*command, "--max-examples", "4", "--seed", "3"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
+    flags = "--family", "functions", "--max-examples", "4", "--seed", "3"
+    here = {"cwd": tmp_path, "path": [tmp_path]}
+    python("-m", "gradfuzz", "sweep", "minigrad", *flags, exit_code=1, **here)
     with Store(tmp_path / ".gradfuzz/store.sqlite") as store:
         (run,) = store.runs()
         findings = store.findings(run.number)
@@ -227,22 +217,12 @@ def test_one_file_and_one_row(tmp_path: Path) -> None:
     assert {finding.call.function for finding in findings if finding.call} == {"minigrad.cube"}
     script = tmp_path / "script.py"
     script.write_text(findings[0].script, encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
-    )
-    assert (ran.returncode, ran.stdout.splitlines()[-1:]) == (1, ["wrong"]), ran.stderr
+    ran = python(script, path=[tmp_path], exit_code=1)
+    assert ran.stdout.splitlines()[-1:] == ["wrong"], ran.stderr
     checked = (
         "import gradfuzz, minigrad, numpy\n"
         "gradfuzz.check_gradient(minigrad.{}, minigrad.Array(numpy.array([0.5, 1.5])))"
     )
     for name, code in (("sin", 0), ("cube", 1)):
-        ran = subprocess.run(
-            [sys.executable, "-W", "error", "-c", checked.format(name)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.returncode == code, ran.stderr
+        ran = python("-W", "error", "-c", checked.format(name), exit_code=code, **here)
         assert ("GradientMismatch" in ran.stderr) == (name == "cube")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
+
+from tests.shell import python
 
 ROW = """
 import os
@@ -45,10 +45,7 @@ def verdicts(target):
 
 
 def run(code: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ROW + textwrap.dedent(code)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    python("-c", ROW + textwrap.dedent(code), exit_code=0)
 
 
 def test_it_is_parsed_printed_and_drawn() -> None:

@@ -8,42 +8,26 @@ import os
 import subprocess
 import sys
 import venv
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from gradfuzz.reports.html import render
 from tests.report_data import finding, finished
+from tests.web_page import Page
 
 ROOT = Path(__file__).parents[2]
 
 
-class Reproducer(HTMLParser):
-    """The text of the first `<pre data-reproducer="python">`, as docs/report.md says that it can be found."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.text, self._inside, self._found = "", False, False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if not self._found and tag == "pre" and ("data-reproducer", "python") in attrs:
-            self._inside = self._found = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = self._inside and tag != "pre"
-
-    def handle_data(self, data: str) -> None:
-        self.text += data if self._inside else ""
-
-
 def taken_out(script: str, tmp_path: Path) -> Path:
-    """`script` as a finding's reproducer, through the report, as a file far from gradfuzz."""
+    """`script` as a finding's reproducer, through the report, as a file far from gradfuzz. It is the text of
+    `<pre data-reproducer="python">`, as docs/report.md says.
+    """
     report = tmp_path / "gradfuzz-report.html"
     report.write_text(render(finished([finding(0, script=script)]), None), encoding="utf-8")
     path = tmp_path / "reproducer.py"
-    path.write_text(Reproducer(report.read_text(encoding="utf-8")).text, encoding="utf-8")
+    page = Page(report.read_text(encoding="utf-8"))
+    path.write_text(page.reproducers[finding(0).id, "python"], encoding="utf-8")
     return path
 
 

@@ -8,9 +8,6 @@ import copy
 import io
 import itertools
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +26,7 @@ from gradfuzz.reports.common import pieces
 from gradfuzz.reports.common.scripts import check_folder, script_of, write_probe_scripts
 from gradfuzz.reports.machine import json as documents
 from gradfuzz.reports.terminal import report as terminal
-
-ROOT = Path(__file__).parents[2]
+from tests.shell import python
 
 SITUATIONS = ("2-D", "batch", "jvp", "second order")
 
@@ -178,12 +174,7 @@ def test_a_script_shows_what_is_wrong(report: ProbeReport, tmp_path: Path) -> No
         f"small-02-lu-{_dashed(report.cells[1].ways)}-second-order.py",
     ]
     assert str(folder) in printed(report, 1000, folder)
-    here = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, str(paths[1])], capture_output=True, text=True, check=False, env=here
-    )
-    assert done.returncode == 1, done.stderr
-    assert "disagree" in done.stdout
+    assert "disagree" in python(paths[1], exit_code=1).stdout
     assert script_of(report, 1) == paths[1].read_text(encoding="utf-8")
 
 

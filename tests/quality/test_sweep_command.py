@@ -5,8 +5,6 @@ their own.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradfuzz.cli import FINDINGS, main
+from tests.shell import python
 
 MUTANT = "mutant:nx-1747"
 
@@ -59,10 +58,4 @@ def test_findings_come_with_exit_code_1_reports_and_scripts(
         assert finding["signature"].startswith(finding["id"].removeprefix("GF-"))
         path = tmp_path / ".gradfuzz" / "scripts" / f"{finding['id']}.py"
         assert path.read_text() == finding["script"]
-        shown = subprocess.run(
-            [sys.executable, str(path)],
-            capture_output=True,
-            text=True,
-            env={"PYTHONPATH": str(Path(__file__).parents[2])},
-        )
-        assert shown.returncode == 1, shown.stdout + shown.stderr
+        python(path, exit_code=1)

@@ -5,8 +5,6 @@ engine, in test_no_false_alarms.
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.shrinking.shrink import operations
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.programs import For, Program, Repeat, While, walk
+from tests.shell import python
 
 MUTANTS = ("nx-1747", "swift-78264", "stale-primal", "last-trip-only", "initial-value", "used-after")
 TWO_LOOPS = ("nested-twice", "shared-buffer")
@@ -133,9 +132,4 @@ def test_the_script_of_a_finding_reproduces_it(tmp_path: Path) -> None:
     finding, _ = first_finding("stale-primal", 0)
     script = tmp_path / "finding.py"
     script.write_text(finding.script, encoding="utf-8")
-    root = Path(__file__).parents[2]
-    run = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, cwd=root, env={"PYTHONPATH": str(root)}
-    )
-    assert run.returncode == 1, run.stderr
-    assert "disagree" in run.stdout
+    assert "disagree" in python(script, exit_code=1).stdout

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gradfuzz.cli.options.arguments import JOBS, PATH, SHOW_SCRIPTS
-from gradfuzz.cli.options.device import ON_DEVICE
-from gradfuzz.cli.options.limits import LIMITS
-from gradfuzz.cli.options.storage import BASELINE, STORE, installed
+from gradfuzz.cli.options import BASELINE, JOBS, LIMITS, ON_DEVICE, PATH, SHOW_SCRIPTS, STORE, installed
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.sweeping.running import Outputs, kind_of_sweep, run_sweep
+from gradfuzz.cli.sweeping.running import Outputs, run_sweep
 
 
 @click.command(short_help="Unite the parts of a sweep.")
@@ -52,12 +49,11 @@ def merge(
     installed(ctx, store)
     found = Parts([part for path in parts for part in parts_in(path)])
     config = replace(found.config, jobs=jobs)
-    run, *_ = kind_of_sweep(config.families)
     run_sweep(
         ctx,
-        lambda recorder: run(config, found.before(recorder)),
         config,
         Outputs(files, form, show_scripts),
         None if no_store else store,
         baseline.read(accepted),
+        known_before=found.before,
     )

@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.cli.output import console
+from gradfuzz.cli.output import console, writing
 from gradfuzz.cli.reporting import Output, Streams, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, USAGE, click
-from gradfuzz.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from gradfuzz.fuzzer.results.events import Event, SweepFinished
+    from gradfuzz.fuzzer.results.events import SweepFinished
     from gradfuzz.fuzzer.results.own_fault import Attempts
     from gradfuzz.fuzzer.results.review import Baseline, Review
     from gradfuzz.fuzzer.sweep.config import SweepConfig
@@ -36,18 +35,19 @@ class Outputs:
 
 def run_sweep(
     ctx: click.Context,
-    events: Callable[[Memo | None], Iterator[Event]],
     config: SweepConfig,
     outputs: Outputs,
     store: Path | None,
     known: Baseline,
     *,
     resume: bool = False,
+    known_before: Callable[[Memo | None], Memo | None] = lambda memo: memo,
 ) -> None:
-    """Runs the sweep whose `events` these are, with the recorder as its memo, and ends the command."""
+    """Runs a sweep with the recorder as its memo, or what `known_before` makes of it; ends the command."""
     from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
     from gradfuzz.fuzzer.results.own_fault import Attempts
     from gradfuzz.fuzzer.results.review import Review
+    from gradfuzz.fuzzer.sweep import plans
     from gradfuzz.fuzzer.sweep.reviewing import counted
     from gradfuzz.reports.formats import STREAM
     from gradfuzz.reports.terminal.live import listener
@@ -57,7 +57,7 @@ def run_sweep(
         recorder = None if store is None else _recorder(stack, store, config, resume=resume)
         streams = stack.enter_context(Streams(file for file in outputs.files if file.name == STREAM))
         with listener(console(sys.stderr)) as heard:
-            for event in events(recorder):
+            for event in plans.sweep(config, known_before(recorder)):
                 if recorder is not None and isinstance(event, SweepStarted):
                     recorder.handle(event)
                     if run_before := recorder.unfinished:
@@ -87,18 +87,16 @@ def run_sweep(
     ctx.exit(_exit_code(event, len(counted(event, review))))
 
 
-def kind_of_sweep(
-    families: Sequence[str],
-) -> tuple[Callable[..., Iterator[Event]], int, Callable[[], Iterable[str]]]:
-    """The sweep of these families; its usual number of examples, and its usual targets."""
+def usual(families: Sequence[str]) -> tuple[int, Callable[[], Iterable[str]]]:
+    """The usual number of examples of a sweep of these families, and its usual targets."""
     from gradfuzz.fuzzer.results.functions import FAMILY
     from gradfuzz.fuzzer.sweep import SweepConfig, plans
     from gradfuzz.libraries.library import CALLED
     from gradfuzz.oracles import registry
 
     if set(families) == {FAMILY}:
-        return plans.sweep, plans.CALLS_EACH, lambda: filter(registry.beside, CALLED)
-    return plans.sweep, SweepConfig(()).max_examples, registry.installed
+        return plans.CALLS_EACH, lambda: filter(registry.beside, CALLED)
+    return SweepConfig(()).max_examples, registry.installed
 
 
 def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:
@@ -128,10 +126,8 @@ def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
     """Writes the findings' scripts; the paths by id."""
     from gradfuzz.reports.common import scripts
 
-    try:
+    with writing(folder, ": the scripts"):
         paths = scripts.write_scripts(finished.findings, folder)
-    except OSError as error:
-        raise StoreError(f"{folder}: the scripts cannot be written: {error.strerror or error}") from error
     if paths:
         click.echo(f"Scripts that show the findings without gradfuzz are in {folder}.", err=True)
     return paths

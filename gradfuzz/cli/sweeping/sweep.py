@@ -6,14 +6,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.cli.options import completion
-from gradfuzz.cli.options.arguments import DURATION, JOBS, SEED, SHOW_SCRIPTS, names_option, part_in, whole
-from gradfuzz.cli.options.device import ON_DEVICE
-from gradfuzz.cli.options.limits import LIMITS
-from gradfuzz.cli.options.storage import BASELINE, STORE, installed
+from gradfuzz.cli import completion
+from gradfuzz.cli.options import (
+    BASELINE,
+    DURATION,
+    JOBS,
+    LIMITS,
+    ON_DEVICE,
+    SEED,
+    SHOW_SCRIPTS,
+    STORE,
+    installed,
+    names_option,
+    part_in,
+    whole,
+)
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.sweeping.running import Outputs, kind_of_sweep, run_sweep
+from gradfuzz.cli.sweeping.running import Outputs, run_sweep, usual
 from gradfuzz.errors import UsageError
 
 
@@ -102,9 +112,9 @@ def sweep(
     files = outputs(reports)
     installed(ctx, store, targets)
     families = _each(flags["family"])
-    run, most, usual = kind_of_sweep(families)
+    most, targets_of_all = usual(families)
     config = SweepConfig(
-        targets=targets or tuple(usual()),
+        targets=targets or tuple(targets_of_all()),
         families=families,
         seed=flags["seed"],
         max_examples=most if flags["max_examples"] is None else flags["max_examples"],
@@ -121,7 +131,6 @@ def sweep(
     )
     run_sweep(
         ctx,
-        lambda memo: run(config, memo),
         config,
         Outputs(files, form, show_scripts=show_scripts),
         None if no_store else store,

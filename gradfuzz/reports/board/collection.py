@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.reports.common.systems import total
+from gradfuzz.reports.common.summary import total
 
 OPEN, FIXED, GONE = "open", "fixed", "not seen again"
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader
-from markupsafe import Markup
 
 from gradfuzz.reports.board import badges, feed
 from gradfuzz.reports.board.collection import (
@@ -21,12 +16,12 @@ from gradfuzz.reports.board.collection import (
     WRONG,
     Board,
     BoardFinding,
+    BoardSystem,
     in_address,
 )
-from gradfuzz.reports.board.collection import BoardSystem as Column
-from gradfuzz.reports.common import plain, titles, words
-from gradfuzz.reports.common.standing import Standing, safe_link
-from gradfuzz.reports.html.article import anchor, article
+from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common.standing import Standing
+from gradfuzz.reports.html.article import article
 from gradfuzz.reports.html.assets import asset, environment
 from gradfuzz.reports.markdown.issue import issue
 
@@ -34,31 +29,13 @@ SIGNS = {WRONG: "✗", RIGHT: "✓", REFUSES: "–", UNASKED: "", OPEN: "✗", F
 """What a cell of a map shows for each state."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoardCell:
-    """One op of one system on the map."""
-
-    state: str
-    number: int
-    href: str
-    kinds: str
-    """The family, check and dtype of each finding, by spaces: "loops/vjp/float64 linalg/order-2/float32"."""
-
-    @property
-    def sign(self) -> str:
-        return SIGNS[self.state]
-
-    @property
-    def style(self) -> str:
-        return self.state.replace(" ", "-")
-
-
 def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
     """Every file of the site: its place and its text. `url` is where the site will be, if anywhere."""
-    templates = _templates()
+    templates = environment(__package__)
     ops = board.ops()
     places = {op: f"ops/{in_address(op)}.html" for op in ops}
     shared = {"title": title, "board": board, "places": places, "url": url}
+    shared |= {"signs": SIGNS, "in_address": in_address}
 
     def page(name: str, root: str, **values: object) -> str:
         return templates.get_template(name).render(root=root, **shared, **values)
@@ -83,15 +60,18 @@ def site(board: Board, title: str, url: str = "") -> Iterator[tuple[str, str]]:
                 page("finding.html.j2", "../", known=known, a=view, system=system),
             )
     yield "feed.xml", feed.atom(board, title, url)
-    yield "assets/board.css", f"{asset('report.css')}\n{_own('board.css')}\n"
-    yield "assets/board.js", f"{_own('board.js')}\n"
+    yield "assets/board.css", f"{asset('report.css')}\n{asset('board.css', __package__)}\n"
+    yield "assets/board.js", f"{asset('board.js', __package__)}\n"
     yield "assets/index.js", f"const INDEX = {json.dumps(list(_index(board, places)), ensure_ascii=True)};\n"
 
 
-def _cell(system: Column, state: str, found: list[BoardFinding]) -> BoardCell:
+def _cell(system: BoardSystem, state: str, found: list[BoardFinding]) -> tuple[str, int, str, str]:
+    """One op of one system on the map: its state, the number of findings, an address, and the family, check
+    and dtype of each finding, by spaces: "loops/vjp/float64 linalg/order-2/float32".
+    """
     href = f"findings/{found[0].key}.html" if len(found) == 1 else f"systems/{system.key}.html"
     kinds = {f"{in_address(k.finding.family)}/{_mode(k)}/{k.finding.precision}" for k in found}
-    return BoardCell(state, len(found), href, " ".join(sorted(kinds)))
+    return state, len(found), href, " ".join(sorted(kinds))
 
 
 def _mode(known: BoardFinding) -> str:
@@ -110,20 +90,3 @@ def _index(board: Board, places: dict[str, str]) -> Iterator[dict[str, str]]:
     for known in board.findings():
         finding = plain.inert(known.finding)
         yield {"t": words.title(finding), "k": known.state, "p": f"findings/{known.key}.html"}
-
-
-@functools.cache
-def _templates() -> Environment:
-    templates = environment()
-    packages = (__package__, "gradfuzz.reports.html")
-    templates.loader = ChoiceLoader([PackageLoader(package) for package in packages])
-    templates.globals |= {"words": words, "titles": titles, "anchor": anchor, "safe_link": safe_link}
-    templates.globals |= {"signs": SIGNS, "plain": plain, "in_address": in_address}
-    return templates
-
-
-def _own(name: str) -> Markup:
-    """A file of this package, for literal inclusion."""
-    source = _templates().loader
-    assert source is not None, "it was just made"
-    return Markup(source.get_source(_templates(), name)[0].strip())  # noqa: S704 - our own file

@@ -4,7 +4,7 @@
     titles               the title of a finding
     headline, account    the sweep in one sentence; what was asked, met and remembered
     standing             what is known of a finding: new, known, fixed
-    summary, systems     counts for each target; the ways into a system added up
+    summary              counts for each target; the ways into a system added up
     functions            what became of the functions of a library
     proofs               what is proved of a rule
     tables               a finding's tables, as text

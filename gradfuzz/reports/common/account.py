@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gradfuzz.fuzzer.results.events import SweepFinished
@@ -11,10 +10,9 @@ from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.reports.common import words
 from gradfuzz.reports.common.functions import noun, share
 from gradfuzz.reports.common.headline import work
-from gradfuzz.reports.common.numbers import count
+from gradfuzz.reports.common.numbers import count, sums
 from gradfuzz.reports.common.standing import safe_link
-from gradfuzz.reports.common.summary import group
-from gradfuzz.reports.common.systems import systems
+from gradfuzz.reports.common.summary import group, systems
 
 _MOST = 12
 """The most names in a line; the rest is only counted."""
@@ -28,9 +26,7 @@ def outcome(finished: SweepFinished) -> str:
 
 def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
     """The reasons why checks were inconclusive, the most frequent first."""
-    totals: Counter[Reason] = Counter()
-    for summary in finished.summaries:
-        totals.update(summary.inconclusive)
+    totals = sums(summary.inconclusive for summary in finished.summaries)
     return [(n, reason) for reason, n in totals.most_common()]
 
 
@@ -117,9 +113,7 @@ def proofs(finished: SweepFinished) -> str:
     rule was asked.
     """
     total = sum(s.proofs for s in finished.summaries)
-    untraced: Counter[str] = Counter()
-    for summary in finished.summaries:
-        untraced.update(summary.untraced)
+    untraced = sums(summary.untraced for summary in finished.summaries)
     if not total and not untraced:
         return ""
     line = f"{total:,} of {count(finished.checks, 'check')} ({share(total, finished.checks)})"

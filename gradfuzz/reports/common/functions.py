@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.results.functions import (
@@ -20,7 +20,7 @@ from gradfuzz.fuzzer.results.functions import (
     FunctionSummary,
 )
 from gradfuzz.oracles.base import in_words
-from gradfuzz.reports.common.numbers import count
+from gradfuzz.reports.common.numbers import count, sums
 
 MODES = ("rev", "fwd", "rev rev", "rev fwd", "fwd rev", "fwd fwd")
 """The derivatives that each function is asked for, innermost mode first."""
@@ -42,25 +42,16 @@ _LONGEST = 70
 
 
 @dataclass(frozen=True, slots=True)
-class ModeRow:
-    """How many functions were asked for a derivative, with how many calls, and how many have none."""
-
-    mode: str
-    functions: int
-    share: str
-    """Of all functions that may have a derivative."""
-    calls: int
-    lacking: int
-
-
-@dataclass(frozen=True, slots=True)
 class Coverage:
     """What was asked of the functions of a library."""
 
     total: int
     outcomes: Mapping[str, int]
     """By outcome, all of them; they add up to `total`."""
-    modes: tuple[ModeRow, ...]
+    modes: tuple[tuple[str, ...], ...]
+    """By derivative: its words, the functions that were asked, their share of those that may have one, the
+    calls, and the functions without it.
+    """
     calls: str
     """A sentence on the calls that were drawn ..."""
     answers: str
@@ -82,10 +73,10 @@ class Coverage:
 def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
     """The figures of a sweep."""
     outcomes = Counter(one.outcome for one in functions)
-    verdicts = _sums(one.verdicts for one in functions)
-    reasons = _sums(one.inconclusive for one in functions)
+    verdicts = sums(one.verdicts for one in functions)
+    reasons = sums(one.inconclusive for one in functions)
     answers = sum(verdicts.values())
-    proofs, still = _sums(one.proofs for one in functions), _sums(one.open for one in functions)
+    proofs, still = sums(one.proofs for one in functions), sums(one.open for one in functions)
     total = sum(proofs.values())
     return Coverage(
         total=len(functions),
@@ -105,11 +96,6 @@ def coverage(functions: Sequence[FunctionSummary]) -> Coverage:
 def modes(functions: Iterable[FunctionSummary]) -> tuple[str, ...]:
     """`MODES`, and any others that were asked for."""
     return tuple(dict.fromkeys((*MODES, *(mode for one in functions for mode in one.asked))))
-
-
-def asked_for(function: FunctionSummary) -> Collection[str]:
-    """The modes in which calls of the function were asked."""
-    return [mode for mode, n in function.asked.items() if n]
 
 
 def spoken(mode: str) -> str:
@@ -137,11 +123,12 @@ def short(words: str, longest: int = _LONGEST) -> str:
 # Pieces -----------------------------------------------------------------------------------------------------
 
 
-def _mode(mode: str, functions: Sequence[FunctionSummary]) -> ModeRow:
+def _mode(mode: str, functions: Sequence[FunctionSummary]) -> tuple[str, ...]:
     calls = [n for one in functions if (n := one.asked.get(mode, 0))]
     differentiable = sum(one.outcome in DIFFERENTIABLE for one in functions)
     lacking = sum(mode in one.lacks for one in functions)
-    return ModeRow(spoken(mode), len(calls), share(len(calls), differentiable), sum(calls), lacking)
+    part = share(len(calls), differentiable)
+    return spoken(mode), f"{len(calls):,}", part, f"{sum(calls):,}", f"{lacking:,}"
 
 
 def _calls(functions: Sequence[FunctionSummary]) -> str:
@@ -164,10 +151,3 @@ def _proofs(outcomes: Mapping[str, int]) -> str:
         f" ({share(right, total)}), {wrong:,} proved wrong ({share(wrong, total)}),"
         f" {outcomes.get('open', 0):,} open."
     )
-
-
-def _sums(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for one in counts:
-        total.update(one)
-    return total

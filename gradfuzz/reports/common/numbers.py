@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from gradfuzz.oracles.base import Array
+
+K = TypeVar("K")
 
 _DIGITS = 7  # what a float32 holds; more only where two numbers would look the same
 _MOST = 17  # tells any two float64 apart
@@ -65,10 +69,23 @@ def count(value: int, noun: str) -> str:
     return f"{value:,} {plural}"
 
 
+def sums(counts: Iterable[Mapping[K, int]]) -> Counter[K]:
+    """The counts added up, name by name."""
+    total: Counter[K] = Counter()
+    for one in counts:
+        total.update(one)
+    return total
+
+
 def right_digits(expected: float, got: float) -> int:
     """How many decimal digits of `got`, which is wrong, are those of `expected`."""
-    share = abs(got - expected) / abs(expected) if expected else math.inf
+    share = apart(expected, got)
     return int(-math.log10(max(share, _LEAST_SHARE))) if share < 1.0 else 0
+
+
+def apart(expected: float, got: float) -> float:
+    """How far a number is off, as a share of the right one."""
+    return abs(got - expected) / abs(expected) if expected else math.inf
 
 
 def inputs(values: Mapping[str, Array]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import IO
 
 from rich.console import Console, RenderableType
@@ -52,6 +53,12 @@ def program(text: str) -> RenderableType:
     return Padding(
         Syntax(text.rstrip(), "python", theme="ansi_dark", background_color="default", word_wrap=True), (0, 2)
     )
+
+
+def headed(heading: str, lines: Iterable[str]) -> list[RenderableType]:
+    """A heading, and the lines below it; nothing without lines."""
+    shown = [Text(line, overflow="fold") for line in lines]
+    return [Text(heading), *shown] if shown else []
 
 
 def paragraph(text: str, style: str = "") -> RenderableType:

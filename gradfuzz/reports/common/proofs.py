@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradfuzz.fuzzer.results.proof import ProofRecord
+from gradfuzz.oracles.base import in_words
 from gradfuzz.reports.common import plain
 
 _HEADLINES = {
@@ -13,22 +14,12 @@ _HEADLINES = {
     "wrong computation": "the rule is right, and the answer is not",
     "open": "nothing is proved",
 }
-
-_OUTER = {"rev": "reverse mode", "fwd": "forward mode"}
-_INNER = {"rev": "reverse", "fwd": "forward"}
-
-
-def derivative(modes: tuple[str, ...]) -> str:
-    """What is proved, as "forward over reverse mode": the outermost first."""
-    *inner, outer = modes
-    if not inner:
-        return _OUTER[outer]
-    return f"{_INNER[outer]} over {' over '.join(_INNER[m] for m in reversed(inner))} mode"
+_STYLES = {"wrong rule": "bold red", "wrong computation": "bold yellow", "right": "bold", "open": "bold dim"}
 
 
 def headline(proof: ProofRecord) -> str:
     """What follows from a proof, in one sentence."""
-    return f"{plain.line(proof.function)}, {derivative(proof.modes)}: {_HEADLINES[proof.outcome]}"
+    return f"{plain.line(proof.function)}, {in_words(proof.modes)} mode: {_HEADLINES[proof.outcome]}"
 
 
 def facts(proof: ProofRecord) -> Iterator[tuple[str, str]]:
@@ -48,8 +39,17 @@ def facts(proof: ProofRecord) -> Iterator[tuple[str, str]]:
         yield "reason" if proof.outcome == "open" else "note", plain.line(proof.note)
 
 
+def styled(proof: ProofRecord) -> Iterator[tuple[str, str]]:
+    """A proof as lines of text, each with its style: its headline and facts; below a wrong rule the rule as
+    Python, the wrong line marked.
+    """
+    yield headline(proof), _STYLES[proof.outcome]
+    for name, value in facts(proof):
+        yield f"  {name:<11}{value}", ""
+    for line in proof.lines:
+        yield f"{'>' if line.marked else ' ':>3} {plain.line(line.text)}", "red" if line.marked else ""
+
+
 def text(proof: ProofRecord) -> str:
-    """A proof as lines of text, a wrong rule below it."""
-    lines = [headline(proof), *(f"  {name:<11}{value}" for name, value in facts(proof))]
-    lines += [f"{'>' if line.marked else ' ':>3} {plain.line(line.text)}" for line in proof.lines]
-    return "\n".join(lines)
+    """A proof as text without styles."""
+    return "\n".join(line for line, _ in styled(proof))

@@ -12,7 +12,7 @@ from gradfuzz.oracles.base import in_words
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.program import called
 from gradfuzz.reports.common import plain
-from gradfuzz.reports.common.numbers import count, pair, ratio, right_digits
+from gradfuzz.reports.common.numbers import apart, count, pair, ratio, right_digits
 
 _MOST_OPS = 3
 _LONGEST = 300
@@ -104,7 +104,7 @@ def claim(finding: Finding) -> str:
             digits = right_digits(point.entry_expected, point.entry_got)
             return f"{count(digits, 'digit')} {'is' if digits == 1 else 'are'} right"
         case Class.WRONG_RULE if point.entry_expected:
-            apart = abs(point.entry_got - point.entry_expected) / abs(point.entry_expected)
-            return f"the rule is off by {apart:.2g} of the derivative"
+            share = apart(point.entry_expected, point.entry_got)
+            return f"the rule is off by {share:.2g} of the derivative"
         case _:
             return instead

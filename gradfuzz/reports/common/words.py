@@ -20,9 +20,19 @@ from gradfuzz.fuzzer.results.finding import (
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.oracles.base import Array, in_words
 from gradfuzz.reports.common import titles
-from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, right_digits, where
+from gradfuzz.reports.common.numbers import (
+    apart,
+    bound,
+    count,
+    factor,
+    inputs,
+    pair,
+    ratio,
+    right_digits,
+    where,
+)
 
-_KINDS: dict[Class, str] = {
+EXPLANATIONS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
     Class.RATIO_BLOWUP: "the derivative is far too large",
     Class.MISSING: "the derivative is returned as zero or almost zero, and is not",
@@ -36,6 +46,7 @@ _KINDS: dict[Class, str] = {
     Class.WRONG_RULE: "the derivative rule is wrong, by less than a check of numbers would show",
     Class.PRECISION: "the derivative has lost digits",
 }
+"""Each class of disagreement, whatever the numbers, as a sentence without its full stop."""
 
 
 _FAILURES: dict[Failure, str] = {
@@ -140,12 +151,7 @@ _LONGEST = 200
 def _explained(finding: Finding) -> str:
     if finding.kind is Class.ERROR:
         return _FAILURES[failure_of(finding.note)]
-    return explanation(finding.kind)
-
-
-def explanation(kind: Class) -> str:
-    """A class of disagreement, whatever the numbers, as a sentence without its full stop."""
-    return _KINDS[kind]
+    return EXPLANATIONS[finding.kind]
 
 
 def claim(kind: Class, expected: float | None, got: float | None, times: float | None) -> str:
@@ -155,7 +161,7 @@ def claim(kind: Class, expected: float | None, got: float | None, times: float |
     It never says more than the numbers: "returned as zero" only of zero.
     """
     if expected is None or got is None:
-        return explanation(kind)
+        return EXPLANATIONS[kind]
     right, wrong = pair(expected, got)
     match kind:
         case Class.MISSING if got == 0.0:
@@ -170,22 +176,12 @@ def claim(kind: Class, expected: float | None, got: float | None, times: float |
             digits = right_digits(expected, got)
             return f"the derivative has lost digits: {digits} of them {'is' if digits == 1 else 'are'} right"
         case Class.WRONG_RULE if got != expected and expected:
-            return f"the derivative rule is wrong: in exact numbers it is off by {_share(expected, got)}"
+            share = apart(expected, got)
+            return f"the derivative rule is wrong: in exact numbers it is off by {share:.2g} of it"
         case Class.RATIO_BLOWUP if times is not None and times < 0.0:
             return "the derivative is far too large, and has the wrong sign"
         case _:
-            return explanation(kind)
-
-
-def _share(expected: float, got: float) -> str:
-    """How far a number is off, as a share of the right one: "3.1e-10 of it"."""
-    return f"{abs(got - expected) / abs(expected):.2g} of it"
-
-
-def claimed(finding: Finding) -> str:
-    """The claim about the clearest point of a finding."""
-    point = finding.clearest
-    return claim(finding.kind, point.entry_expected, point.entry_got, point.ratio)
+            return EXPLANATIONS[kind]
 
 
 def sentence(text: str) -> str:
@@ -199,6 +195,7 @@ def verdict(finding: Finding) -> str:
     if finding.kind in MALFORMED:
         return sentence(_explained(finding))
     expected, got = pair(point.entry_expected, point.entry_got)
+    claimed = claim(finding.kind, point.entry_expected, point.entry_got, point.ratio)
     name, index = point.entry
     what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {where(name, index)}"
     size = ""
@@ -207,7 +204,7 @@ def verdict(finding: Finding) -> str:
         size = f"; that is {told} times as much"
     off = bound(float(point.bound[name][index]) if name in point.bound else 0.0)
     return (
-        f"{sentence(claimed(finding))} At the clearest point {finding.target} returns {got} for the {what};"
+        f"{sentence(claimed)} At the clearest point {finding.target} returns {got} for the {what};"
         f" it is {expected} ({off}){size}."
     )
 

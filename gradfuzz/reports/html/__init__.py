@@ -2,14 +2,14 @@
 
     page, article       what is shown: around the articles, and of one finding
     functions           the map of a library's functions
-    proofs              a page of its own: proofs about derivative rules
     figures, entries    plots of a finding; where in its arrays it is wrong
     svg, scales         plots as SVG text; from values to pixels
     budget              how much of each finding fits
     assets              the templates, style and script of the package
     templates/          how it is laid out, with style and script
 
-- Everything that is shown is made by `page`, `article` and `figures` and laid out by the templates.
+- Everything that is shown is made by these modules and in the words of `reports.common`, and laid out by the
+  templates.
 - A content-security policy allows the file's own style and script, by their hashes, and nothing else.
 """
 
@@ -17,20 +17,23 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.reports.common import account, headline, plain, titles, words
+from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common import proofs as told
 from gradfuzz.reports.common.functions import MEANINGS
-from gradfuzz.reports.common.standing import Standings, safe_link
+from gradfuzz.reports.common.standing import Standings
 from gradfuzz.reports.common.summary import columns
 from gradfuzz.reports.html import page
-from gradfuzz.reports.html.article import anchor, article
-from gradfuzz.reports.html.assets import asset, environment, hash_of
+from gradfuzz.reports.html.article import article
+from gradfuzz.reports.html.assets import environment
 from gradfuzz.reports.html.budget import BYTES, MOST, Fitted, fit
 from gradfuzz.reports.html.functions import function_map
 from gradfuzz.reports.markdown.issue import issue
@@ -41,23 +44,14 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
     and of the map of functions.
     """
     finished, review = _inert(finished), plain.inert(review)
-    templates = _templates()
-    style, script = asset("report.css"), asset("report.js")
+    templates = environment()
     standing = review is not None or any(words.flaky(f) or reports_of(f) for f in finished.findings)
     mapped = function_map(finished.functions)
     left = max(budget - mapped.size, budget // 3)
     fitted = _fitted(templates, finished, review, left, standing=standing)
     shown = finished.findings[: fitted.full + fitted.short]
     return templates.get_template("page.html.j2").render(
-        style=style,
-        script=script,
-        style_hash=hash_of(style),
-        script_hash=hash_of(script),
         finished=finished,
-        headline=headline.headline(finished),
-        work=headline.work(finished),
-        drawn=headline.drawn(finished),
-        silence=headline.silence(finished),
         map=mapped,
         meanings=MEANINGS,
         matrix=page.matrix(finished),
@@ -68,16 +62,14 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         reviewed=review is not None,
         review=review or Review(),
         flaky=list(filter(words.flaky, finished.findings)),
-        unsupported=[s for s in finished.summaries if s.unsupported],
-        reasons=account.inconclusive(finished),
-        asked=account.asked(finished),
-        never=account.never(finished),
-        proofs=account.proofs(finished),
         columns=columns(finished.summaries),
         counts=page.counts,
-        tested=page.tested(finished.tested),
-        coverage=page.coverage(finished.coverage),
     )
+
+
+def proofs(records: Sequence[ProofRecord]) -> str:
+    """Proofs about derivative rules as a page of its own."""
+    return environment().get_template("proofs.html.j2").render(proofs=records, told=told)
 
 
 def _inert(finished: SweepFinished) -> SweepFinished:
@@ -97,8 +89,17 @@ def _fitted(
     standings = Standings(review)
     of_row, of_article = templates.get_template("row.html.j2"), templates.get_template("article.html.j2")
     rows = [
-        Markup(of_row.render(row=row, rank=k, standing=standing))  # noqa: S704 - a template with autoescape on
-        for k, row in enumerate(page.rows(finished.findings[:MOST], standings), 1)
+        Markup(  # noqa: S704 - a template with autoescape on
+            of_row.render(
+                f=finding,
+                rank=k,
+                numbers=page.at_clearest(finding),
+                standing=standing,
+                known=standings.of(finding),
+                reports=reports_of(finding),
+            )
+        )
+        for k, finding in enumerate(finished.findings[:MOST], 1)
     ]
 
     def made(k: int, *, short: bool) -> Markup:
@@ -109,10 +110,3 @@ def _fitted(
 
     full, brief = functools.partial(made, short=False), functools.partial(made, short=True)
     return fit(rows, full, brief, len(finished.findings), budget)
-
-
-@functools.cache
-def _templates() -> Environment:
-    templates = environment()
-    templates.globals |= {"words": words, "titles": titles, "anchor": anchor, "safe_link": safe_link}
-    return templates

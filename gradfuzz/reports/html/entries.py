@@ -50,18 +50,12 @@ def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
     total, wrong = sum(t.wrong.size for t in tiles), sum(int(t.wrong.sum()) for t in tiles)
     where = [t.where(int(r), int(c)) for t in tiles for r, c in np.argwhere(t.wrong)]
     listed = ", ".join(where[:_MOST_TITLES]) + (", ..." if len(where) > _MOST_TITLES else "")
-    rows, cell, height = _layout(tiles)
+    placed, cell, height = _layout(tiles)
     told = f"{wrong} of {total} entries: {listed}"
     canvas = Canvas(name, "Where the derivative is wrong", told, height=height)
     titled = wrong <= _MOST_TITLES
-    y, drawn = 4.0, 0
-    for row in rows:
-        x = 6.0
-        for tile in row:
-            drawn += 1
-            _draw(canvas, tile, x, y + 14, cell, f"{name}-{drawn}", titled=titled)
-            x += tile.expected.shape[1] * cell + _GAP
-        y += max(tile.expected.shape[0] for tile in row) * cell + 24
+    for k, (tile, x, y) in enumerate(placed, 1):
+        _draw(canvas, tile, x, y, cell, f"{name}-{k}", titled=titled)
     share = f"{wrong} of {numbers.count(total, 'entry')}"
     return f"Where it is wrong at the clearest point: {share}, marked by a cross.", canvas.svg()
 
@@ -82,21 +76,19 @@ def _tiles(point: FindingPoint) -> Iterator[_Tile]:
             yield _Tile(name, index, min(true.ndim, 2), *here)
 
 
-def _layout(tiles: list[_Tile]) -> tuple[list[list[_Tile]], float, int]:
-    """The tiles in rows, the side of a cell, and the total height."""
+def _layout(tiles: list[_Tile]) -> tuple[list[tuple[_Tile, float, float]], float, int]:
+    """The tiles in rows, each with its left upper corner; the side of a cell, and the total height."""
     widest = max(t.expected.shape[1] for t in tiles)
     cell = max(10.0, min(26.0, (WIDTH - 12) / widest, 190 / max(t.expected.shape[0] for t in tiles)))
-    rows: list[list[_Tile]] = [[]]
-    x = 6.0
+    placed: list[tuple[_Tile, float, float]] = []
+    x, y, below = 6.0, 18.0, 18.0
     for tile in tiles:
-        width = tile.expected.shape[1] * cell
-        if rows[-1] and x + width > WIDTH - 6:
-            rows.append([])
-            x = 6.0
-        rows[-1].append(tile)
-        x += width + _GAP
-    height = sum(max(t.expected.shape[0] for t in row) * cell + 24 for row in rows) + 8
-    return rows, cell, math.ceil(height)
+        high, wide = (side * cell for side in tile.expected.shape)
+        if x > 6.0 and x + wide > WIDTH - 6:
+            x, y = 6.0, below
+        placed.append((tile, x, y))
+        x, below = x + wide + _GAP, max(below, y + high + 24)
+    return placed, cell, math.ceil(below - 10)
 
 
 def _draw(

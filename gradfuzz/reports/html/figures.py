@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -16,13 +15,8 @@ from gradfuzz.reports.html.entries import entries
 from gradfuzz.reports.html.scales import symlog
 from gradfuzz.reports.html.svg import BOTTOM, LEFT, RIGHT, TOP, Canvas
 
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A plot and the sentence below it."""
-
-    caption: str
-    svg: Markup
+Figure = tuple[str, Markup]
+"""The sentence below a plot, and the plot."""
 
 
 def figures(finding: Finding, name: str) -> tuple[Figure, ...]:
@@ -30,7 +24,7 @@ def figures(finding: Finding, name: str) -> tuple[Figure, ...]:
     curve = finding.evidence.curve if finding.evidence else None
     shown = [_values(curve, f"{name}-curve")] if curve and len(_finite(curve.samples)) > 1 else []
     grid = entries(finding.clearest, f"{name}-entries")
-    return (*shown, *([Figure(*grid)] if grid else []))
+    return (*shown, *([grid] if grid else []))
 
 
 def _finite(samples: Sequence[Sample]) -> list[Sample]:
@@ -63,7 +57,7 @@ def _values(curve: Curve, name: str) -> Figure:
     )
     if broken:
         caption += f" Crosses at the top: not a finite number ({len(broken)})."
-    return Figure(caption, canvas.svg())
+    return caption, canvas.svg()
 
 
 def _missing(sample: Sample) -> bool:

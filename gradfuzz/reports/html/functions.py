@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.results.functions import (
     REFUSED,
     FunctionSummary,
 )
-from gradfuzz.reports.common.functions import MODES, Coverage, asked_for, coverage, modes, short, spoken
+from gradfuzz.reports.common.functions import MODES, Coverage, coverage, modes, short, spoken
 from gradfuzz.reports.common.numbers import count
 
 
@@ -56,45 +56,21 @@ _MARKUP = 160
 
 
 @dataclass(frozen=True, slots=True)
-class MapCell:
-    """A function on the map."""
+class MapFunction:
+    """A function: its cell on the map, and its row in the table of those that may have a derivative."""
 
     name: str
     kind: MapKind
+    findings: tuple[str, ...]
     text: str
     """Lines: name, signature, what became of it, counts, the library's words."""
-    findings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MapGroup:
-    """The functions of a namespace."""
-
-    name: str
-    told: str
-    """How many of each kind."""
-    cells: tuple[MapCell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MapRow:
-    """A function that may have a derivative, in the table."""
-
-    name: str
-    kind: MapKind
-    findings: tuple[str, ...]
     counts: tuple[str, ...]
     """Calls drawn, valid and judged, by mode, and answers that agree, disagree and are inconclusive."""
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class MapReason:
-    """The functions that were not to be asked for one reason."""
-
-    outcome: str
-    why: str
-    names: tuple[str, ...]
+MapGroup = tuple[str, str, tuple[MapFunction, ...]]
+"""A namespace, how many of its functions are of each kind, and these functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +81,14 @@ class Map:
     kinds: tuple[tuple[MapKind, int], ...]
     groups: tuple[MapGroup, ...]
     columns: tuple[str, ...]
-    rows: tuple[MapRow, ...]
-    others: tuple[MapReason, ...]
+    rows: tuple[MapFunction, ...]
+    others: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """(outcome, why, names) of the functions that were not to be asked."""
 
     @property
     def size(self) -> int:
         """About the bytes of it on the page."""
-        cells = (cell for group in self.groups for cell in group.cells)
+        cells = (cell for *_, group in self.groups for cell in group)
         told = sum(_MARKUP + len(cell.name.encode()) + len(cell.text.encode()) for cell in cells)
         return told + sum(_MARKUP + len(str(row.counts)) + len(row.words.encode()) for row in self.rows)
 
@@ -122,19 +99,21 @@ _ANSWERS = ("agree", "disagree", "inconclusive")
 def function_map(functions: Sequence[FunctionSummary]) -> Map:
     """The view of the functions of a sweep, whose texts are inert."""
     all_modes = modes(functions)
-    groups: dict[str, list[MapCell]] = {}
+    groups: dict[str, list[MapFunction]] = {}
+    rows: list[MapFunction] = []
     for one in functions:
-        groups.setdefault(_namespace(one.name), []).append(_cell(one))
+        view = _function(one, all_modes)
+        groups.setdefault(_namespace(one.name), []).append(view)
+        rows += [view] if one.outcome in DIFFERENTIABLE else []
     own = groups.pop(_OWN, [])
     named = sorted(groups.items(), key=lambda item: item[0])
     kinds = Counter(_kind(one) for one in functions)
-    asked = sorted((one for one in functions if one.outcome in DIFFERENTIABLE), key=_order)
     return Map(
         coverage=coverage(functions),
         kinds=tuple((kind, kinds[kind]) for kind in _KINDS),
         groups=tuple(_group(name, cells) for name, cells in [*named, (_OWN, own)] if cells),
         columns=("drawn", "valid", "judged", *map(spoken, all_modes), *_ANSWERS),
-        rows=tuple(_row(one, all_modes) for one in asked),
+        rows=tuple(sorted(rows, key=_order)),
         others=tuple(_others(functions)),
     )
 
@@ -146,12 +125,12 @@ def _kind(of: FunctionSummary) -> MapKind:
     if of.findings:
         return _FOUND
     if of.outcome == ASKED:
-        return _ALL if set(MODES) <= set(asked_for(of)) else _SOME
+        return _ALL if all(of.asked.get(mode) for mode in MODES) else _SOME
     return _OTHERS[of.outcome]
 
 
-def _order(of: FunctionSummary) -> tuple[int, str]:
-    return _KINDS.index(_kind(of)), of.name
+def _order(of: MapFunction) -> tuple[int, str]:
+    return _KINDS.index(of.kind), of.name
 
 
 def _namespace(name: str) -> str:
@@ -159,20 +138,29 @@ def _namespace(name: str) -> str:
     return _OWN if "(" in name else name.rpartition(".")[0] or _OWN
 
 
-def _group(name: str, cells: Sequence[MapCell]) -> MapGroup:
+def _group(name: str, cells: Sequence[MapFunction]) -> MapGroup:
     kinds = Counter(cell.kind for cell in cells)
     told = ", ".join(f"{kinds[kind]:,} {kind.words}" for kind in _KINDS if kinds[kind])
-    ordered = sorted(cells, key=lambda cell: (_KINDS.index(cell.kind), cell.name))
-    return MapGroup(name, f"{len(cells):,}: {told}", tuple(ordered))
+    return name, f"{len(cells):,}: {told}", tuple(sorted(cells, key=_order))
 
 
-def _cell(of: FunctionSummary) -> MapCell:
-    kind = _kind(of)
+def _function(of: FunctionSummary, all_modes: Sequence[str]) -> MapFunction:
+    name, kind, why = short(of.name, _SIGNATURE), _kind(of), short(of.why, _WORDS)
     signature = [short(of.signature, _SIGNATURE)] if of.signature != of.name else []
-    why = f": {short(of.why, _WORDS)}" if of.why else ""
+    lacks = [f"no {spoken(mode)}: {short(words, _WORDS)}" for mode, words in of.lacks.items()]
     found = f" ({', '.join(of.findings)})" if of.findings else ""
-    lines = [short(of.name, _SIGNATURE), *signature, f"{kind.words}{found}{why}", *_counted(of)]
-    return MapCell(short(of.name, _SIGNATURE), kind, "\n".join(lines), of.findings)
+    became = f"{kind.words}{found}{f': {why}' if why else ''}"
+    asked = (f"{of.asked.get(mode, 0):,}" if mode not in of.lacks else "none" for mode in all_modes)
+    answers = (f"{of.verdicts.get(name, 0):,}" for name in _ANSWERS)
+    calls = (f"{n:,}" for n in (of.drawn, of.valid, of.judged))
+    return MapFunction(
+        name=name,
+        kind=kind,
+        findings=of.findings,
+        text="\n".join([name, *signature, became, *_counted(of), *lacks]),
+        counts=(*calls, *asked, *answers),
+        words="; ".join(filter(None, (why, *lacks))),
+    )
 
 
 def _counted(of: FunctionSummary) -> Iterator[str]:
@@ -183,24 +171,13 @@ def _counted(of: FunctionSummary) -> Iterator[str]:
         yield f"asked: {asked}"
     if verdicts := _told(of.verdicts):
         yield f"answers: {verdicts}"
-    for mode, words in of.lacks.items():
-        yield f"no {spoken(mode)}: {short(words, _WORDS)}"
 
 
 def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{spoken(name)} {n:,}" for name, n in counts.items() if n)
 
 
-def _row(of: FunctionSummary, all_modes: Sequence[str]) -> MapRow:
-    asked = (f"{of.asked.get(mode, 0):,}" if mode not in of.lacks else "none" for mode in all_modes)
-    answers = (f"{of.verdicts.get(name, 0):,}" for name in _ANSWERS)
-    calls = (f"{n:,}" for n in (of.drawn, of.valid, of.judged))
-    lacks = (f"no {spoken(mode)}: {short(words, _WORDS)}" for mode, words in of.lacks.items())
-    words = "; ".join(filter(None, (short(of.why, _WORDS), *lacks)))
-    return MapRow(short(of.name, _SIGNATURE), _kind(of), of.findings, (*calls, *asked, *answers), words)
-
-
-def _others(functions: Sequence[FunctionSummary]) -> Iterator[MapReason]:
+def _others(functions: Sequence[FunctionSummary]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """The functions that were not to be asked, by their reasons, the most frequent first."""
     for outcome in (NOT_DIFFERENTIABLE, LEFT_OUT):
         names: dict[str, list[str]] = {}
@@ -208,4 +185,4 @@ def _others(functions: Sequence[FunctionSummary]) -> Iterator[MapReason]:
             if one.outcome == outcome:
                 names.setdefault(one.why, []).append(short(one.name, _SIGNATURE))
         for why, of in sorted(names.items(), key=lambda item: -len(item[1])):
-            yield MapReason(outcome, why, tuple(of))
+            yield outcome, why, tuple(of)

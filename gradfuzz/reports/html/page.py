@@ -1,35 +1,27 @@
-"""The page around the articles: verdict, matrix, lists of findings and causes, what was tested."""
+"""The page around the articles: the matrix of targets, and the lists of findings and causes."""
 
 from __future__ import annotations
 
 import string
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import SYSTEMATIC, Cluster, Finding
-from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import Call
 from gradfuzz.reports.common import numbers, summary, words
 from gradfuzz.reports.common.headline import judged
-from gradfuzz.reports.common.standing import Standing, Standings
-from gradfuzz.reports.common.systems import System, systems
+from gradfuzz.reports.common.summary import System, systems
 
 # The matrix of targets and families -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixCell:
-    """One target and family: a few words, a line of figures, and the name of a style."""
-
-    words: str
-    figures: str
-    style: str
-
+MatrixCell = tuple[str, str, str]
+"""One target and family: a few words, a line of figures, and the name of a style."""
 
 MatrixRow = tuple[str, str, tuple[MatrixCell, ...]]
 """The system, its version and number of ways, and a cell for each family."""
@@ -50,15 +42,15 @@ def matrix(finished: SweepFinished) -> tuple[tuple[str, ...], list[MatrixRow]]:
 
 def _cell(asked: System | None, found: int) -> MatrixCell:
     if asked is None or not asked.summary.checks:
-        return MatrixCell("not asked", "", "silent")
+        return "not asked", "", "silent"
     checks, disagree, told = asked.summary.checks, asked.summary.disagree, judged(asked.summary)
     share = f"{told:,} of {numbers.count(checks, 'check')} judged"
     if found:
-        return MatrixCell(numbers.count(found, "finding"), share, "found")
+        return numbers.count(found, "finding"), share, "found"
     if disagree:
         some = f"{numbers.count(disagree, 'check')} disagree"
-        return MatrixCell(some, f"{share}; see other findings of this target", "found")
-    return MatrixCell("agrees", share, "agrees") if told else MatrixCell("nothing judged", share, "silent")
+        return some, f"{share}; see other findings of this target", "found"
+    return ("agrees", share, "agrees") if told else ("nothing judged", share, "silent")
 
 
 def counts(of: TargetSummary, columns: Sequence[str]) -> tuple[str, ...]:
@@ -70,40 +62,12 @@ def counts(of: TargetSummary, columns: Sequence[str]) -> tuple[str, ...]:
 # Findings and causes ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRow:
-    """A row of the table of findings: the numbers of the clearest point where they can be compared."""
-
-    finding: Finding
-    expected: str
-    got: str
-    ratio: str
-    standing: Standing
-    reports: tuple[KnownReport, ...]
-
-
-def rows(findings: Sequence[Finding], standings: Standings) -> Iterator[FindingRow]:
-    """The rows in the order of the findings, which is their rank."""
-    for finding in findings:
-        point = finding.clearest
-        expected, got = numbers.pair(point.entry_expected, point.entry_got)
-        told = (expected, got, numbers.times(point.ratio)) if finding.kind.of_numbers else ("", "", "")
-        yield FindingRow(finding, *told, standings.of(finding), reports_of(finding))
-
-
-@dataclass(frozen=True, slots=True)
-class CauseRow:
-    """A row of the table of causes."""
-
-    letter: str
-    target: str
-    summary: str
-    reported: str
-    ops: str
-    kinds: str
-    seen: int
-    findings: tuple[str, ...]
-    more: int
+def at_clearest(finding: Finding) -> tuple[str, str, str]:
+    """Expected, got and ratio at the clearest point; empty where they cannot be compared."""
+    if not finding.kind.of_numbers:
+        return "", "", ""
+    point = finding.clearest
+    return *numbers.pair(point.entry_expected, point.entry_got), numbers.times(point.ratio)
 
 
 _MOST_LINKS = 12
@@ -113,25 +77,25 @@ _PLAIN = frozenset(
 """Ops that are named only where there is no other."""
 
 
-def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> Iterator[CauseRow]:
-    """A row per cluster, in the clusters' order."""
+def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> Iterator[dict[str, object]]:
+    """A row of the table of causes for each cluster, in the clusters' order."""
     known = {finding.id: finding for finding in findings}
     for k, cluster in enumerate(clusters):
         members = [known[name] for name in cluster.findings if name in known]
         target, colon, told = cluster.label.partition(": ")
         reported = {f.cause.reported for f in members if f.cause and f.cause.reported != SYSTEMATIC}
         reported |= {report.name for f in members for report in reports_of(f)}
-        yield CauseRow(
-            letter=_letter(k),
-            target=target if colon else "",
-            summary=told if colon else cluster.label,
-            reported=", ".join(sorted(reported)),
-            ops=_ops(members),
-            kinds=", ".join(dict.fromkeys(words.plain_kind(f) for f in members)),
-            seen=sum(f.seen for f in members),
-            findings=cluster.findings[:_MOST_LINKS],
-            more=max(0, len(cluster.findings) - _MOST_LINKS),
-        )
+        yield {
+            "letter": _letter(k),
+            "target": target if colon else "",
+            "summary": told if colon else cluster.label,
+            "reported": ", ".join(sorted(reported)),
+            "ops": _ops(members),
+            "kinds": ", ".join(dict.fromkeys(words.plain_kind(f) for f in members)),
+            "seen": sum(f.seen for f in members),
+            "findings": cluster.findings[:_MOST_LINKS],
+            "more": max(0, len(cluster.findings) - _MOST_LINKS),
+        }
 
 
 def _letter(k: int) -> str:
@@ -151,33 +115,3 @@ def _ops(members: Sequence[Finding]) -> str:
 
 def _called(program: Program) -> Iterator[str]:
     return (node.op for node in walk(program) if isinstance(node, Call))
-
-
-# What was tested --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A name, a count, and its share of the largest in percent."""
-
-    name: str
-    n: int
-    share: int
-
-
-def tested(counts: Mapping[str, Mapping[str, int]]) -> tuple[tuple[str, tuple[Bar, ...]], ...]:
-    """A list of bars per kind of thing; ops by frequency, the others in their given order."""
-    return tuple((kind, bars(names, by_size=kind == "op")) for kind, names in counts.items() if names)
-
-
-def bars(counts: Mapping[str, int], *, by_size: bool) -> tuple[Bar, ...]:
-    """Counts as bars."""
-    most = max(counts.values(), default=0)
-    items = sorted(counts.items(), key=lambda item: -item[1]) if by_size else counts.items()
-    return tuple(Bar(name, n, max(1, round(100 * n / most)) if n else 0) for name, n in items)
-
-
-def coverage(counts: Mapping[str, int]) -> tuple[tuple[Bar, ...], tuple[str, ...]]:
-    """(goals that were drawn, names of those that were not)."""
-    drawn = {name: n for name, n in counts.items() if n}
-    return bars(drawn, by_size=True), tuple(name for name, n in counts.items() if not n)

@@ -49,8 +49,7 @@ from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.text.json_form import encode_float
 from gradfuzz.reports.common import words
-from gradfuzz.reports.common.summary import group
-from gradfuzz.reports.common.systems import total
+from gradfuzz.reports.common.summary import group, total
 
 Json = Any
 """What `json.dumps` takes."""

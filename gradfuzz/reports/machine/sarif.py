@@ -111,8 +111,8 @@ def _rules() -> list[Json]:
         {
             "id": kind.value,
             "name": "Gradient" + "".join(part.capitalize() for part in kind.value.split("_")),
-            "shortDescription": {"text": words.sentence(words.explanation(kind))},
-            "fullDescription": {"text": f"{words.sentence(words.explanation(kind))} {_HELP[kind]}"},
+            "shortDescription": {"text": words.sentence(words.EXPLANATIONS[kind])},
+            "fullDescription": {"text": f"{words.sentence(words.EXPLANATIONS[kind])} {_HELP[kind]}"},
             "help": {"text": f"{_HELP[kind]} {_JUDGED}", "markdown": f"{_HELP[kind]}\n\n{_JUDGED}"},
             "defaultConfiguration": {"level": "error"},
             "properties": {

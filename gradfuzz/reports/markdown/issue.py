@@ -33,13 +33,8 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
     return f"{text[:_LONGEST].rpartition(chr(10))[0]}\n\nCut off: the text is too long for an issue.\n"
 
 
-def title(finding: Finding) -> str:
-    """A line of text: "torch.sin, reverse mode: wrong sign (torch:eager 2.13.0, float64)"."""
-    return titles.heading(finding)
-
-
 def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
-    heading, parts = f"# {markdown(title(finding))}", _parts(finding, environment, script)
+    heading, parts = f"# {markdown(titles.heading(finding))}", _parts(finding, environment, script)
     tracker = TRACKERS.get(TargetName.of(finding.target).library)
     if tracker is not None:
         return "\n\n".join([heading, *filled(tracker, parts)]) + "\n"

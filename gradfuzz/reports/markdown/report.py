@@ -68,13 +68,12 @@ def _functions(finished: SweepFinished) -> list[str]:
     found = coverage(finished.functions)
     wrong = [f"Proved wrong, though the numbers agree: {markdown(words)}" for words in found.wrong_rules]
     outcomes = [(name, f"{n:,}", MEANINGS[name]) for name, n in found.outcomes.items()]
-    asked = [(m.mode, f"{m.functions:,}", m.share, f"{m.calls:,}", f"{m.lacking:,}") for m in found.modes]
     return [
         "## Functions of the library",
         sections.table(("outcome", "functions", "meaning"), outcomes),
         sections.table(
             ("derivative", "functions", "share", "calls", "without it"),
-            [(markdown(mode), *rest) for mode, *rest in asked],
+            [(markdown(mode), *rest) for mode, *rest in found.modes],
         ),
         " ".join(filter(None, map(markdown, (found.calls, found.answers, found.proofs)))),
         *([sections.bullets(wrong)] if wrong else []),

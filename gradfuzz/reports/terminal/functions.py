@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,7 +11,7 @@ from rich.text import Text
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.functions import MEANINGS, Coverage, coverage
-from gradfuzz.reports.common.pieces import paragraph
+from gradfuzz.reports.common.pieces import headed, paragraph
 from gradfuzz.reports.terminal.sheet import Sheet
 
 NOT_ASKED = "No sweep in the store asked these functions: gradfuzz sweep {library} --family functions does."
@@ -45,7 +45,7 @@ def render(
     sums = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
     library = f"{plain.line(target)} {plain.line(version)}"
     end = f"{library} lists {len(rows):,} functions and other things that can be called: {sums}."
-    told = section(asked) or [paragraph(NOT_ASKED.format(library=plain.line(target)))]
+    told = section(plain.inert(asked)) or [paragraph(NOT_ASKED.format(library=plain.line(target)))]
     return Group(*parts, table, Text(""), paragraph(end), *told)
 
 
@@ -60,35 +60,25 @@ def section(functions: Sequence[FunctionSummary]) -> list[RenderableType]:
     if not functions:
         return []
     found = coverage(functions)
-    lines = [Text(f"{n:>8,}  {part:>6}  {reason}", overflow="fold") for n, part, reason in found.inconclusive]
+    wrong = [f"    {words}" for words in found.wrong_rules]
     return [
         _outcomes(found),
         Text(""),
         _modes(found),
         Text(""),
-        Text(found.calls, overflow="fold"),
-        Text(found.answers, overflow="fold"),
-        *([Text("Inconclusive, and why:"), *lines] if lines else []),
-        *_proofs(found),
-        *_named("Refused, in the library's words:", found.refused),
-        *_named("Broken off by an error of gradfuzz itself; please report it:", found.broken),
+        *(Text(told, overflow="fold") for told in (found.calls, found.answers)),
+        *headed("Inconclusive, and why:", _counted(found.inconclusive)),
+        *([Text(found.proofs, overflow="fold")] if found.proofs else []),
+        *headed("Open, and why:", _counted(found.open)),
+        *headed("Rules that are proved wrong, though the numbers agree:", wrong),
+        *headed("Refused, in the library's words:", _named(found.refused)),
+        *headed("Broken off by an error of gradfuzz itself; please report it:", _named(found.broken)),
         Text(""),
     ]
 
 
-def _proofs(found: Coverage) -> list[Text]:
-    """What is proved of the rules."""
-    if not found.proofs:
-        return []
-    lines = [
-        Text(f"{n:>8,}  {part:>6}  {plain.line(reason)}", overflow="fold") for n, part, reason in found.open
-    ]
-    wrong = [Text(f"    {plain.line(words)}", overflow="fold") for words in found.wrong_rules]
-    return [
-        Text(found.proofs, overflow="fold"),
-        *([Text("Open, and why:"), *lines] if lines else []),
-        *([Text("Rules that are proved wrong, though the numbers agree:"), *wrong] if wrong else []),
-    ]
+def _counted(reasons: Iterable[tuple[int, str, str]]) -> list[str]:
+    return [f"{n:>8,}  {part:>6}  {reason}" for n, part, reason in reasons]
 
 
 def _outcomes(found: Coverage) -> Sheet:
@@ -106,16 +96,15 @@ def _modes(found: Coverage) -> Sheet:
     )
     table = Sheet("derivative", *numeric, numeric=numeric, title="By derivative", caption=caption)
     for row in found.modes:
-        table.add_row(row.mode, f"{row.functions:,}", row.share, f"{row.calls:,}", f"{row.lacking:,}")
+        table.add_row(*row)
     return table
 
 
-def _named(heading: str, words_of: Sequence[tuple[str, str]]) -> list[RenderableType]:
+def _named(words_of: Sequence[tuple[str, str]]) -> list[str]:
     """Functions, and the words about each."""
     lines = [f"  {name}: {words}" for name, words in words_of[:_MOST_NAMED]]
-    if len(words_of) > _MOST_NAMED:
-        lines.append(f"  and {len(words_of) - _MOST_NAMED:,} more")
-    return [*([Text(heading)] if lines else []), *(Text(line, overflow="fold") for line in lines)]
+    more = len(words_of) - _MOST_NAMED
+    return [*lines, f"  and {more:,} more"] if more > 0 else lines
 
 
 def _lines(row: Mapping[str, Any]) -> list[str]:

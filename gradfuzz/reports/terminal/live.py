@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Protocol, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live as RichLive
@@ -25,8 +23,7 @@ from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.reports.common import numbers, plain, words
 from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.pieces import program
-from gradfuzz.reports.common.summary import group, tally
-from gradfuzz.reports.common.systems import total
+from gradfuzz.reports.common.summary import group, tally, total
 
 _PAUSE, _SILENCE = 5.0, 30.0
 """Seconds between heartbeat lines with news and without: the log of a long run stays short."""
@@ -41,22 +38,17 @@ _SHOWN = 8
 """The most findings on the live display; the rest is only counted."""
 
 
-class Listener(Protocol):
-    """Receives the events of a sweep, in order."""
-
-    def handle(self, event: Event) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-def listener(console: Console) -> Listener:
-    """The listener that suits `console`."""
-    return Live(console) if console.is_terminal and not console.is_dumb_terminal else Heartbeat(console)
+@contextlib.contextmanager
+def listener(console: Console) -> Iterator[Live | Heartbeat]:
+    """The listener that suits `console`. It handles the events of a sweep, in order."""
+    if console.is_dumb_terminal or not console.is_terminal:
+        yield Heartbeat(console)
+    else:
+        with RichLive(console=console, refresh_per_second=4, transient=True) as display:
+            yield Live(display)
 
 
-class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
+class Heartbeat:
     """A line at the start, the first programs, a line for each finding, and the counts every few seconds."""
 
     def __init__(self, console: Console) -> None:
@@ -66,11 +58,6 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
         self._shown: list[str] = []
         self._found: dict[str, int] = {}
         self._drawn = noun(())
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def handle(self, event: Event) -> None:
         event = plain.inert(event)
@@ -106,22 +93,13 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
 class Live:
     """A redrawn display of targets, counts, progress, latest program, findings. It vanishes at the end."""
 
-    def __init__(self, console: Console) -> None:
-        self._live = RichLive(console=console, refresh_per_second=4, transient=True)
+    def __init__(self, display: RichLive) -> None:
+        self._live = display
         self._progress: Progress | None = None
         self._program = ""
         self._met = ""
         self._findings: dict[str, Finding] = {}
         self._drawn = noun(())
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
 
     def handle(self, event: Event) -> None:
         event = plain.inert(event)

@@ -1,4 +1,4 @@
-"""Reports for a terminal: findings, the summary of a sweep, answers to one program, report cards, targets.
+"""Reports for a terminal: the end of a sweep, answers to one program, report cards, proofs, targets.
 
 Each function returns something that rich can print. Colour alone says nothing: every mark is a word.
 """
@@ -17,17 +17,18 @@ from rich.rule import Rule
 from rich.text import Text
 
 from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Cluster, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
+from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.oracles.base import Array, check_name, output_key
 from gradfuzz.oracles.target_name import TargetName
-from gradfuzz.reports.common import account, numbers, plain, words
+from gradfuzz.reports.common import account, numbers, plain, titles, words
 from gradfuzz.reports.common.headline import faults, own_faults
-from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
+from gradfuzz.reports.common.pieces import STYLES, UNSIZED, headed, paragraph, program, show
+from gradfuzz.reports.common.proofs import styled
 from gradfuzz.reports.common.standing import Standings
-from gradfuzz.reports.common.summary import FAILURES, columns, tally
-from gradfuzz.reports.common.systems import systems
+from gradfuzz.reports.common.summary import FAILURES, columns, systems, tally
 from gradfuzz.reports.terminal import functions
 from gradfuzz.reports.terminal.block import finding
 from gradfuzz.reports.terminal.sheet import Sheet
@@ -61,13 +62,14 @@ def sweep(
         shown = finding(item, file, show_script=show_scripts, standing=standings.of(item))
         parts += [shown, Rule(style="dim")]
     if len(finished.findings) > 1:
-        parts.append(_clusters(finished.clusters))
+        causes = [f"  {c.label}: {', '.join(c.findings)}" for c in finished.clusters]
+        parts += [*headed("Findings by cause, as far as can be told:", causes), Text("")]
     if finished.summaries:
         parts.append(_matrix(finished))
     parts += functions.section(finished.functions) or _reasons(finished)
     parts += _tested(finished)
     for heading, lines in account.remembered(review):
-        parts += [Text(f"{heading}:"), *(Text(f"  {line}", overflow="fold") for line in lines)]
+        parts += headed(f"{heading}:", (f"  {line}" for line in lines))
     parts += [Text(fault, style="bold", overflow="fold") for fault in faults(finished)]
     parts += [program(fault.traceback.rstrip()) for fault in finished.own_faults]
     if told := own_faults(finished):
@@ -75,13 +77,6 @@ def sweep(
     parts.append(Text(account.outcome(finished), style="bold"))
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
     return Group(*parts)
-
-
-def _clusters(clusters: Sequence[Cluster]) -> RenderableType:
-    """The findings by probable root cause."""
-    lines = [Text("Findings by cause, as far as can be told:")]
-    lines += [Text(f"  {c.label}: {', '.join(c.findings)}", overflow="fold") for c in clusters]
-    return Group(*lines, Text(""))
 
 
 _MOST_ROWS = 32
@@ -123,11 +118,8 @@ def _matrix(finished: SweepFinished) -> Sheet:
 
 
 def _reasons(finished: SweepFinished) -> list[RenderableType]:
-    reasons = account.inconclusive(finished)
-    if not reasons:
-        return []
-    lines = [f"{n:>8,}  {reason.value}" for n, reason in reasons]
-    return [Text("Inconclusive, and why:"), *(Text(line, overflow="fold") for line in lines), Text("")]
+    lines = [f"{n:>8,}  {reason.value}" for n, reason in account.inconclusive(finished)]
+    return [*headed("Inconclusive, and why:", lines), Text("")] if lines else []
 
 
 def _tested(finished: SweepFinished) -> list[RenderableType]:
@@ -267,6 +259,27 @@ def _cell(value: str | float | int | None) -> str:
     if value is None:
         return "-"
     return numbers.number(value) if isinstance(value, float) else str(value)
+
+
+# Proofs and recorded findings -------------------------------------------------------------------------------
+
+
+def proofs(records: Sequence[ProofRecord]) -> RenderableType:
+    """Each proof with its three numbers, and a blank line between two."""
+    parts: list[RenderableType] = []
+    for proof in records:
+        parts += [Text(line, style, overflow="fold") for line, style in styled(proof)]
+        parts.append(Text(""))
+    return Group(*parts[:-1])
+
+
+def listing(rows: Sequence[tuple[Finding, str, int, str]]) -> RenderableType:
+    """A table of findings, each with its state, its latest run, and the day on which it was first seen."""
+    table = Sheet("id", "what", "target", "state", "run", "since", numeric=["run"], heads=2)
+    for recorded, state, run, since in rows:
+        item = plain.inert(recorded)
+        table.add_row(item.id, titles.title(item), f"{item.target} {item.version}", state, str(run), since)
+    return table
 
 
 # Targets ----------------------------------------------------------------------------------------------------

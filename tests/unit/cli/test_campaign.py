@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, main
-from gradfuzz.cli.reporting import NAMES
+from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE
 from gradfuzz.errors import StoreError
 from gradfuzz.fuzzer.results.events import Event, FindingFound, SweepFinished, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.reports.formats import FORMATS
+from tests.shell import run
 
 ROOT = Path(__file__).parents[3]
 ONE = from_document(load(ROOT / "tests" / "data" / "finding.json"), Finding, "one")
@@ -37,19 +36,7 @@ STARTED = SweepStarted(0, TARGETS, ("loops",), 16, None, RERUN)
 STORE = Path(".gradfuzz") / "store.sqlite"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in os.environ:
-        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES", "GITHUB_STEP_SUMMARY"):
-            monkeypatch.delenv(name)
-
-
-def run(*arguments: str, exit_code: int = CLEAN) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == exit_code, result.output
-    return result
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def finished(*findings: Finding, interrupted: bool = False) -> SweepFinished:
@@ -68,7 +55,7 @@ def sweep(monkeypatch: pytest.MonkeyPatch, *findings: Finding, interrupted: bool
 
 
 @pytest.fixture
-def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def _recorded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run 1 has both findings."""
     sweep(monkeypatch, WRONG, RIGHT)
     run("sweep", "engine", exit_code=FINDINGS)
@@ -191,17 +178,8 @@ def test_diff_says_what_is_incomplete_and_what_has_changed(monkeypatch: pytest.M
 
 @recorded
 def test_what_is_accepted_is_no_reason_for_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    run(
-        "baseline",
-        "add",
-        "aaaa",
-        "--reason",
-        "reported",
-        "--link",
-        "https://example.org/1",
-        "--expires",
-        "2099-01-01",
-    )
+    told = "--reason", "reported", "--link", "https://example.org/1", "--expires", "2099-01-01"
+    run("baseline", "add", "aaaa", *told)
     assert (
         run("baseline").stdout
         == "GF-aaaa mutant:nx-1747: reported; https://example.org/1; until 2099-01-01\n"
@@ -285,14 +263,10 @@ def test_a_baseline_that_is_none_stops_a_sweep_before_it_begins() -> None:
 # Reports ----------------------------------------------------------------------------------------------------
 
 
-def test_help_names_the_formats() -> None:
-    assert tuple(FORMATS) == NAMES
-
-
 @recorded
 def test_any_report_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     sweep(monkeypatch, WRONG)
-    formats = [name for name in NAMES if FORMATS[name].file]
+    formats = [name for name in FORMATS if FORMATS[name].file]
     at_once = [f"--report={name}=first-{name}" for name in formats]
     text = run("sweep", "engine", *at_once, exit_code=FINDINGS).stdout
     again = [f"--report={name}=again-{name}" for name in formats]
@@ -313,7 +287,7 @@ def test_any_report_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @recorded
 def test_reports_have_names_of_their_own() -> None:
-    result = run("report", *(f"--report={name}" for name in NAMES if FORMATS[name].file))
+    result = run("report", *(f"--report={name}" for name in FORMATS if FORMATS[name].file))
     names = {row.file for row in FORMATS.values() if row.file}
     assert names <= {path.name for path in Path.cwd().iterdir()}
     assert all(name in result.stderr for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pty
@@ -13,41 +14,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, USAGE, main
+from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, OWN_FAULT, USAGE
 from gradfuzz.cli.sweeping.running import _exit_code
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.oracles.registry import IN_PROCESS
+from tests import shell
 from tests.report_data import called
 
 ROOT = Path(__file__).parents[3]
 
 MUTANT = "mutant:nx-1747"
 
-WRITE_SNAPSHOTS = bool(os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"))
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands run in an empty folder, with no settings from outside."""
-    monkeypatch.chdir(tmp_path)
-    for name in os.environ:
-        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES"):
-            monkeypatch.delenv(name)
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+run = functools.partial(shell.run, exit_code=None)
 
 
 def document(*arguments: str, exit_code: int = CLEAN) -> dict:
-    result = run(*arguments, "--format", "json")
-    assert result.exit_code == exit_code, result.output
-    return json.loads(result.stdout)
+    return json.loads(shell.run(*arguments, "--format", "json", exit_code=exit_code).stdout)
 
 
 def check(*arguments: str, exit_code: int = FINDINGS, oracles: tuple[str, ...] = ("engine",)) -> list[dict]:
@@ -81,12 +67,7 @@ def test_help_starts_fast() -> None:
     """
     code = "import resource, sys\nfrom gradfuzz.cli import main\ntry:\n    main(['--help'])\nfinally:\n"
     code += "    print('CPU', resource.getrusage(resource.RUSAGE_SELF).ru_utime, file=sys.stderr)"
-    seconds = []
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
-        )
-        seconds.append(float(done.stderr.split("CPU")[1]))
+    seconds = [float(shell.python("-c", code).stderr.split("CPU")[1]) for _ in range(3)]
     assert min(seconds) < 0.2
 
 
@@ -412,20 +393,6 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
 # Settings ---------------------------------------------------------------------------------------------------
 
 
-def heard(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list]:
-    """The configuration a sweep would run with."""
-    configs: list = []
-
-    def refuse(config: object, memo: object) -> object:
-        from gradfuzz.errors import UsageError
-
-        configs.append(config)
-        raise UsageError("heard")
-
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", refuse)
-    return run("sweep", *arguments), configs
-
-
 def test_flags_come_from_the_file_the_environment_and_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,29 +400,19 @@ def test_flags_come_from_the_file_the_environment_and_the_line(
         "[tool.gradfuzz]\nseed = 1\nmax-examples = 5\n[tool.gradfuzz.sweep]\norders = [1, 2]\ndtypes ="
         ' "float32"\n'
     )
-    _, (config,) = heard(monkeypatch, "engine")
-    assert (config.seed, config.max_examples, config.orders, config.precisions) == (
-        1,
-        5,
-        (1, 2),
-        ("float32",),
-    )
+    config = shell.config_of(monkeypatch)
+    assert (config.seed, config.max_examples, config.orders) == (1, 5, (1, 2))
+    assert config.precisions == ("float32",)
     monkeypatch.setenv("GRADFUZZ_SEED", "2")
-    _, (config,) = heard(monkeypatch, "engine")
-    assert config.seed == 2
+    assert shell.config_of(monkeypatch).seed == 2
     monkeypatch.setenv("GRADFUZZ_SWEEP_SEED", "3")
-    _, (config,) = heard(monkeypatch, "engine")
-    assert config.seed == 3
-    _, (config,) = heard(monkeypatch, "engine", "--seed", "4")
-    assert config.seed == 4
+    assert shell.config_of(monkeypatch).seed == 3
+    assert shell.config_of(monkeypatch, "--seed", "4").seed == 4
 
 
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("[tool.gradfuzz]\nsead = 1\n", "[tool.gradfuzz] has the key 'sead'"),
-        ("[tool.gradfuzz.sweep]\ntrips = 1\n", "[tool.gradfuzz.sweep] has the key 'trips'"),
-        ("[tool.gradfuzz.swep]\nseed = 1\n", "[tool.gradfuzz] has the key 'swep'"),
         ("[tool.gradfuzz\n", "cannot be read"),
         ('[tool.gradfuzz]\nseed = "one"\n', "--seed"),
     ],
@@ -512,8 +469,6 @@ def test_a_convention_is_named_where_it_explains_a_verdict() -> None:
     assert "abs-at-0" in run(*arguments).stdout
 
 
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
-
 SEEN = {
     "check": ("check", "acc*x", "--at", "x=0.001", "--only", "engine", "--with", MUTANT),
     "check_domain": ("check", "acc*log(x)", "--at", "x=-1"),
@@ -530,17 +485,12 @@ def normalised(text: str) -> str:
 
 @pytest.mark.parametrize("name", SEEN)
 def test_what_people_see(name: str) -> None:
-    """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
     result = run(*SEEN[name])
     text = (
         f"$ gradfuzz {' '.join(SEEN[name])}\n--- exit code {result.exit_code}\n--- stdout\n{result.stdout}---"
         f" stderr\n{result.stderr}"
     )
-    path = SNAPSHOTS / f"{name}.txt"
-    if WRITE_SNAPSHOTS:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(normalised(text), encoding="utf-8")
-    assert normalised(text) == path.read_text(encoding="utf-8")
+    shell.assert_kept(name, normalised(text))
 
 
 def test_a_pipe_gets_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:

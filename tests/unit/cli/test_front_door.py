@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +11,14 @@ from typing import Any
 
 import pytest
 from click.shell_completion import BashComplete
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE, main
-from gradfuzz.errors import UsageError
+from gradfuzz.cli import FINDINGS, INCOMPLETE, USAGE, main
 from gradfuzz.fuzzer.results.events import SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.records import from_document, load
 from gradfuzz.fuzzer.store.runs import Store
+from tests.shell import config_of, run
 
 ROOT = Path(__file__).parents[3]
 ONE = from_document(load(ROOT / "tests" / "data" / "finding.json"), Finding, "one")
@@ -27,32 +26,7 @@ WRONG = dataclasses.replace(ONE, id="GF-aaaa", signature="a" * 64)
 OTHER = dataclasses.replace(ONE, id="GF-abbb", signature="b" * 64, target="engine")
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in os.environ:
-        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES"):
-            monkeypatch.delenv(name)
-
-
-def run(*arguments: str, exit_code: int = CLEAN) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == exit_code, result.output
-    return result
-
-
-def swept(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
-    """The settings that a sweep would have."""
-    heard: list[Any] = []
-
-    def refuse(config: object, _memo: object) -> object:
-        heard.append(config)
-        raise UsageError("heard")
-
-    monkeypatch.setattr("gradfuzz.fuzzer.sweep.plans.sweep", refuse)
-    run("sweep", "engine", *arguments, exit_code=USAGE)
-    return heard[0]
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 # Times ------------------------------------------------------------------------------------------------------
@@ -63,14 +37,14 @@ def swept(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
     [("90", 90), ("90s", 90), ("0.5", 0.5), ("5m", 300), ("8h", 28800), ("1h30m", 5400), ("1d", 86400)],
 )
 def test_times_have_units(monkeypatch: pytest.MonkeyPatch, text: str, seconds: float) -> None:
-    assert swept(monkeypatch, "--max-time", text).max_time == seconds
+    assert config_of(monkeypatch, "--max-time", text).max_time == seconds
     Path("pyproject.toml").write_text(f'[tool.gradfuzz]\nmax-time = "{text}"\n')
-    assert swept(monkeypatch).max_time == seconds
+    assert config_of(monkeypatch).max_time == seconds
 
 
 def test_a_time_in_the_file_may_be_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pyproject.toml").write_text("[tool.gradfuzz]\nmax-time = 90\n")
-    assert swept(monkeypatch).max_time == 90
+    assert config_of(monkeypatch).max_time == 90
 
 
 @pytest.mark.parametrize("text", ["8x", "h", "0", "-5m", "nan", "inf", "5m3h", ""])
@@ -96,20 +70,20 @@ def test_the_limits_of_a_target_are_times(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_repeated_list_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = swept(
+    config = config_of(
         monkeypatch, "--family", "loops", "--family", "linalg,tensor", "--orders", "1", "--orders=2"
     )
     assert (config.families, config.orders) == (("loops", "linalg", "tensor"), (1, 2))
-    config = swept(monkeypatch, "--checks=vjp", "--checks=jvp", "--dtypes=float32", "--dtypes", "float32")
+    config = config_of(monkeypatch, "--checks=vjp", "--checks=jvp", "--dtypes=float32", "--dtypes", "float32")
     assert (config.checks, config.precisions) == (("vjp", "jvp"), ("float32",))
 
 
 def test_a_list_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pyproject.toml").write_text('[tool.gradfuzz]\nfamily = ["loops", "linalg"]\norders = [1, 2]\n')
-    config = swept(monkeypatch)
+    config = config_of(monkeypatch)
     assert (config.families, config.orders) == (("loops", "linalg"), (1, 2))
     Path("pyproject.toml").write_text('[tool.gradfuzz]\nfamily = "loops,linalg"\norders = 2\n')
-    config = swept(monkeypatch)
+    config = config_of(monkeypatch)
     assert (config.families, config.orders) == (("loops", "linalg"), (2,))
 
 
@@ -287,7 +261,7 @@ def test_what_is_found_can_be_shown_as_it_was_drawn(monkeypatch: pytest.MonkeyPa
     assert "Not shrunk." in found["note"]
     assert document["rerun"].endswith("--no-shrink")
     Path("pyproject.toml").write_text("[tool.gradfuzz]\nno-shrink = true\n")
-    assert not swept(monkeypatch).shrink
+    assert not config_of(monkeypatch).shrink
 
 
 # Findings ---------------------------------------------------------------------------------------------------

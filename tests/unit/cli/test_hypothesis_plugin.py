@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -18,8 +16,7 @@ from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
 from gradfuzz.strategies import GeneratedCase, cases, climb, draw_many, programs
-
-ROOT = Path(__file__).parents[3]
+from tests.shell import PYTEST, ROOT, python
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +35,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answer(installed: Path, code: str, **variables: str) -> object:
     """What `code` prints as JSON in a fresh interpreter, where warnings are errors."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT)]), **variables}
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"import json, sys\n{code}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=installed,
-        env=environment,
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    whole = f"import json, sys\n{code}"
+    how = {"cwd": installed, "path": (installed, ROOT), "exit_code": 0}
+    return json.loads(python("-W", "error", "-c", whole, **how, **variables).stdout)
 
 
 def test_importing_hypothesis_loads_next_to_nothing(installed: Path) -> None:
@@ -138,24 +127,8 @@ def test_a_profile_is_chosen_by_pytest(installed: Path, tmp_path: Path) -> None:
         "def test_count():\n"
         "    assert len(seen) == 25\n"
     )
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--hypothesis-profile=gradfuzz-quick",
-            str(tmp_path),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT)])},
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    arguments = *PYTEST, "--hypothesis-profile=gradfuzz-quick", str(tmp_path)
+    run = python(*arguments, cwd=tmp_path, path=(installed, ROOT), exit_code=0)
     assert "2 passed" in run.stdout
 
 

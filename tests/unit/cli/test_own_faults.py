@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -12,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gradfuzz.cli import FINDINGS, INTERRUPTED, OWN_FAULT, USAGE, main
+from gradfuzz.cli import FINDINGS, INTERRUPTED, OWN_FAULT, USAGE
 from gradfuzz.errors import TargetProcessError, UntraceableError, UsageError
 from gradfuzz.fuzzer.findings import prove as proving
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
@@ -24,6 +24,7 @@ from gradfuzz.fuzzer.results.records import from_document, to_document
 from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.sweep import SweepConfig, batch, programs, replaying, run, slot, sweep
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
+from tests import shell
 
 ORDER, OTHER = "mutant:nx-1747", "mutant:vjp.multiply.0.sign"
 """Two planted bugs, of a loop and of an op."""
@@ -65,9 +66,9 @@ def interrupting(kind: type) -> Callable[..., None]:
     return handle
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+gradfuzz = functools.partial(shell.run, exit_code=None)
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +86,6 @@ def finished(config: SweepConfig = CONFIG) -> SweepFinished:
 def by_target(end: SweepFinished) -> dict[str, Finding]:
     assert len({f.target for f in end.findings}) == len(end.findings), "one bug each"
     return {f.target: f for f in end.findings}
-
-
-def gradfuzz(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 # What is a fault of gradfuzz --------------------------------------------------------------------------------

@@ -7,21 +7,17 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
 
 from gradfuzz.fuzzer.questions.grids import GRIDS
 from gradfuzz.pytest_plugin.cells import cells_of
+from tests.shell import ROOT, python
 
 pytest_plugins = ["pytester"]
-
-ROOT = Path(__file__).parents[3]
 
 LOADED = () if entry_points(group="pytest11", name="gradfuzz") else ("-p", "gradfuzz.pytest_plugin")
 
@@ -331,24 +327,13 @@ def test_a_mark_without_the_fixture_and_options_that_make_no_sense(session: pyte
 # What it costs ----------------------------------------------------------------------------------------------
 
 HEAVY = (
-    "click",
-    "flint",
-    "gradfuzz.fuzzer",
-    "gradfuzz.programs",
-    "hypothesis",
-    "jax",
-    "mpmath",
-    "numpy",
-    "rich",
-    "scipy",
-    "torch",
+    *("click", "flint", "gradfuzz.fuzzer", "gradfuzz.programs", "hypothesis", "jax", "mpmath", "numpy"),
+    *("rich", "scipy", "torch"),
 )
 
 
 def printed(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
+    return python("-c", code, exit_code=0).stdout
 
 
 def test_importing_the_plug_in_imports_nothing_else() -> None:

@@ -52,9 +52,7 @@ autograd.extend.defvjp(square, lambda y, x: lambda g: 3.0 * x * g)
 """
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 @pytest.fixture

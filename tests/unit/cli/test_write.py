@@ -4,7 +4,6 @@ where it could not be helped.
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import subprocess
@@ -18,8 +17,7 @@ from click.testing import CliRunner
 from gradfuzz.cli import USAGE, main
 from gradfuzz.errors import UsageError
 from gradfuzz.testing.starter import starter
-
-ROOT = Path(__file__).parents[3]
+from tests.shell import PYTEST, ROOT, python
 
 MODULE = """
 import numpy as np
@@ -79,9 +77,7 @@ def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "max_examples=3, database=None, derandomize=True, phases=[__import__('hypothesis').Phase.generate]"
     )
     (folder / "test_written.py").write_text(text.replace("max_examples=20", quick))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py"]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return python(*PYTEST, "test_written.py", cwd=folder, path=(ROOT, folder))
 
 
 def test_a_right_gradient_passes(functions: str, tmp_path: Path) -> None:
@@ -235,13 +231,7 @@ def test_a_written_test_fails_soon_with_the_mismatch_first(
     written = CliRunner().invoke(main, ["write", f"{name}:square", "-o", "test_written.py"])
     assert written.exit_code == 0, written.output
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        capture_output=True,
-        text=True,
-    )
+    done = python(*PYTEST, "test_written.py", cwd=tmp_path, path=(tmp_path, ROOT))
     assert "2 failed in " in done.stdout, done.stdout
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 10
     errors = [line for line in done.stdout.splitlines() if line.startswith("E  ")]

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from gradfuzz.adapters import path
 from gradfuzz.cli import main
-from gradfuzz.cli.adapters import LANGUAGES
+from gradfuzz.cli.target_actions import LANGUAGES
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.engine.oracle import EngineOracle

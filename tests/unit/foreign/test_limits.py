@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gradfuzz.cli import FINDINGS, USAGE, main
-from gradfuzz.cli.options.limits import _OPTIONS
+from gradfuzz.cli.options import _LIMITS
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.sweep.config import SweepConfig, rerun_command
 from gradfuzz.oracles.foreign.process import ResourceLimits
@@ -98,7 +98,7 @@ def test_what_is_no_limit(variable: str, text: str, words: str, monkeypatch: pyt
 
 
 def test_the_flags_are_the_variables() -> None:
-    assert [f"GRADFUZZ_{name.removeprefix('--').replace('-', '_').upper()}" for name, *_ in _OPTIONS] == list(
+    assert [f"GRADFUZZ_{name.removeprefix('--').replace('-', '_').upper()}" for name, *_ in _LIMITS] == list(
         VARIABLES
     )
 

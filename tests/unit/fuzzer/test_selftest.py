@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import io
+import functools
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from rich.console import Console
 
-from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE, main
+from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE
 from gradfuzz.errors import UnknownTargetError, UsageError
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
@@ -37,10 +33,9 @@ from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.registry import MUTANTS, named
 from gradfuzz.oracles.mutants.systematic import systematic_names
 from gradfuzz.programs import parse
-from gradfuzz.reports.terminal import report as terminal
 from gradfuzz.reports.terminal import selftest as report
-
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
+from tests import shell
+from tests.shell import assert_kept, printed
 
 
 def question(text: str, *modes: Any) -> Question:
@@ -330,19 +325,10 @@ def test_two_in_a_hundred_systematic_ones_may_survive(killed: int, total: int, p
 
 @pytest.mark.parametrize("width", [110, 60])
 def test_what_people_see(width: int) -> None:
-    """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
-    out = io.StringIO()
-    terminal.show(Console(file=out, width=width, highlight=False), report.selftest(SCORE))
-    path = SNAPSHOTS / f"selftest_{width}.txt"
-    if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
-        path.write_text(out.getvalue(), encoding="utf-8")
-    assert out.getvalue() == path.read_text(encoding="utf-8")
+    assert_kept(f"selftest_{width}", printed(report.selftest(SCORE), width))
 
 
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, ("selftest", "--jobs", "1", *arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+run = functools.partial(shell.run, "selftest", "--jobs", "1", exit_code=None)
 
 
 def test_the_document() -> None:

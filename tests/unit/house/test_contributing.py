@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from gradfuzz.adapters.shipped import ADAPTERS, Adapter
-from gradfuzz.cli import CLEAN, FINDINGS, main
+from gradfuzz.cli import CLEAN, FINDINGS
 from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
@@ -41,20 +40,17 @@ from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.reports.formats import FORMATS, ReportFormat
 from gradfuzz.strategies import FAMILIES, Family, loops
 from gradfuzz.strategies.loop.case import cases
+from tests import shell
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def run(*arguments: str, exit_code: int = CLEAN) -> str:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == exit_code, result.output
-    return result.stdout
+    return shell.run(*arguments, exit_code=exit_code).stdout
 
 
 def module(monkeypatch: pytest.MonkeyPatch, name: str, **members: object) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests import import_graph
 from tests.import_graph import within
+from tests.shell import python
 
 PACKAGE = Path(__file__).parents[3] / "gradfuzz"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -337,13 +336,7 @@ def test_the_law_is_the_one_in_architecture_md() -> None:
 def loaded_by(code: str) -> list[str]:
     """Which of the heavy libraries `code` loads in a fresh interpreter."""
     report = f"import json, sys\nprint('LOADED', json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
-    run = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{report}"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=PACKAGE.parent,
-    )
+    run = python("-c", f"{code}\n{report}", exit_code=0)
     loaded: list[str] = json.loads(run.stdout.rpartition("LOADED ")[2])
     return loaded
 

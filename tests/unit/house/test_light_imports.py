@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+from tests.shell import python
 
 
 def printed(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
+    return python("-c", code, exit_code=0).stdout
 
 
 def test_importing_gradfuzz_loads_the_package_alone_and_modules_of_python() -> None:

@@ -19,6 +19,7 @@ from gradfuzz.oracles import registry
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.plugins import GROUP
 from gradfuzz.oracles.registry import IN_PROCESS, available, names, resolve
+from tests.shell import python
 
 ROOT = Path(__file__).parents[3]
 
@@ -229,18 +230,8 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(example: Path, *command: str, exit_code: int = 0) -> str:
-    path = os.pathsep.join([str(example / "site"), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": path, "GRADFUZZ_ENVS": str(example / "envs")}
-    done = subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=example / "source",
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == exit_code, done.stdout + done.stderr
-    return done.stdout
+    how = {"cwd": example / "source", "path": (example / "site", ROOT), "exit_code": exit_code}
+    return python("-m", *command, **how, GRADFUZZ_ENVS=str(example / "envs")).stdout
 
 
 def test_the_example_is_listed_with_its_distribution_and_version(example: Path) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import re
-from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
@@ -31,6 +30,7 @@ from gradfuzz.reports.board.pages import site
 from gradfuzz.reports.machine.ndjson import line
 from tests.board_data import both, made, swept, wrong
 from tests.report_data import called
+from tests.web_page import Page
 
 
 def test_releases_are_counted_as_people_count() -> None:
@@ -123,26 +123,13 @@ def test_findings_that_share_an_id_have_pages_of_their_own() -> None:
     assert {place for place in alone if place.startswith("findings/")} < pages, "an address stays"
 
 
-class Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.ids: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
-        self.found += [value for name in ("href", "src") if (value := told.get(name))]
-        self.ids.add(told.get("id") or "")
-
-
 def test_every_link_leads_to_a_file_of_the_site() -> None:
     files = dict(site(both(), "A board"))
     for place, text in files.items():
         if not place.endswith(".html"):
             continue
-        links = Links()
-        links.feed(text)
-        for link in links.found:
+        opened = Page(text)
+        for link in opened.values("href", "src"):
             if link.startswith(("data:", "https://")):
                 continue
             path, _, anchor = link.partition("#")
@@ -151,7 +138,7 @@ def test_every_link_leads_to_a_file_of_the_site() -> None:
             for part in target.split("/"):
                 parts = parts[:-1] if part == ".." else [*parts, part]
             assert "/".join(parts) in files, f"{place}: {link}"
-            assert not anchor or anchor in links.ids or path, f"{place}: {link}"
+            assert not anchor or anchor in opened.values("id") or path, f"{place}: {link}"
         assert "<b>&" not in text, "names are text"
 
 

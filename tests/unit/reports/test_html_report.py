@@ -9,9 +9,6 @@ import dataclasses
 import hashlib
 import itertools
 import re
-import subprocess
-import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -27,50 +24,8 @@ from gradfuzz.reports.html.entries import entries
 from gradfuzz.reports.html.figures import figures
 from gradfuzz.reports.html.scales import power, symlog
 from tests.report_data import HOSTILE, LONG, finding, finished, review, spoiled
-
-VOID = {"meta", "link", "input"}
-
-
-class Page(HTMLParser):
-    """Elements with their attributes, and the text of reproducers, as any HTML parser sees them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.reproducers: dict[tuple[str, str], str] = {}
-        self._open: list[str] = []
-        self._article = ""
-        self._pre: tuple[str, str] | None = None
-        self.feed(text)
-        self.close()
-        assert self._open == [], "everything that was opened is closed"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = {name: value or "" for name, value in attrs}
-        self.elements.append((tag, known))
-        if tag not in VOID:
-            self._open.append(tag)
-        if tag == "article":
-            self._article = known["id"]
-        if "data-reproducer" in known:
-            self._pre = self._article, known["data-reproducer"]
-            self.reproducers[self._pre] = ""
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-        if tag == "pre":
-            self._pre = None
-
-    def handle_data(self, data: str) -> None:
-        if self._pre:
-            self.reproducers[self._pre] += data
-
-    def all(self, *tags: str) -> list[tuple[str, dict[str, str]]]:
-        return [element for element in self.elements if element[0] in tags]
-
+from tests.shell import python
+from tests.web_page import Page
 
 SWEEP = finished(11)
 TEXT = render(SWEEP, review(SWEEP))
@@ -137,19 +92,8 @@ def test_the_policy_allows_the_own_style_and_script_and_nothing_else() -> None:
 
 
 def test_order_of_the_page() -> None:
-    places = [
-        TEXT.index(f'id="{name}"')
-        for name in (
-            "verdict",
-            "matrix",
-            "findings",
-            "causes",
-            "details",
-            "not-counted",
-            "tested",
-            "environment",
-        )
-    ]
+    names = "verdict matrix findings causes details not-counted tested environment"
+    places = [TEXT.index(f'id="{name}"') for name in names.split()]
     assert places == sorted(places)
 
 
@@ -318,7 +262,7 @@ def test_reproducers_come_out_as_they_went_in(tmp_path: Path) -> None:
             assert page.reproducers[item.id, dialect] == text
     script = tmp_path / "reproducer.py"
     script.write_text(page.reproducers[SWEEP.findings[0].id, "python"], encoding="utf-8")
-    done = subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=False)
+    done = python("-I", str(script))
     assert (done.returncode, done.stdout) == (1, "differs\n")
 
 
@@ -351,14 +295,7 @@ def test_every_range_has_an_axis(values: list[float]) -> None:
 
 
 def test_ticks_are_named_as_people_write_them() -> None:
-    assert [power(v) for v in (0.0, 0.001, 100.0, 1e-6, -1e9, 2e-5)] == [
-        "0",
-        "0.001",
-        "100",
-        "10⁻⁶",
-        "−10⁹",
-        "2e−05",
-    ]
+    assert " ".join(map(power, (0.0, 0.001, 100.0, 1e-6, -1e9, 2e-5))) == "0 0.001 100 10⁻⁶ −10⁹ 2e−05"
 
 
 def test_odd_evidence_makes_no_broken_plot() -> None:
@@ -373,10 +310,10 @@ def test_odd_evidence_makes_no_broken_plot() -> None:
             (3.0, 1.0, 0.0, nan, nan, Label.CRASHED),
         )
     )
-    (figure,) = figures(finding(0, evidence=Evidence(Curve(("x", ()), ("x", ()), samples))), "f")
-    drawn = re.sub(r"<(title|desc).*?</\1>|<text.*?</text>", "", str(figure.svg))
+    ((caption, svg),) = figures(finding(0, evidence=Evidence(Curve(("x", ()), ("x", ()), samples))), "f")
+    drawn = re.sub(r"<(title|desc).*?</\1>|<text.*?</text>", "", str(svg))
     assert not re.search(r"\b(nan|inf)\b", drawn)
-    assert "not a finite number (2)" in figure.caption
+    assert "not a finite number (2)" in caption
 
 
 def test_the_grid_marks_the_wrong_entries() -> None:

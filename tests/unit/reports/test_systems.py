@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import Reason
-from gradfuzz.reports.common.summary import group
-from gradfuzz.reports.common.systems import systems
+from gradfuzz.reports.common.summary import group, systems
 
 
 def test_counts_add_up() -> None:

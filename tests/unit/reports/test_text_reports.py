@@ -5,10 +5,9 @@ hostile.
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,14 +21,7 @@ from gradfuzz.reports.terminal import report as terminal
 from gradfuzz.reports.terminal.block import finding as block
 from gradfuzz.reports.terminal.sheet import Sheet
 from tests.report_data import HOSTILE, finding, finished, review, spoiled
-
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
-
-
-def printed(what: object, width: int) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(what)
-    return out.getvalue()
+from tests.shell import assert_kept, printed
 
 
 def figures(text: str) -> Counter[str]:
@@ -63,14 +55,8 @@ def test_right_digits_of_any_numbers(expected: float, got: float, digits: int) -
         ("review_100", lambda: printed(terminal.sweep(finished(4), {}, review=review(finished(4))), 100)),
     ],
 )
-def test_what_people_see(name: str, text: object) -> None:
-    """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
-    assert callable(text)
-    shown = "".join(f"{line.rstrip()}\n" for line in text().splitlines())
-    path = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
-        path.write_text(shown, encoding="utf-8")
-    assert shown == path.read_text(encoding="utf-8")
+def test_what_people_see(name: str, text: Callable[[], str]) -> None:
+    assert_kept(name, text())
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,7 @@ from gradfuzz.programs import Program, parse
 from gradfuzz.programs.language.program import called
 from gradfuzz.strategies import complex_programs, linalg_cases, linalg_programs, loops, tensor_programs
 from gradfuzz.strategies.loop.statistics import observed
-
-ROOT = Path(__file__).parents[3]
+from tests.shell import PYTEST, python
 
 
 def events_of(strategy: st.SearchStrategy[Any]) -> list[tuple[Program, dict[str, Any]]]:
@@ -89,12 +86,8 @@ def test_statistics_and_observations_have_them(tmp_path: Path) -> None:
         "from hypothesis import given\nfrom gradfuzz.strategies import loops\n\n\n"
         "@given(loops(max_trips=3))\ndef test(program):\n    pass\n"
     )
-    environment = {"PYTHONPATH": str(ROOT), "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
-    done = subprocess.run(
-        [*command, "test_it.py"], cwd=tmp_path, capture_output=True, text=True, env=environment
-    )
-    assert done.returncode == 0, done.stdout
+    how = {"cwd": tmp_path, "exit_code": 0, "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY": "1"}
+    done = python(*PYTEST, "--hypothesis-show-statistics", "test_it.py", **how)
     for words in (
         "%, gradfuzz family: loops",
         "%, gradfuzz loop: for",

@@ -1,10 +1,11 @@
-"""Flags that several commands have, and parsers for the values of flags."""
+"""The options that several commands have, and parsers for the values of flags."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,4 +87,78 @@ REQUIREMENTS = click.option(
     multiple=True,
     metavar="REQUIREMENT",
     help="Install this, too ('numpy<2'). May be repeated.",
+)
+
+# The store --------------------------------------------------------------------------------------------------
+
+STORE = click.option(
+    "--store",
+    type=PATH,
+    default=Path(".gradfuzz") / "store.sqlite",
+    metavar="PATH",
+    help="Where findings are kept.",
+)
+
+BASELINE = click.option(
+    "--baseline",
+    "accepted",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("gradfuzz-baseline.json"),
+    metavar="PATH",
+    help="The file of the findings that are accepted for now.",
+)
+
+
+def installed(ctx: click.Context, store: Path, targets: Iterable[str] = ()) -> None:
+    """Activates the environments beside `store`, and makes the missing ones of `targets`.
+
+    `InstallError` where one cannot be made.
+    """
+    from gradfuzz.oracles.foreign import managed
+
+    ctx.with_resource(managed.beside(store))
+    for target in managed.missing(targets):
+        managed.install(target, lambda words: click.echo(words, err=True))
+
+
+# What targets may take, and where they compute --------------------------------------------------------------
+
+_ABOVE_NOTHING = click.FloatRange(min=0, min_open=True)
+
+_MEMORY = "The most memory of a target's process and its children.  [default: 8]"
+_SECONDS = "The most time for an answer.  [default: 60s; 300s for names of `gradfuzz targets`]"
+_LIMITS = (
+    ("--target-memory", _ABOVE_NOTHING, "GIB", _MEMORY),
+    ("--target-seconds", DURATION, "TIME", _SECONDS),
+    ("--target-start", DURATION, "TIME", "The most time until a target is ready.  [default: 120s]"),
+    ("--target-restarts", click.IntRange(0), "N", "How often a target is restarted.  [default: 2000]"),
+)
+
+
+def _set(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    """Sets the variable of a flag for this process and its children while the command runs."""
+    variable = f"GRADFUZZ_{param.name}".upper()
+    before = os.environ.get(variable)
+    if value is None:
+        return
+    os.environ[variable] = str(value)
+    ctx.call_on_close(
+        lambda: os.environ.pop(variable, None) if before is None else os.environ.update({variable: before})
+    )
+
+
+def LIMITS(command: C) -> C:  # noqa: N802 - it stands among the options, which are constants
+    """Adds the limits to a command that asks targets."""
+    for name, kind, metavar, words in reversed(_LIMITS):
+        option = click.option(name, type=kind, metavar=metavar, expose_value=False, callback=_set, help=words)
+        command = option(command)
+    return command
+
+
+ON_DEVICE = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    expose_value=False,
+    callback=_set,
+    help="Where JAX and Torch compute; truth stays on the CPU.  [default: cpu]",
 )
