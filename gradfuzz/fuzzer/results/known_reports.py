@@ -159,6 +159,7 @@ def _is_in(version: str, versions: str) -> bool:
 
 _FACTORIZATION = "forward mode, differentiated again, takes the factorization for a constant"
 _PADDLE_SOLVE = "the gradient by one operand where the other one is a constant"
+_EXPM1 = "the derivative cancels where x is negative"
 _MLX_FUNCTIONS = "values of float64 have the accuracy of float32"
 
 KNOWN_REPORTS: tuple[KnownReport, ...] = (
@@ -307,6 +308,31 @@ KNOWN_REPORTS: tuple[KnownReport, ...] = (
         (Class.ERROR,),
         functions=("torch.ctc_loss", "torch.nn.functional.ctc_loss"),
         says="the process ends",
+    ),
+    KnownReport(
+        *("pytorch#196704", "torch", ">=2.13.0", "NaN where one argument is far below", (Class.NON_FINITE,)),
+        ops=("logaddexp",),
+        rules=("Logaddexp",),
+        modes=SECOND,
+    ),
+    KnownReport(
+        *("pytorch#196703", "torch", ">=2.13.0", "NaN at 0", (Class.NON_FINITE,)),
+        ops=("sinc",),
+        rules=("Sinc",),
+        modes=(("rev", "rev"), ("fwd", "rev")),
+    ),
+    KnownReport(
+        *("pytorch#192406", "torch", ">=2.13.0", _EXPM1, (*FINITE, Class.PRECISION)),
+        ops=("expm1",),
+        rules=("Expm1",),
+        modes=FIRST,
+        sizes=(4.0, math.inf),
+    ),
+    KnownReport(
+        *("jax#39794", "jax", "==0.10.2", _EXPM1, (*FINITE, Class.PRECISION)),
+        ops=("expm1",),
+        modes=FIRST,
+        sizes=(4.0, math.inf),
     ),
     KnownReport(
         *("jax#25564", "jax", ">=0.10.2", "the tail of the logarithm loses its digits"),
