@@ -41,8 +41,23 @@ CALLED: tuple[LibraryName, ...] = tuple(name for name in get_args(LibraryName) i
 ArrayFunction = Callable[..., tuple[Any, ...]]
 """A function of the library's real arrays that returns a tuple of them."""
 
+Differentiated = tuple[Sequence[Any], Sequence[Any]]
+"""The outputs of a function, and the derivative by each of its arrays."""
+
+Scalar = Callable[..., Any]
+"""A function of arrays with a scalar array as its result."""
+
 Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 """The leaves of an argument with their paths, and a function that rebuilds an argument from leaves."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """Which derivative of a function is asked: what `oracles.base` says of a question's."""
+
+    weights: Sequence[Array | None]
+    directions: Sequence[Array] = ()
+    modes: Sequence[Mode] = ("rev",)
 
 
 class NoModeError(NotImplementedError):
@@ -192,34 +207,46 @@ class Library(abc.ABC):
         """
         return frozenset()
 
-    def derivative(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The outputs of `f(*xs)`, and the derivative by each of `xs` that the other arguments define (see
-        `oracles.base`).
+    def derivative(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        """The outputs of `f(*xs)`, and the derivative by each of `xs` that is wanted.
 
         Raises whatever the library raises.
         """
         raise NoModeError(f"{self.name} has no derivatives")
 
     def push(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-        probe: Sequence[Array],
+        self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted, probe: Sequence[Array]
     ) -> tuple[Sequence[Any], Any] | None:
-        """The outputs of `f(*xs)`, and the derivative in `modes`, of which the last is "fwd", along `probe`;
-        None where the library has no way of its own for it.
+        """The outputs of `f(*xs)`, and the wanted derivative, whose last mode is "fwd", along `probe`; None
+        where the library has no way of its own for it.
         """
         return None
+
+    def nested(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Scalar:
+        """The wanted derivative without its last mode, as a function of arrays like `xs`: `gradient` and
+        `slope` of the library's module, one in the other.
+        """
+        like, directions = xs[0], [self.factor(v, x) for v, x in zip(wanted.directions, xs, strict=False)]
+
+        def objective(*xs: Any) -> Any:
+            results = zip(wanted.weights, f(*xs), strict=True)
+            pairs = [(self.factor(w, like), y) for w, y in results if w is not None]
+            return self.inner([w for w, _ in pairs], [y for _, y in pairs], like)
+
+        def along(g: Scalar, mode: Mode) -> Scalar:
+            if mode == "fwd":
+                return lambda *xs: self.function("slope")(g, xs, directions)
+            return lambda *xs: self.inner(directions, self.function("gradient")(g, xs), xs[0])
+
+        return functools.reduce(along, wanted.modes[:-1], objective)
+
+    def factor(self, value: Array, like: Any) -> Any:
+        """A weight or a direction, as results and slopes are multiplied by it."""
+        return self.like(value, like)
+
+    def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
+        """The sum of all products of entries, in the dtype of `like`; a zero for no arrays."""
+        raise NotImplementedError
 
     def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
         """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""

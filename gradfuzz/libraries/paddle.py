@@ -12,8 +12,8 @@ import paddle
 
 from gradfuzz.libraries.composed import ComposedLibrary
 from gradfuzz.libraries.connected import connected
-from gradfuzz.libraries.library import ArrayFunction, Forms, LibraryName, NoModeError
-from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.libraries.library import ArrayFunction, Differentiated, Forms, LibraryName, NoModeError, Wanted
+from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.language.precision import FORMATS
 
@@ -130,17 +130,10 @@ class PaddleLibrary(ComposedLibrary):
     def is_complex(self, value: Any) -> bool:
         return isinstance(value, paddle.Tensor) and bool(paddle.is_complex(value))
 
-    def derivative(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        if len(modes) > 1 and "fwd" in modes:
+    def derivative(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        if len(wanted.modes) > 1 and "fwd" in wanted.modes:
             raise NoModeError("Paddle's jvp is reverse mode twice; a mixture would be of third order")
-        return super().derivative(f, xs, weights, directions, modes)
+        return super().derivative(f, xs, wanted)
 
     def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
         terms = [paddle.sum(x * y.astype(like.dtype)) for x, y in zip(xs, ys, strict=True)]
