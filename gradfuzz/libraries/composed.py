@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.errors import UntraceableError
+from gradfuzz.errors import UnsupportedError, UntraceableError
 from gradfuzz.libraries.library import ArrayFunction, Differentiated, Library, NoModeError, Scalar, Wanted
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.program import Program
@@ -53,3 +53,17 @@ class ComposedLibrary(Library):
             if count and time.process_time() - begun > _SLOW:  # the first may compile
                 raise NoModeError("forward mode of so many operations takes too long one by one")
         return self.array(slopes, xs[k])
+
+
+def connected(name: str, slopes: Sequence[Sequence[object]]) -> tuple[int, ...] | None:
+    """The numbers of the results that have a gradient by some argument; None where all have.
+
+    `slopes` has a row for each result, with the gradient by each argument, or None where the library says
+    that there is none. `UnsupportedError` where there is none by one of the arguments: other functions would
+    take it for 0.
+    """
+    for k in range(len(slopes[0]) if slopes else 0):
+        if all(row[k] is None for row in slopes):
+            raise UnsupportedError(f"{name} returns None for the gradient by its array {k + 1}")
+    found = tuple(k for k, row in enumerate(slopes) if any(slope is not None for slope in row))
+    return found if len(found) < len(slopes) else None

@@ -267,6 +267,7 @@ class JaxLibrary(Library):
 
     name: LibraryName = "jax"
     version = str(jax.__version__)
+    classes = (jax.Array,)
     lacks = _LACKS
     refusals = (
         *("not supported", "not implemented", "does not accept dtype", "Derivatives of non-symmetric"),
@@ -284,6 +285,7 @@ class JaxLibrary(Library):
         pair="jax.lax.complex({re}, {im})",
         transposed="jnp.swapaxes({x}, -1, -2)",
         expanded="jnp.repeat({x}, 2, axis=0)",
+        parts="jnp",
         mapped="jax.vmap({f})",
         compiled="jax.jit({f})",
     )
@@ -330,9 +332,6 @@ class JaxLibrary(Library):
         compiled: ArrayFunction = jax.jit(call)
         return compiled
 
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, jax.Array)
-
     def array(self, value: Array, like: Any = None) -> Any:
         return jnp.asarray(value)
 
@@ -346,9 +345,6 @@ class JaxLibrary(Library):
 
     def dtype(self, name: str) -> Any:
         return jnp.dtype(name)
-
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return jnp.real(z), jnp.imag(z)
 
     def is_complex(self, value: Any) -> bool:
         return bool(jnp.iscomplexobj(value))

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import paddle
 
-from gradfuzz.libraries.composed import ComposedLibrary
-from gradfuzz.libraries.connected import connected
+from gradfuzz.libraries.composed import ComposedLibrary, connected
 from gradfuzz.libraries.library import ArrayFunction, Differentiated, Forms, LibraryName, NoModeError, Wanted
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.lacks import Lack
@@ -71,6 +70,7 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
 class PaddleLibrary(ComposedLibrary):
     name: LibraryName = "paddle"
     version = str(paddle.__version__)
+    classes = (paddle.Tensor,)
     lacks = _LACKS
     refusals = (
         *("doesn't have any grad", "is not registered", "not support", "not implemented", "Unimplemented"),
@@ -86,6 +86,7 @@ class PaddleLibrary(ComposedLibrary):
         pair="paddle.complex({re}, {im})",
         transposed="paddle.transpose({x}, {axes})",
         expanded="paddle.expand({x}, {shape})",
+        parts="paddle",
         seed="paddle.seed(0)",
         product="w * y.astype(paddle.float64)",
     )
@@ -96,9 +97,6 @@ class PaddleLibrary(ComposedLibrary):
 
     def begin(self) -> None:
         paddle.set_device("cpu")
-
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, paddle.Tensor)
 
     def array(self, value: Array, like: Any = None) -> Any:
         value = np.array(value)
@@ -117,15 +115,9 @@ class PaddleLibrary(ComposedLibrary):
             return np.asarray(value.astype("float32").numpy(), FORMATS["bfloat16"].dtype)
         return np.array(value.numpy())
 
-    def dtype(self, name: str) -> Any:
-        return getattr(paddle, name)
-
     def dtype_name(self, value: Any) -> str | None:
         is_own = isinstance(value, paddle.dtype)
         return str(value).rpartition(".")[2].lower() if is_own else super().dtype_name(value)
-
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return paddle.real(z), paddle.imag(z)
 
     def is_complex(self, value: Any) -> bool:
         return isinstance(value, paddle.Tensor) and bool(paddle.is_complex(value))

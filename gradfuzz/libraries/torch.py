@@ -104,6 +104,7 @@ def gradient_by_autograd(g: Any, xs: Any) -> Any:
 class TorchLibrary(Library):
     name: LibraryName = "torch"
     version = str(torch.__version__)
+    classes = (torch.Tensor,)
     lacks = _LACKS
     refusals = (
         *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
@@ -119,6 +120,7 @@ class TorchLibrary(Library):
         pair="torch.complex({re}, {im})",
         transposed="{x}.transpose(-1, -2)",
         expanded="{x}.expand({shape})",
+        parts="torch",
         mapped="torch.vmap({f})",
         compiled='torch.compile({f}, backend="aot_eager", dynamic=False)',
         seed="torch.manual_seed(0)",
@@ -140,9 +142,6 @@ class TorchLibrary(Library):
         hidden = frozenset(k for k, leaf in enumerate(found) if seen.has(leaf))
         rest = [leaf for k, leaf in enumerate(found) if k not in hidden]
         return hidden if any(map(_is_float, rest)) else frozenset()
-
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, torch.Tensor)
 
     def array(self, value: Array, like: Any = None) -> Any:
         if isinstance(value, torch.Tensor):
@@ -167,14 +166,8 @@ class TorchLibrary(Library):
             return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))
         return np.asarray(value.numpy())
 
-    def dtype(self, name: str) -> Any:
-        return getattr(torch, name)
-
     def dtype_name(self, value: Any) -> str | None:
         return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else None
-
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return torch.real(z), torch.imag(z)
 
     def is_complex(self, value: Any) -> bool:
         return bool(torch.is_complex(value))

@@ -13,8 +13,7 @@ from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.calling.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.libraries.composed import ComposedLibrary
-from gradfuzz.libraries.connected import connected
+from gradfuzz.libraries.composed import ComposedLibrary, connected
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.layouts import LAYOUTS, Layout
 from gradfuzz.libraries.library import Library, Wanted
