@@ -199,8 +199,7 @@ def told(case: CheckResult) -> CheckResult:
     """A case along directions as one about the question itself, without the numbers along them."""
     truth = case.truth
     if truth is not None:
-        of_probes = {"left": None, "right": None, "side_bounds": None, "across": ()}
-        truth = replace(truth, gradient={}, bounds={}, **of_probes)
+        truth = replace(truth, gradient={}, bounds={}, left=None, right=None, side_bounds=None, across=())
     worst = None if case.worst is not None and case.worst[0] == ALONG else case.worst
     return replace(case, question=case.question.plain, truth=truth, worst=worst, allowed={})
 
