@@ -79,7 +79,7 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     z_im. Exit code 1 if an answer is wrong.
     """
     from gradfuzz.fuzzer.questions import request
-    from gradfuzz.fuzzer.verdict.answering import ask_everyone
+    from gradfuzz.fuzzer.verdict.checking import ask_everyone
     from gradfuzz.oracles import registry
     from gradfuzz.programs.language.program import to_text
     from gradfuzz.reports.machine import json as documents

@@ -6,8 +6,6 @@
                                      else its code
     watching                         functions that tell of their calls
     layouts                          how an argument lies in memory
-    numbers                          numbers of arrays as text
-    connected                        which results a library connects with which arguments
     jax, torch, autograd, numpy, tensorflow, mlx, paddle
 
 - A library is imported only where a function is one of its own.

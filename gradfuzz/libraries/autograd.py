@@ -16,13 +16,19 @@ from autograd.builtins import DictBox, SequenceBox
 from autograd.tracer import Node, isbox, new_box, trace_stack
 
 from gradfuzz.errors import UsageError
-from gradfuzz.libraries.library import ArrayFunction, Forms, LibraryName, Tree, first_line
+from gradfuzz.libraries.library import (
+    ArrayFunction,
+    Differentiated,
+    Forms,
+    LibraryName,
+    Scalar,
+    Tree,
+    Wanted,
+    first_line,
+)
 from gradfuzz.libraries.numpy import NumpyLibrary
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.language.precision import FORMATS
-
-Scalar = Callable[..., Any]
-
 
 # Shown in scripts -------------------------------------------------------------------------------------------
 
@@ -98,21 +104,15 @@ class AutogradLibrary(NumpyLibrary):
     def is_complex(self, value: Any) -> bool:
         return bool(anp.iscomplexobj(value))
 
-    def derivative(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        def objective(*xs: Any) -> Any:
-            return _inner(weights, f(*xs))
+    def derivative(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        scalar = self.nested(f, xs, wanted)
+        return f(*xs), gradient(scalar, xs) if wanted.modes[-1] == "rev" else _by_units(scalar, xs)
 
-        scalar: Scalar = objective
-        for mode in modes[:-1]:
-            scalar = _along(scalar, directions, mode)
-        return f(*xs), gradient(scalar, xs) if modes[-1] == "rev" else _by_units(scalar, xs)
+    def factor(self, value: Array, like: Any) -> Any:
+        return value
+
+    def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
+        return sum(anp.sum(x * y) for x, y in zip(xs, ys, strict=True))
 
     def refuses(self, message: str, error: Exception | None) -> bool:
         """No rule in its tables: "Supported and unsupported parts of numpy/scipy", docs/tutorial.md."""
@@ -170,22 +170,6 @@ def _unboxed(value: Any) -> Any:
         parts = [_unboxed(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
-
-
-def _inner(weights: Sequence[Array | None], ys: Sequence[Any]) -> Any:
-    """The sum of weight * y."""
-    return sum(anp.sum(w * y) for w, y in zip(weights, ys, strict=True) if w is not None)
-
-
-def _along(scalar: Scalar, directions: Sequence[Array], mode: Mode) -> Scalar:
-    """The derivative of a scalar function along `directions`, as a function."""
-
-    def along(*xs: Any) -> Any:
-        if mode == "rev":
-            return _inner(directions, gradient(scalar, xs))
-        return slope(scalar, xs, directions)
-
-    return along
 
 
 def _by_units(scalar: Scalar, xs: Sequence[Any]) -> Sequence[Any]:

@@ -14,7 +14,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName, Tree
+from gradfuzz.libraries.library import (
+    ArrayFunction,
+    Differentiated,
+    Forms,
+    Library,
+    LibraryName,
+    Tree,
+    Wanted,
+)
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
@@ -108,10 +116,10 @@ def _given(value: Array, dtype: Any = None) -> Any:
 
 
 def _about(
-    f: ArrayFunction, xs: Sequence[Any], weights: Sequence[Array | None], directions: Sequence[Array]
-) -> tuple[ArrayFunction, list[Any], tuple[Any, ...]]:
-    """The function, the weights and the directions, all in the dtype of the inputs: JAX takes a cotangent
-    only in the dtype of its output, which may be wider than the inputs'.
+    f: ArrayFunction, xs: Sequence[Any], wanted: Wanted
+) -> tuple[ArrayFunction, list[Any], tuple[Any, ...], Sequence[Mode]]:
+    """The function and what is wanted of it, all in the dtype of the inputs: JAX takes a cotangent only in
+    the dtype of its output, which may be wider than the inputs'.
     """
     dtype = np.dtype(xs[0].dtype)
 
@@ -122,8 +130,8 @@ def _about(
             for y in outputs
         )
 
-    cotangents = [None if w is None else _given(w, dtype) for w in weights]
-    return in_one_dtype, cotangents, tuple(_given(v, dtype) for v in directions)
+    cotangents = [None if w is None else _given(w, dtype) for w in wanted.weights]
+    return in_one_dtype, cotangents, tuple(_given(v, dtype) for v in wanted.directions), wanted.modes
 
 
 def _pushed(step: Step, weights: Sequence[Any], xs: Sequence[Any], probe: Sequence[Array]) -> tuple[Any, Any]:
@@ -259,6 +267,7 @@ class JaxLibrary(Library):
 
     name: LibraryName = "jax"
     version = str(jax.__version__)
+    classes = (jax.Array,)
     lacks = _LACKS
     refusals = (
         *("not supported", "not implemented", "does not accept dtype", "Derivatives of non-symmetric"),
@@ -276,6 +285,7 @@ class JaxLibrary(Library):
         pair="jax.lax.complex({re}, {im})",
         transposed="jnp.swapaxes({x}, -1, -2)",
         expanded="jnp.repeat({x}, 2, axis=0)",
+        parts="jnp",
         mapped="jax.vmap({f})",
         compiled="jax.jit({f})",
     )
@@ -322,9 +332,6 @@ class JaxLibrary(Library):
         compiled: ArrayFunction = jax.jit(call)
         return compiled
 
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, jax.Array)
-
     def array(self, value: Array, like: Any = None) -> Any:
         return jnp.asarray(value)
 
@@ -339,30 +346,20 @@ class JaxLibrary(Library):
     def dtype(self, name: str) -> Any:
         return jnp.dtype(name)
 
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return jnp.real(z), jnp.imag(z)
-
     def is_complex(self, value: Any) -> bool:
         return bool(jnp.iscomplexobj(value))
 
-    def derivative(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        about = _about(f, xs, weights, directions)
-        traced = any(isinstance(x, jax.core.Tracer) for x in xs)
-        if modes[-1] == "rev" or traced or not 0 < sum(x.size for x in xs) <= _FEW:
-            f, cotangents, along = about
+    def derivative(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        about = _about(f, xs, wanted)
+        whole = wanted.modes[-1] == "rev" or any(isinstance(x, jax.core.Tracer) for x in xs)
+        if whole or not 0 < sum(x.size for x in xs) <= _FEW:
+            f, cotangents, along, modes = about
             try:
                 return derivative(f, tuple(xs), cotangents, along, modes)
             except NotImplementedError as error:
-                if modes[-1] == "rev" or traced or _NO_BATCH not in str(error):
+                if whole or _NO_BATCH not in str(error):
                     raise
-        step, active = before_the_last(*about, modes)
+        step, active = before_the_last(*about)
         slopes = [np.zeros(x.shape, x.dtype) for x in xs]
         for k, slope in enumerate(slopes):
             for index in np.ndindex(slope.shape):
@@ -372,16 +369,10 @@ class JaxLibrary(Library):
         return outputs, slopes
 
     def push(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-        probe: Sequence[Array],
+        self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted, probe: Sequence[Array]
     ) -> tuple[Sequence[Any], Any]:
         """One jvp: JAX would compile every operation of a batch of them anew."""
-        step, active = before_the_last(*_about(f, xs, weights, directions), modes)
+        step, active = before_the_last(*_about(f, xs, wanted))
         return _pushed(step, active, xs, probe)
 
     def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:

@@ -20,7 +20,6 @@ import numpy as np
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.libraries.layouts import Layout
-from gradfuzz.libraries.numbers import nested
 from gradfuzz.libraries.watching import Note, patched
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
@@ -41,8 +40,23 @@ CALLED: tuple[LibraryName, ...] = tuple(name for name in get_args(LibraryName) i
 ArrayFunction = Callable[..., tuple[Any, ...]]
 """A function of the library's real arrays that returns a tuple of them."""
 
+Differentiated = tuple[Sequence[Any], Sequence[Any]]
+"""The outputs of a function, and the derivative by each of its arrays."""
+
+Scalar = Callable[..., Any]
+"""A function of arrays with a scalar array as its result."""
+
 Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
 """The leaves of an argument with their paths, and a function that rebuilds an argument from leaves."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """Which derivative of a function is asked: what `oracles.base` says of a question's."""
+
+    weights: Sequence[Array | None]
+    directions: Sequence[Array] = ()
+    modes: Sequence[Mode] = ("rev",)
 
 
 class NoModeError(NotImplementedError):
@@ -70,6 +84,8 @@ class Forms:
     """The complex array with the parts {re} and {im}."""
     transposed: str
     expanded: str
+    parts: str = ""
+    """Where `real` and `imag` are."""
     stepped: str = "{x}[..., ::2]"
     mapped: str = ""
     """The library's own map of {f} over the leading axis of every argument; "" where it has none."""
@@ -91,6 +107,8 @@ class Library(abc.ABC):
     roundoff = 0.0
     """What the values of some of its functions are known to be off, relative to their size, in float64."""
     forms: Forms
+    classes: tuple[type, ...] = ()
+    """Those of its arrays."""
     entries = 64
     """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
     careful = False
@@ -110,9 +128,9 @@ class Library(abc.ABC):
         """A NumPy array as prepared and repeated functions take it."""
         return self.given(value, like)
 
-    @abc.abstractmethod
     def is_array(self, value: Any) -> bool:
         """Whether it is an array of this library, traced or not."""
+        return isinstance(value, self.classes)
 
     @abc.abstractmethod
     def array(self, value: Array, like: Any = None) -> Any:
@@ -146,16 +164,17 @@ class Library(abc.ABC):
         """The complex array with these real and imaginary parts."""
         return self._evaluated(f"lambda re, im: {self.forms.pair.format(re='re', im='im')}")(re, im)
 
-    @abc.abstractmethod
     def parts(self, z: Any) -> tuple[Any, Any]:
         """The real and the imaginary part of `z`."""
+        home = self._evaluated(self.forms.parts)
+        return home.real(z), home.imag(z)
 
     @abc.abstractmethod
     def is_complex(self, value: Any) -> bool: ...
 
     def dtype(self, name: str) -> Any:
         """The dtype of this name, "float32"."""
-        return np.dtype(name)
+        return self._evaluated(self.dtype_code(name))
 
     def dtype_name(self, value: Any) -> str | None:
         """The name of a dtype, None for anything else."""
@@ -192,34 +211,46 @@ class Library(abc.ABC):
         """
         return frozenset()
 
-    def derivative(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The outputs of `f(*xs)`, and the derivative by each of `xs` that the other arguments define (see
-        `oracles.base`).
+    def derivative(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        """The outputs of `f(*xs)`, and the derivative by each of `xs` that is wanted.
 
         Raises whatever the library raises.
         """
         raise NoModeError(f"{self.name} has no derivatives")
 
     def push(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-        probe: Sequence[Array],
+        self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted, probe: Sequence[Array]
     ) -> tuple[Sequence[Any], Any] | None:
-        """The outputs of `f(*xs)`, and the derivative in `modes`, of which the last is "fwd", along `probe`;
-        None where the library has no way of its own for it.
+        """The outputs of `f(*xs)`, and the wanted derivative, whose last mode is "fwd", along `probe`; None
+        where the library has no way of its own for it.
         """
         return None
+
+    def nested(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Scalar:
+        """The wanted derivative without its last mode, as a function of arrays like `xs`: `gradient` and
+        `slope` of the library's module, one in the other.
+        """
+        like, directions = xs[0], [self.factor(v, x) for v, x in zip(wanted.directions, xs, strict=False)]
+
+        def objective(*xs: Any) -> Any:
+            results = zip(wanted.weights, f(*xs), strict=True)
+            pairs = [(self.factor(w, like), y) for w, y in results if w is not None]
+            return self.inner([w for w, _ in pairs], [y for _, y in pairs], like)
+
+        def along(g: Scalar, mode: Mode) -> Scalar:
+            if mode == "fwd":
+                return lambda *xs: self.function("slope")(g, xs, directions)
+            return lambda *xs: self.inner(directions, self.function("gradient")(g, xs), xs[0])
+
+        return functools.reduce(along, wanted.modes[:-1], objective)
+
+    def factor(self, value: Array, like: Any) -> Any:
+        """A weight or a direction, as results and slopes are multiplied by it."""
+        return self.like(value, like)
+
+    def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
+        """The sum of all products of entries, in the dtype of `like`; a zero for no arrays."""
+        raise NotImplementedError
 
     def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
         """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
@@ -353,7 +384,7 @@ class Library(abc.ABC):
         dtype = self.dtype_code(array.dtype.name)
         if not array.size:
             return self.forms.zeros.format(shape=array.shape, dtype=dtype)
-        return self.forms.array.format(entries=nested(array), dtype=dtype)
+        return self.forms.array.format(entries=_entries(array), dtype=dtype)
 
     def dtype_code(self, name: str) -> str:
         return self.forms.dtype.format(name=name)
@@ -381,3 +412,28 @@ def _exchanged(rank: int) -> list[int]:
 def first_line(error: BaseException) -> str:
     """The line of an error's message that says what happened, which is mostly the first."""
     return telling(str(spoken(error)))
+
+
+def _entries(value: Array) -> str:
+    """The entries as nested lists of Python: they give the same bits again."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":  # bfloat16 and the like, as numbers
+        array = array.astype(np.float64)
+    return _written(array.tolist())
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, complex) and not _is_plain(value):
+        return f"complex({_written(value.real)}, {_written(value.imag)})"
+    return repr(value)
+
+
+def _is_plain(value: complex) -> bool:
+    """Whether its sum of two parts, as Python writes it, is itself: not so with -0.0, which the sum loses."""
+    return all(
+        np.isfinite(part) and (part or np.copysign(1.0, part) > 0) for part in (value.real, value.imag)
+    )

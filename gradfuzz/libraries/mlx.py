@@ -61,6 +61,7 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
 class MlxLibrary(ComposedLibrary):
     name: LibraryName = "mlx"
     version = str(mx.__version__)
+    classes = (mx.array,)
     lacks = _LACKS
     refusals = (
         *("Not implemented", "not implemented", "not yet implemented", "not supported", "NYI"),
@@ -75,6 +76,7 @@ class MlxLibrary(ComposedLibrary):
         pair="({re} + 1j * {im})",
         transposed="mx.swapaxes({x}, -1, -2)",
         expanded="mx.broadcast_to({x}, {shape})",
+        parts="mx",
         mapped="mx.vmap({f})",
         compiled="mx.compile({f})",
         seed="mx.random.seed(0)",
@@ -83,9 +85,6 @@ class MlxLibrary(ComposedLibrary):
 
     def begin(self) -> None:
         mx.set_default_device(mx.cpu)
-
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, mx.array)
 
     def array(self, value: Array, like: Any = None) -> Any:
         """`UnsupportedError` for a dtype that MLX does not have."""
@@ -105,17 +104,11 @@ class MlxLibrary(ComposedLibrary):
             return np.asarray(np.array(value.astype(mx.float32)), FORMATS["bfloat16"].dtype)
         return np.array(value)
 
-    def dtype(self, name: str) -> Any:
-        return getattr(mx, name)
-
     def dtype_name(self, value: Any) -> str | None:
         return str(value).rpartition(".")[2] if isinstance(value, mx.Dtype) else super().dtype_name(value)
 
     def dtype_code(self, name: str) -> str:
         return super().dtype_code("bool_" if name == "bool" else name)
-
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return mx.real(z), mx.imag(z)
 
     def is_complex(self, value: Any) -> bool:
         return bool(getattr(value, "dtype", None) == mx.complex64)

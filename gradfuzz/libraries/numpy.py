@@ -15,9 +15,7 @@ from gradfuzz.programs.language.program import Program
 class NumpyLibrary(Library):
     name: LibraryName = "numpy"
     version = np.__version__
-
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, (np.ndarray, np.generic))
+    classes = (np.ndarray, np.generic)
 
     def array(self, value: Array, like: Any = None) -> Any:
         return np.array(value)[()]
@@ -31,6 +29,9 @@ class NumpyLibrary(Library):
 
     def parts(self, z: Any) -> tuple[Any, Any]:
         return np.real(z), np.imag(z)
+
+    def dtype(self, name: str) -> Any:
+        return np.dtype(name)
 
     def is_complex(self, value: Any) -> bool:
         return bool(np.iscomplexobj(value))

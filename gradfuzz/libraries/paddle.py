@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import paddle
 
-from gradfuzz.libraries.composed import ComposedLibrary
-from gradfuzz.libraries.connected import connected
-from gradfuzz.libraries.library import ArrayFunction, Forms, LibraryName, NoModeError
-from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.libraries.composed import ComposedLibrary, connected
+from gradfuzz.libraries.library import ArrayFunction, Differentiated, Forms, LibraryName, NoModeError, Wanted
+from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.language.precision import FORMATS
 
@@ -71,6 +70,7 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
 class PaddleLibrary(ComposedLibrary):
     name: LibraryName = "paddle"
     version = str(paddle.__version__)
+    classes = (paddle.Tensor,)
     lacks = _LACKS
     refusals = (
         *("doesn't have any grad", "is not registered", "not support", "not implemented", "Unimplemented"),
@@ -86,6 +86,7 @@ class PaddleLibrary(ComposedLibrary):
         pair="paddle.complex({re}, {im})",
         transposed="paddle.transpose({x}, {axes})",
         expanded="paddle.expand({x}, {shape})",
+        parts="paddle",
         seed="paddle.seed(0)",
         product="w * y.astype(paddle.float64)",
     )
@@ -96,9 +97,6 @@ class PaddleLibrary(ComposedLibrary):
 
     def begin(self) -> None:
         paddle.set_device("cpu")
-
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, paddle.Tensor)
 
     def array(self, value: Array, like: Any = None) -> Any:
         value = np.array(value)
@@ -117,30 +115,17 @@ class PaddleLibrary(ComposedLibrary):
             return np.asarray(value.astype("float32").numpy(), FORMATS["bfloat16"].dtype)
         return np.array(value.numpy())
 
-    def dtype(self, name: str) -> Any:
-        return getattr(paddle, name)
-
     def dtype_name(self, value: Any) -> str | None:
         is_own = isinstance(value, paddle.dtype)
         return str(value).rpartition(".")[2].lower() if is_own else super().dtype_name(value)
 
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return paddle.real(z), paddle.imag(z)
-
     def is_complex(self, value: Any) -> bool:
         return isinstance(value, paddle.Tensor) and bool(paddle.is_complex(value))
 
-    def derivative(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        if len(modes) > 1 and "fwd" in modes:
+    def derivative(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        if len(wanted.modes) > 1 and "fwd" in wanted.modes:
             raise NoModeError("Paddle's jvp is reverse mode twice; a mixture would be of third order")
-        return super().derivative(f, xs, weights, directions, modes)
+        return super().derivative(f, xs, wanted)
 
     def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
         terms = [paddle.sum(x * y.astype(like.dtype)) for x, y in zip(xs, ys, strict=True)]

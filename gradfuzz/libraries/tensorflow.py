@@ -9,8 +9,7 @@ import numpy as np
 import tensorflow
 import tensorflow as tf
 
-from gradfuzz.libraries.composed import ComposedLibrary
-from gradfuzz.libraries.connected import connected
+from gradfuzz.libraries.composed import ComposedLibrary, connected
 from gradfuzz.libraries.library import Forms, LibraryName
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.lacks import Lack
@@ -81,6 +80,7 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
 class TensorflowLibrary(ComposedLibrary):
     name: LibraryName = "tensorflow"
     version = str(tf.__version__)
+    classes = (tf.Tensor, tf.Variable)
     lacks = _LACKS
     entries = 24
     refusals = (
@@ -99,6 +99,7 @@ class TensorflowLibrary(ComposedLibrary):
         pair="tensorflow.complex({re}, {im})",
         transposed="tensorflow.linalg.matrix_transpose({x})",
         expanded="tensorflow.repeat({x}, 2, axis=0)",
+        parts="tensorflow.math",
         mapped="mapped({f})",
         compiled="tensorflow.function({f}, autograph=False)",
         seed="tensorflow.random.set_seed(0)",
@@ -112,9 +113,6 @@ class TensorflowLibrary(ComposedLibrary):
         tf.config.threading.set_inter_op_parallelism_threads(1)
         tf.debugging.disable_traceback_filtering()  # it takes longer than a call that is refused
 
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, (tf.Tensor, tf.Variable))
-
     def array(self, value: Array, like: Any = None) -> Any:
         return tf.constant(np.asarray(value))
 
@@ -126,14 +124,8 @@ class TensorflowLibrary(ComposedLibrary):
             value = tf.convert_to_tensor(value)
         return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
 
-    def dtype(self, name: str) -> Any:
-        return tf.as_dtype(name)
-
     def dtype_name(self, value: Any) -> str | None:
         return str(value.name) if isinstance(value, tf.DType) else super().dtype_name(value)
-
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return tf.math.real(z), tf.math.imag(z)
 
     def is_complex(self, value: Any) -> bool:
         return bool(tf.as_dtype(getattr(value, "dtype", np.asarray(value).dtype)).is_complex)

@@ -12,7 +12,15 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradfuzz.libraries.library import ArrayFunction, Forms, Library, LibraryName
+from gradfuzz.libraries.library import (
+    ArrayFunction,
+    Differentiated,
+    Forms,
+    Library,
+    LibraryName,
+    Scalar,
+    Wanted,
+)
 from gradfuzz.libraries.watching import Note
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
@@ -96,6 +104,7 @@ def gradient_by_autograd(g: Any, xs: Any) -> Any:
 class TorchLibrary(Library):
     name: LibraryName = "torch"
     version = str(torch.__version__)
+    classes = (torch.Tensor,)
     lacks = _LACKS
     refusals = (
         *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
@@ -111,6 +120,7 @@ class TorchLibrary(Library):
         pair="torch.complex({re}, {im})",
         transposed="{x}.transpose(-1, -2)",
         expanded="{x}.expand({shape})",
+        parts="torch",
         mapped="torch.vmap({f})",
         compiled='torch.compile({f}, backend="aot_eager", dynamic=False)',
         seed="torch.manual_seed(0)",
@@ -132,9 +142,6 @@ class TorchLibrary(Library):
         hidden = frozenset(k for k, leaf in enumerate(found) if seen.has(leaf))
         rest = [leaf for k, leaf in enumerate(found) if k not in hidden]
         return hidden if any(map(_is_float, rest)) else frozenset()
-
-    def is_array(self, value: Any) -> bool:
-        return isinstance(value, torch.Tensor)
 
     def array(self, value: Array, like: Any = None) -> Any:
         if isinstance(value, torch.Tensor):
@@ -159,65 +166,47 @@ class TorchLibrary(Library):
             return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))
         return np.asarray(value.numpy())
 
-    def dtype(self, name: str) -> Any:
-        return getattr(torch, name)
-
     def dtype_name(self, value: Any) -> str | None:
         return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else None
-
-    def parts(self, z: Any) -> tuple[Any, Any]:
-        return torch.real(z), torch.imag(z)
 
     def is_complex(self, value: Any) -> bool:
         return bool(torch.is_complex(value))
 
-    def derivative(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        def tensor(value: Array) -> Any:
-            return self.array(value, xs[0]).to(xs[0].dtype)
-
-        cotangents = [None if w is None else tensor(w) for w in weights]
-        along = [tensor(v) for v in directions]
+    def derivative(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        modes = wanted.modes
+        cotangents = [None if w is None else self.like(w, xs[0]) for w in wanted.weights]
+        along = [self.like(v, xs[0]) for v in wanted.directions]
         if "fwd" not in modes:
             return by_reverse(f, xs, cotangents, along, len(modes))
         if modes.count("fwd") > 1:  # torch.autograd.forward_ad does not nest
 
-            def of_one_dtype(*xs: Any) -> Sequence[Any]:
-                return [y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs)]
+            def of_one_dtype(*xs: Any) -> tuple[Any, ...]:
+                return tuple(y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs))
 
-            ask = of_one_dtype, xs, cotangents, along, modes
             try:
-                return f(*xs), by_func(*ask)
+                return f(*xs), by_func(of_one_dtype, xs, cotangents, along, modes)
             except Exception as error:
                 # no vmap took part, or there is no such mode
                 if modes[-1] == "rev" or self.refusal(error, modes):
                     raise
-                return f(*xs), _one_by_one(*ask)
+                return f(*xs), _one_by_one(self.nested(of_one_dtype, xs, wanted), xs)
 
         def differentiable(*xs: Any) -> Sequence[Any]:  # see `prepared`
             return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])
 
         return by_autograd(differentiable, xs, cotangents, along, modes)
 
+    def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
+        terms = [(x * y).sum() for x, y in zip(xs, ys, strict=True)]
+        return sum(terms, torch.zeros((), dtype=like.dtype))
+
     def push(
-        self,
-        f: ArrayFunction,
-        xs: Sequence[Any],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-        probe: Sequence[Array],
+        self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted, probe: Sequence[Array]
     ) -> tuple[Sequence[Any], Any] | None:
-        if len(modes) > 1:
+        if len(wanted.modes) > 1:
             return None
         like = xs[0]
-        cotangents = [None if w is None else self.like(w, like) for w in weights]
+        cotangents = [None if w is None else self.like(w, like) for w in wanted.weights]
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
         with forward_ad.dual_level():
             duals = f(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
@@ -286,40 +275,13 @@ class TorchLibrary(Library):
         return source.replace(plain_source(gradient), own)
 
 
-def _one_by_one(
-    f: Callable[..., Sequence[Any]],
-    xs: Sequence[torch.Tensor],
-    weights: Sequence[torch.Tensor | None],
-    directions: Sequence[torch.Tensor],
-    modes: Sequence[Mode],
-) -> Sequence[torch.Tensor]:
-    """What `by_func` gives where the last mode is forward, but along one unit direction after the other: not
-    every function may be called under the vmap of torch.func.jacfwd.
+def _one_by_one(g: Scalar, xs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """The gradient in forward mode along one unit direction after the other: not every function may be called
+    under the vmap of torch.func.jacfwd.
     """
 
-    def objective(*xs: torch.Tensor) -> torch.Tensor:
-        pairs = zip(weights, f(*xs), strict=True)
-        return sum([(w * y).sum() for w, y in pairs if w is not None], torch.zeros((), dtype=xs[0].dtype))
-
-    def along(g: Callable[..., torch.Tensor], mode: Mode) -> Callable[..., torch.Tensor]:
-        def forward(*xs: torch.Tensor) -> torch.Tensor:
-            slope: torch.Tensor = torch.func.jvp(g, xs, tuple(directions))[1]
-            return slope
-
-        def reverse(*xs: torch.Tensor) -> torch.Tensor:
-            slopes = torch.func.grad(g, tuple(range(len(xs))))(*xs)
-            terms = [(s * v).sum() for s, v in zip(slopes, directions, strict=True)]
-            return sum(terms, torch.zeros((), dtype=xs[0].dtype))
-
-        return forward if mode == "fwd" else reverse
-
-    g: Callable[..., torch.Tensor] = objective
-    for mode in modes[:-1]:
-        g = along(g, mode)
-    last = g
-
     def derivative(tangents: Sequence[torch.Tensor]) -> tuple[Sequence[Any], Sequence[torch.Tensor]]:
-        return (), (torch.func.jvp(last, tuple(xs), tuple(tangents))[1],)
+        return (), (slope(g, xs, tangents),)
 
     return each_direction(derivative, xs)[1]
 

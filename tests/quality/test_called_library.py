@@ -180,10 +180,10 @@ class MinigradLibrary(ComposedLibrary):
     def view(self, x: Any, layout: Any) -> Any:
         return x
 
-    def derivative(self, f: Any, xs: Any, weights: Any, directions: Any, modes: Any) -> Any:
-        if tuple(modes) != ("rev",):
+    def derivative(self, f: Any, xs: Any, wanted: Any) -> Any:
+        if tuple(wanted.modes) != ("rev",):
             raise NO_FORWARD
-        return super().derivative(f, xs, weights, directions, modes)
+        return super().derivative(f, xs, wanted)
 
     def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
         terms = [minigrad.total(x * y) for x, y in zip(xs, ys, strict=True)]

@@ -6,20 +6,16 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.grids import GRIDS
-from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import operations
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.shared import evaluator
-from gradfuzz.oracles.base import Point
-from gradfuzz.oracles.mutants.registry import mutant
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.programs import parse
+from tests.planted_bugs import check_verdict, first_finding
 
 MAX_PROGRAMS = 300
 MUTANTS = ("conjugate-forgotten", "adjoint-transposed", "modulus-conjugate")
@@ -40,30 +36,7 @@ SHOWN = [
 
 @pytest.mark.parametrize(("name", "text", "verdict"), SHOWN)
 def test_what_a_planted_bug_needs(name: str, text: str, verdict: Verdict) -> None:
-    header, _, expression = text.partition(" -> ")
-    program = parse(f"def f({header}):\n    return {expression}\n")
-    values = iter(np.array([0.375, -0.75, 1.25, 0.5]))
-    point = Point(
-        {
-            p.name: np.array([next(values) for _ in np.ndindex(*p.type.sizes)]).reshape(p.type.sizes)
-            for p in program.params
-        }
-    )
-    question = weighted_question(program, [point], "float64", ("rev",))
-    oracle = mutant(name)
-    assert oracle is not None
-    (case,) = evaluator().cases(oracle.name, question, oracle.answer(question))
-    assert case.verdict is verdict, case.message
-
-
-def first_finding(name: str, seed: int) -> Finding:
-    for event in sweep(
-        SweepConfig((f"mutant:{name}",), families=("complex",), seed=seed, max_examples=MAX_PROGRAMS, jobs=1)
-    ):
-        if isinstance(event, FindingFound):
-            print(f"mutant:{name} seed {seed}: {event.finding.kind.value}\n{event.finding.program}")
-            return event.finding
-    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{name}")
+    check_verdict(name, text, ("rev",), verdict)
 
 
 def check_small(finding: Finding) -> None:
@@ -74,13 +47,13 @@ def check_small(finding: Finding) -> None:
 
 @pytest.mark.slow
 def test_found_and_shrunk() -> None:
-    check_small(first_finding("conjugate-forgotten", 0))
+    check_small(first_finding("conjugate-forgotten", 0, MAX_PROGRAMS, families=("complex",), jobs=1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), list(itertools.product(MUTANTS, range(10))))
 def test_found_and_shrunk_for_more_seeds(name: str, seed: int) -> None:
-    check_small(first_finding(name, seed))
+    check_small(first_finding(name, seed, MAX_PROGRAMS, families=("complex",), jobs=1))
 
 
 def test_no_false_alarm_about_the_engine() -> None:

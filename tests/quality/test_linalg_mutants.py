@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
-from gradfuzz.fuzzer.results.events import FindingFound, Progress
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle, Point, Question
@@ -22,6 +20,7 @@ from gradfuzz.oracles.mutants.registry import mutant
 from gradfuzz.strategies.drawing.dice import Plain
 from gradfuzz.strategies.linalg.program import compose, point_of
 from gradfuzz.strategies.linalg.recipes import RECIPES
+from tests.planted_bugs import first_finding
 
 BATCHED = {
     "qr-batch": "qr",
@@ -123,22 +122,6 @@ def test_the_draws_of_a_sweep_bring_every_bug_out(seed: int) -> None:
     assert not hidden
 
 
-def first_finding(name: str, seed: int) -> Finding:
-    programs = 0
-    for event in sweep(
-        SweepConfig((f"mutant:{name}",), families=("linalg",), seed=seed, max_examples=MAX_PROGRAMS)
-    ):
-        if isinstance(event, Progress):
-            programs = event.programs
-        elif isinstance(event, FindingFound):
-            print(
-                f"mutant:{name} seed {seed}: {event.finding.kind.value} within {programs}"
-                f" programs\n{event.finding.program}"
-            )
-            return event.finding
-    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{name}")
-
-
 def check_small(name: str, finding: Finding) -> None:
     """A batch and matrices no larger than the bug needs."""
     batch, side = 2, 4 if name == "det-batch" else 2
@@ -158,10 +141,10 @@ def check_small(name: str, finding: Finding) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cholesky-eye", "eigh-diagonal"])
 def test_found_and_shrunk(name: str) -> None:
-    check_small(name, first_finding(name, 0))
+    check_small(name, first_finding(name, 0, MAX_PROGRAMS, families=("linalg",)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), list(itertools.product(SWEPT, range(10))))
 def test_found_and_shrunk_for_more_seeds(name: str, seed: int) -> None:
-    check_small(name, first_finding(name, seed))
+    check_small(name, first_finding(name, seed, MAX_PROGRAMS, families=("linalg",)))

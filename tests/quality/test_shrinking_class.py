@@ -25,18 +25,14 @@ from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Question
-from gradfuzz.oracles.mutants.complex import COMPLEX_MUTANTS
-from gradfuzz.oracles.mutants.linalg import LINALG_MUTANTS
-from gradfuzz.oracles.mutants.registry import MUTANTS
-from gradfuzz.oracles.mutants.tensor import TENSOR_MUTANTS
-from gradfuzz.oracles.mutants.vectorize import VECTORIZE_MUTANTS
+from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS
 
 FAMILIES = (
     dict.fromkeys((row.alias for row in MUTANTS), "loops")
-    | dict.fromkeys((row.alias for row in LINALG_MUTANTS), "linalg")
-    | dict.fromkeys((row.alias for row in TENSOR_MUTANTS), "tensor")
-    | dict.fromkeys((row.alias for row in COMPLEX_MUTANTS), "complex")
-    | dict.fromkeys((row.alias for row in VECTORIZE_MUTANTS), "vectorize")
+    | dict.fromkeys((row.alias for row in GROUPS["linear algebra"]), "linalg")
+    | dict.fromkeys((row.alias for row in GROUPS["tensors"]), "tensor")
+    | dict.fromkeys((row.alias for row in GROUPS["complex numbers"]), "complex")
+    | dict.fromkeys((row.alias for row in GROUPS["batching"]), "vectorize")
     | {"broadcast-mean": "linalg", "dropped-tangent": "tensor"}
 )
 """Where each planted bug shows most."""

@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.libraries.detect import library_named
-from gradfuzz.libraries.library import Library, first_line
+from gradfuzz.libraries.library import Library, Wanted, first_line
 from gradfuzz.oracles.base import Mode
 from gradfuzz.programs.language.precision import is_float
 
@@ -195,7 +195,7 @@ def _derivative(call: Call) -> Callable[[Modes], object]:
     values = [i.value for i in subject.inputs]
     weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in subject.values(values)]
     directions = [np.ones(values[k].shape) for k in subject.wrt]
-    return lambda modes: subject.derivative(values, weights, directions, modes)
+    return lambda modes: subject.derivative(values, Wanted(weights, directions, modes))
 
 
 def _has_second(one: Judged) -> bool:

@@ -48,7 +48,7 @@ from gradfuzz.fuzzer.verdict.rounding import (
     needs_float64,
 )
 from gradfuzz.fuzzer.verdict.truth import question_key
-from gradfuzz.libraries.library import first_line
+from gradfuzz.libraries.library import Wanted, first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
@@ -437,7 +437,7 @@ class Inquiry:
         values = [v.astype(np.float64) if is_float(v.dtype) else v for v in given]
 
         def gradient(values: Sequence[Array]) -> list[Array]:
-            found = stated.derivative(values, question.weights, [], ("rev",), "float64")[1]
+            found = stated.derivative(values, Wanted(question.weights), "float64")[1]
             return [np.asarray(g, np.float64) for g in found]
 
         eps = FORMATS["float64"].eps

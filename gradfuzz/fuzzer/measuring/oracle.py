@@ -8,7 +8,7 @@ import numpy as np
 
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.measuring.subject import Subject
-from gradfuzz.libraries.library import first_line
+from gradfuzz.libraries.library import Wanted, first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
 from gradfuzz.programs.language.precision import is_float
 
@@ -42,14 +42,13 @@ class FunctionOracle(Oracle):
         try:
             if not question.modes:
                 return Answer("ok", self._values(self._subject.values(inputs)))
+            wanted = Wanted(question.weights, directions, question.modes)
             if isinstance(question, ProbedQuestion) and question.modes[-1] == "fwd":
                 probes = [[np.asarray(probe[name]) for name in question.wrt] for probe in question.probes]
-                ask = inputs, question.weights, directions, question.modes, probes
-                values, slopes = self._subject.products(*ask)
+                values, slopes = self._subject.products(inputs, wanted, probes)
                 gradient = {ALONG: slopes}
             else:
-                about = inputs, question.weights, directions, question.modes
-                values, found = self._subject.derivative(*about)
+                values, found = self._subject.derivative(inputs, wanted)
                 gradient = dict(zip(question.wrt, found, strict=True))
         except UsageError:
             raise

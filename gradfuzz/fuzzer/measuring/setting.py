@@ -18,6 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.fuzzer.measuring.subject import Subject
+from gradfuzz.libraries.library import Wanted
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, is_float
@@ -112,14 +113,14 @@ class Setting:
         numbers = np.zeros(len(lines) + 1, FORMATS[self.subject.precision].dtype)
         numbers[-1] = 1.0
         *ts, one = [self.subject.framework.array(number, xs[0]) for number in numbers]
-        _, gradient = ask(on_lines, ts, weights, [one, *ts[1:]], self.modes)
+        _, gradient = ask(on_lines, ts, Wanted(weights, [one, *ts[1:]], self.modes))
         return gradient[-1]
 
     def gradient(self, *given: Any) -> tuple[Any, ...]:
         """Its gradient by the framework, an array for each differentiated input."""
         xs, weights, lines = self._apart(given)
         ask = self.subject.framework.derivative
-        return tuple(ask(lambda *ys: self._call(ys), xs, weights, lines[0], self.modes)[1])
+        return tuple(ask(lambda *ys: self._call(ys), xs, Wanted(weights, lines[0], self.modes))[1])
 
     def graph_of_gradient(self) -> Graph:
         """The gradient as a graph; `UntraceableError` where there is none."""

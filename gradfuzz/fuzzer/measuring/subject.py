@@ -18,8 +18,8 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.libraries.detect import library_of, signature_of
-from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree
-from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree, Wanted
+from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 
 Kind = Literal["float", "int", "bool"]
@@ -244,35 +244,30 @@ class Subject:
             return None
 
     def derivative(
-        self,
-        values: Sequence[Array],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
-        precision: Precision | None = None,
+        self, values: Sequence[Array], wanted: Wanted, precision: Precision | None = None
     ) -> tuple[list[Array], list[Array]]:
         """The outputs, and the derivative by each input in `wrt`. Raises what `f` or `grad` raises."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             if self.grad is not None:
-                outputs, gradient = self._by_hand(arrays, weights, FORMATS[precision or self.precision].dtype)
+                dtype = FORMATS[precision or self.precision].dtype
+                outputs, gradient = self._by_hand(arrays, wanted.weights, dtype)
             else:
                 xs = [arrays[k] for k in self.wrt]
-                outputs, gradient = self.framework.derivative(
-                    self._by_differentiated(arrays), xs, weights, directions, modes
-                )
+                outputs, gradient = self.framework.derivative(self._by_differentiated(arrays), xs, wanted)
             return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
 
     def gradients(
         self, weights: Sequence[Array | None], precision: Precision
     ) -> Callable[[Sequence[Array]], list[Array]]:
         """The gradient by each input in `wrt` as a function of the values of all inputs, for many of them."""
+        wanted = Wanted(weights)
         if self.grad is not None:
-            return lambda values: self.derivative(values, weights, [], ("rev",), precision)[1]
+            return lambda values: self.derivative(values, wanted, precision)[1]
 
         def slopes(*arrays: Any) -> tuple[Any, ...]:
-            about = self._by_differentiated(arrays), [arrays[k] for k in self.wrt], weights
-            return tuple(self.framework.derivative(*about, [], ("rev",))[1])
+            xs = [arrays[k] for k in self.wrt]
+            return tuple(self.framework.derivative(self._by_differentiated(arrays), xs, wanted)[1])
 
         repeated = replace(self, _evaluate=self.framework.repeated(slopes))
         return lambda values: repeated.values(values, precision)
@@ -280,9 +275,7 @@ class Subject:
     def products(
         self,
         values: Sequence[Array],
-        weights: Sequence[Array | None],
-        directions: Sequence[Array],
-        modes: Sequence[Mode],
+        wanted: Wanted,
         probes: Sequence[Sequence[Array]],
         precision: Precision | None = None,
     ) -> tuple[list[Array], Array]:
@@ -290,11 +283,11 @@ class Subject:
         by t.
         """
         dtype = FORMATS[precision or self.precision].dtype
-        lines = [*probes, *([directions] if len(modes) > 1 else [])]
+        lines = [*probes, *([wanted.directions] if len(wanted.modes) > 1 else [])]
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             xs = [arrays[k] for k in self.wrt]
-            about = self._by_differentiated(arrays), xs, weights, directions, modes
+            about = self._by_differentiated(arrays), xs, wanted
             pushed = [p for probe in probes if (p := self.framework.push(*about, probe)) is not None]
             if pushed:
                 found = [self.framework.numpy(slope) for _, slope in pushed]
@@ -309,7 +302,7 @@ class Subject:
 
             ts = [self.framework.given(np.zeros((), dtype), arrays[self.wrt[0]]) for _ in lines]
             along = [np.asarray(float(k >= len(probes))) for k in range(len(lines))]
-            outputs, slopes = self.framework.derivative(f, ts, weights, along, modes)
+            outputs, slopes = self.framework.derivative(f, ts, replace(wanted, directions=along))
             found = [self.framework.numpy(slope) for slope in slopes[: len(probes)]]
             return [self.framework.numpy(y) for y in outputs], np.array(found, dtype)
 

@@ -33,10 +33,9 @@ from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.sweep.work_item import WorkItem
 from gradfuzz.fuzzer.workers.local import Here, Pool, usual_size
 from gradfuzz.fuzzer.workers.worker import Workers
-from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
 from gradfuzz.oracles.mutants.mutant import Mutant, Need
 from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS, named
-from gradfuzz.oracles.mutants.systematic import systematic
+from gradfuzz.oracles.mutants.systematic import EQUIVALENT, systematic
 from gradfuzz.oracles.registry import installed, resolve
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.strategies import FAMILIES

@@ -2,15 +2,15 @@
 
     truth                              asked of the references, never of a target
     judge, classify                    the verdict of a check; what kind of wrong it is
-    along                              gradients of many entries, by their products with a few directions
-    reached                            one entry of many, asked of the part of a program that it reaches
+    along                              gradients of many entries, by their products with a few directions; one
+                                       entry of many, asked of the part of a program that it reaches
     kinks                              kinks seen along more directions
     rounding                           what is wrong below float64 alone, and may be rounding
     evaluator                          judges by truth and tolerance, and remembers both for a question
     shared                             what a process makes once: its oracles, and the evaluator
     metamorphic, metamorphic_checks    questions whose answers follow from another answer, and checks by them
                                        alone
-    checking, answering                what `gradfuzz check` asks and prints
+    checking                           questions to several oracles, as `gradfuzz check` asks them
     rows, labels                       canonical cases asked of one oracle, with a label for each
 
 - A metamorphic variant of a question is a batch permuted, an instance alone, a matrix transposed. Whether the

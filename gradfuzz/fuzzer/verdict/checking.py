@@ -1,16 +1,21 @@
-"""One question to several oracles, judged: what a program's check asks."""
+"""Questions to several oracles, judged: one question, or the loop forms of a program at several points, as
+`gradfuzz check` asks them.
+"""
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.verdict import shared
 from gradfuzz.fuzzer.verdict.along import (
     FEW,
     MANY,
@@ -21,18 +26,24 @@ from gradfuzz.fuzzer.verdict.along import (
     of_entry,
     probed,
     products,
+    reached,
     suspicious,
     told,
 )
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.reached import reached
+from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.truth import question_key
-from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
+from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Oracle, Point, ProbedQuestion, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
+
+_STEPS: tuple[Mode, ...] = ("rev", "fwd")
+
+_UNSAFE = (Reason.TRIP_LIMIT, Reason.PRIMAL)
+"""Where a target's loop might not end although the true one does, or vice versa."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +104,89 @@ def check_question(
         by_oracle.append([sustained(case, question, k, way, evaluator) for k, case in enumerate(cases)])
     every = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
     return Check(question, every, {way.name: way.version for way in oracles})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """(loop form, case) for every point, oracle and program, in this order; and the oracles' versions."""
+
+    cases: list[tuple[str, CheckResult]]
+    versions: dict[str, str]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether any answer disagrees with the truth, or raises where there is a truth."""
+        return any(case.verdict.is_wrong for _, case in self.cases)
+
+
+def ask_everyone(
+    programs: Sequence[tuple[str, Program]],
+    points: Sequence[Sequence[Point]],
+    oracle_names: Sequence[str],
+    *,
+    precision: Precision,
+    wrt: Sequence[str] | None = None,
+    order: int = 1,
+    modes: Sequence[Mode] | None = None,
+) -> Answers:
+    """A case for every point, oracle and program; `points` has those of each program.
+
+    An oracle is asked in `modes`, or in the first mode of this order that it supports, reverse before
+    forward. A name may stand for several entry points of a library, which is loaded last. Entry points that
+    answer all points in one call are asked where there are several points, or by their own name. Raises
+    `TripLimitError` where a loop does not end, `DomainError` where the program is defined at none of the
+    points, `UnknownTargetError` and `MissingExtraError`.
+    """
+    steps = modes if modes is not None else _STEPS[:1] * order
+    pairs = zip(programs, points, strict=True)
+    questions = [plain_question(program, at, precision, wrt, steps) for (_, program), at in pairs]
+    for question in questions:
+        _refuse_undefined(question)
+    several = any(len(at) > 1 for at in points)
+    ways = [(name, way) for name in oracle_names for way in resolve(name, supervised=True)]
+    wanted = [way for name, way in ways if several or not way.traits.batched or way.name == name]
+    oracles = list({way.name: way for way in wanted}.values())
+    found: list[tuple[int, int, int, str, CheckResult]] = []
+    for form, ((loop, _), question) in enumerate(zip(programs, questions, strict=True)):
+        for place, oracle in enumerate(oracles):
+            asked = question if modes is not None else first_supported(oracle, question)
+            found += [(k, place, form, loop, case) for k, case in enumerate(_cases(oracle, asked))]
+    cases = [(loop, case) for *_, loop, case in sorted(found, key=lambda item: item[:3])]
+    return Answers(cases, {oracle.name: oracle.version for oracle in oracles})
+
+
+def first_supported(oracle: Oracle, question: Question) -> Question:
+    """The question in the first modes of its order that `oracle` supports, reverse first; else unchanged."""
+    for modes in itertools.product(_STEPS, repeat=question.order):
+        asked = replace(question, modes=modes)
+        if oracle.supports(asked) is None:
+            return asked
+    return question
+
+
+def _refuse_undefined(question: Question) -> None:
+    truths = [value.truth for value in shared.evaluator().reference_values(question, confirm=True)]
+    endless = next((truth for truth in truths if truth.doubt is Doubt.TRIP_LIMIT), None)
+    if endless is not None:
+        raise TripLimitError(endless.words)
+    if truths and all(truth.doubt is Doubt.DOMAIN for truth in truths):
+        known = ", ".join(conventions_met(question, question.points[0]))
+        raise DomainError(
+            truths[0].words + (f" (see `gradfuzz targets conventions`: {known})" if known else "")
+        )
+
+
+def _cases(oracle: Oracle, question: Question) -> list[CheckResult]:
+    """One case per point. Points where rounding may change a decision are not asked: loops might not end."""
+    refusal = oracle.supports(question)
+    answers = [Answer("ok")] * len(question.points) if refusal is None else refused(question, refusal)
+    found = enumerate(shared.evaluator().tolerances(question) if refusal is None else ())
+    safe = [k for k, tolerance in found if tolerance.reason not in _UNSAFE]
+    if safe:
+        given = oracle.answer(replace(question, points=tuple(question.points[k] for k in safe)))
+        for k, answer in zip(safe, given, strict=True):
+            answers[k] = answer
+    return shared.evaluator().cases(oracle.name, question, answers, confirm=True)
 
 
 class LazyAnswers:

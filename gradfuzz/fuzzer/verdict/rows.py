@@ -17,8 +17,7 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict import labels
-from gradfuzz.fuzzer.verdict.answering import first_supported
-from gradfuzz.fuzzer.verdict.checking import refused
+from gradfuzz.fuzzer.verdict.checking import first_supported, refused
 from gradfuzz.fuzzer.verdict.labels import entry_label
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Mode, Oracle, Point, Question, Truth

@@ -2,7 +2,7 @@
 
     ways                        `ways()`, and `script()` for the reproducer of a finding
     structured, loops           programs with JAX's own loops, from the functional form
-    lowered, traces             programs as functions of JAX; what several ways trace alike, traced once
+    lowered                     programs as functions of JAX; what several ways trace alike, traced once
     rule                        what the loop constructs would run, in exact numbers
     unrolled, namespace         programs whose loops Python runs
     vmap                        all points of a question in one call

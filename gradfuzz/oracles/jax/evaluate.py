@@ -30,16 +30,6 @@ _MOST_STEPS = 20_000
 Function = Callable[..., Sequence[Any]]
 
 
-class StepByStep:
-    """A jaxpr as a function: `StepByStep(jax.make_jaxpr(f)(*args))(*args)`, flat in and flat out."""
-
-    def __init__(self, closed: core.ClosedJaxpr) -> None:
-        self._run = _block(closed)
-
-    def __call__(self, *args: Any) -> list[Any]:
-        return self._run(args)
-
-
 class Traced:
     """A function of such arguments, traced once. JAX differentiates, maps and compiles it like any other."""
 
@@ -54,10 +44,8 @@ class Traced:
     @functools.cached_property
     def step_by_step(self) -> Callable[..., Any]:
         """The same function, run without compilation."""
-        run = StepByStep(self._closed)
-        return lambda *each: jax.tree_util.tree_unflatten(
-            self._structure, run(*jax.tree_util.tree_leaves(each))
-        )
+        run, form = block(self._closed), self._structure
+        return lambda *each: jax.tree_util.tree_unflatten(form, run(jax.tree_util.tree_leaves(each)))
 
     @property
     def flat(self) -> Function:
@@ -81,8 +69,10 @@ class _Stack:
         return self._array
 
 
-def _block(closed: core.ClosedJaxpr, *, takes_stacks: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from the jaxpr's inputs to its outputs. All variables have places in one list of values."""
+def block(closed: core.ClosedJaxpr, *, takes_stacks: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
+    """A function from the jaxpr's inputs to its outputs, both flat. All variables have places in one list
+    of values.
+    """
     jaxpr = closed.jaxpr
     places: dict[Any, int] = {}
     template: list[Any] = []
@@ -166,17 +156,13 @@ def _function(eqn: Any) -> tuple[Callable[..., Any], bool]:
             return _cond(params), False
         case "jit" | "pjit" | "closed_call" | "custom_jvp_call" | "custom_vjp_call":
             called = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
-            block = _block(called, takes_stacks=True)
-            return lambda *args: block(args), True
-    return _primitive(eqn), False
-
-
-def _primitive(eqn: Any) -> Callable[..., Any]:
-    """The equation as a function of arrays, with one result or a list."""
-    return exact(eqn) or _in_jax(eqn)
+            run = block(called, takes_stacks=True)
+            return lambda *args: run(args), True
+    return exact(eqn) or _in_jax(eqn), False
 
 
 def _in_jax(eqn: Any) -> Callable[..., Any]:
+    """The equation as a function of arrays, with one result or a list."""
     primitive, params = eqn.primitive, eqn.params
     try:
         function = _compiled(primitive, tuple(sorted(params.items())))
@@ -212,7 +198,7 @@ def _scan(eqn: Any) -> tuple[Function, bool]:
     if length == 0:
         stacked = [np.empty(v.aval.shape, v.aval.dtype) for v in eqn.outvars[carries:]]
         return lambda *args: [*args[consts : consts + carries], *stacked], False
-    body = _block(closed)
+    body = block(closed)
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
 
     def scan(*args: Any) -> list[Any]:
@@ -232,7 +218,7 @@ def _scan(eqn: Any) -> tuple[Function, bool]:
 
 def _while(params: Any) -> Function:
     """The loop. With a batched condition it runs while a lane is live; finished lanes keep their carries."""
-    test, body = _block(params["cond_jaxpr"]), _block(params["body_jaxpr"])
+    test, body = block(params["cond_jaxpr"]), block(params["body_jaxpr"])
     tests, bodies = params["cond_nconsts"], params["body_nconsts"]
 
     def run(*args: Any) -> list[Any]:
@@ -253,6 +239,6 @@ def _selected(live: Any, new: Any, old: Any) -> Any:
 
 
 def _cond(params: Any) -> Function:
-    branches = [_block(b) for b in params["branches"]]
+    branches = [block(b) for b in params["branches"]]
     last = len(branches) - 1
     return lambda index, *operands: branches[min(max(int(index), 0), last)](operands)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.loops import Style
+from gradfuzz.oracles.jax.lowered import question_key, traced_function, traced_question, trips_of
 from gradfuzz.oracles.jax.structured import Structured
-from gradfuzz.oracles.jax.traces import question_key, traced_function, traced_question, trips_of
 from gradfuzz.oracles.rule import RuleOracle
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.recent import Latest

@@ -26,8 +26,7 @@ from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.derivatives import Derivative
 from gradfuzz.oracles.jax.evaluate import Traced
 from gradfuzz.oracles.jax.loops import Style
-from gradfuzz.oracles.jax.lowered import function_of, lowered_program
-from gradfuzz.oracles.jax.traces import question_key, traced_question, trips_of
+from gradfuzz.oracles.jax.lowered import function_of, lowered_program, question_key, traced_question, trips_of
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.language.recent import Latest
 

@@ -24,8 +24,13 @@ from gradfuzz.oracles.jax.answers import Arguments, Arrays, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.evaluate import Traced
 from gradfuzz.oracles.jax.loops import Style
-from gradfuzz.oracles.jax.lowered import lowered_program
-from gradfuzz.oracles.jax.traces import question_key, traced_function, traced_question, trips_of
+from gradfuzz.oracles.jax.lowered import (
+    lowered_program,
+    question_key,
+    traced_function,
+    traced_question,
+    trips_of,
+)
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
 from gradfuzz.programs.language.recent import Latest
 

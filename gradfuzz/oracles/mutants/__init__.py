@@ -7,7 +7,6 @@
     linalg, tensor, complex    in the rules of these ops
     vectorize                  in batching: every instance alone is right
     systematic, mutations      one for each rule, operand and kind of mistake, by name (`vjp.multiply.0.sign`)
-    equivalent                 systematic ones that no program can tell from the engine, each with its proof
 
 - A row names the report that the bug is after.
 - `registry` lists the bugs with names. The systematic ones are made when they are asked for.

@@ -9,14 +9,17 @@ import numpy as np
 
 from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
 from gradfuzz.oracles.mutants.flow import InLoops
-from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
+from gradfuzz.oracles.mutants.mutant import Bugs, recorded
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import Atom, Equation, Graph, Loop, Var
 from gradfuzz.programs.language.types import INT
 
+BUGS = Bugs()
 
+
+@BUGS.planted("M9", "vector-components", "Quadrants #797")
 class MixedComponents(InLoops):
-    """M9. The sweep treats a vector carry rebuilt from its components as assigned in place, one by one."""
+    """The sweep treats a vector carry rebuilt from its components as assigned in place, one by one."""
 
     summary = "components of a rebuilt vector swept as if assigned one after the other"
 
@@ -52,8 +55,9 @@ class _InPlace(Tape):
         return b if a is None else a if b is None else self.mode.add(a, b)
 
 
+@BUGS.planted("M17", "shared-buffer", "torch #153679")
 class SharedBuffer(ReverseMode):
-    """M17. A loop that continues with an earlier loop's carry overwrites the first state that one saved."""
+    """A loop that continues with an earlier loop's carry overwrites the first state that one saved."""
 
     summary = "the first saved state of a loop overwritten by the loop that goes on with its carry"
 
@@ -82,8 +86,9 @@ class SharedBuffer(ReverseMode):
         return result
 
 
+@BUGS.planted("M18", "wide-scalar", "drjit #536")
 class WideScalar(ReverseMode):
-    """M18. The adjoint of a scalar carry next to an array has the array's width.
+    """The adjoint of a scalar carry next to an array has the array's width.
 
     Dr.Jit stops with an error there. Summed over the width, the adjoint counts once for every entry.
     """
@@ -99,8 +104,9 @@ class WideScalar(ReverseMode):
         return super().loop(node, gs, tape)
 
 
+@BUGS.planted("M21", "unused-output", "torch #172568")
 class UnusedOutput(ReverseMode):
-    """M21. A carry of the program that is not read after the loop has no adjoint inside it either."""
+    """A carry of the program that is not read after the loop has no adjoint inside it either."""
 
     summary = "a carry that is not read after the loop has no adjoint inside it"
 
@@ -120,11 +126,3 @@ class UnusedOutput(ReverseMode):
 def _is_a_way_back(node: Loop) -> bool:
     """Whether a loop was made by reverse mode; otherwise it is the program's own or carries its tangents."""
     return node.body.name == "pullback"
-
-
-CARRY_MUTANTS: tuple[Mutant, ...] = (
-    planted(MixedComponents, "M9", "vector-components", "Quadrants #797"),
-    planted(SharedBuffer, "M17", "shared-buffer", "torch #153679"),
-    planted(WideScalar, "M18", "wide-scalar", "drjit #536"),
-    planted(UnusedOutput, "M21", "unused-output", "torch #172568"),
-)

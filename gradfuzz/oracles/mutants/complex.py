@@ -7,8 +7,10 @@ from typing import ClassVar
 from gradfuzz.engine import conj
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
-from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
+from gradfuzz.oracles.mutants.mutant import Bugs, recorded
 from gradfuzz.programs.graphs.graph import Equation
+
+BUGS = Bugs()
 
 
 class _Unconjugated(ReverseMode):
@@ -24,20 +26,19 @@ class _Unconjugated(ReverseMode):
         return [None if p is None else _conj(p) for p in super().equation(node, _conj(g), tape)]
 
 
+@BUGS.planted("C1", "conjugate-forgotten", "common", "products pull back by the factor, not its conjugate")
 class _Products(_Unconjugated):
-    summary = "products pull back by the factor, not its conjugate"
     op = "multiply"
 
 
+@BUGS.planted("C2", "adjoint-transposed", "common", "matrix products pull back by the transpose")
 class _MatrixProducts(_Unconjugated):
-    summary = "matrix products pull back by the transpose"
     op = "matmul"
 
 
+@BUGS.planted("C3", "modulus-conjugate", "common", "the gradient of the modulus conjugated")
 class _Modulus(ReverseMode):
     """The modulus grows along conj(z) / |z|, which is right for real z."""
-
-    summary = "the gradient of the modulus conjugated"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         (part, *rest) = super().equation(node, g, tape)
@@ -48,10 +49,3 @@ class _Modulus(ReverseMode):
 
 def _conj(z: Value) -> Value:
     return recorded(conj(z))
-
-
-COMPLEX_MUTANTS: tuple[Mutant, ...] = (
-    planted(_Products, "C1", "conjugate-forgotten", "common"),
-    planted(_MatrixProducts, "C2", "adjoint-transposed", "common"),
-    planted(_Modulus, "C3", "modulus-conjugate", "common"),
-)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
-from gradfuzz.oracles.mutants.mutant import Mutant, planted
+from gradfuzz.oracles.mutants.mutant import Bugs
 from gradfuzz.programs.graphs.builder import constant
 from gradfuzz.programs.graphs.graph import Atom, Branch, Graph, Loop, Var
 from gradfuzz.programs.graphs.lower import LIVE
+
+BUGS = Bugs()
 
 
 class InLoops(ReverseMode):
@@ -32,10 +34,11 @@ class InLoops(ReverseMode):
         return pull
 
 
+@BUGS.planted(
+    "M7", "nested-twice", "Warp #1293", "an inner loop's share of an outer value's adjoint counted twice"
+)
 class CountedTwice(InLoops):
-    """M7. What an inner loop reads from the loop around it gets the inner loop's adjoint twice."""
-
-    summary = "an inner loop's share of an outer value's adjoint counted twice"
+    """What an inner loop reads from the loop around it gets the inner loop's adjoint twice."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
@@ -44,13 +47,12 @@ class CountedTwice(InLoops):
         return [p if p is None or k >= len(node.constants) else self.add(p, p) for k, p in enumerate(parts)]
 
 
+@BUGS.planted("M8", "early-exit", "Warp #1552", "a trip that break or continue leaves swept to its end")
 class SweptToTheEnd(ReverseMode):
-    """M8. An iteration left by `break` or `continue` is swept as if it had run to its end.
+    """An iteration left by `break` or `continue` is swept as if it had run to its end.
 
     A break at the top of the body adds one iteration.
     """
-
-    summary = "a trip that break or continue leaves swept to its end"
 
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         if isinstance(node.predicate, Var) and node.predicate.name == LIVE:
@@ -58,13 +60,12 @@ class SweptToTheEnd(ReverseMode):
         return super().branch(node, gs, tape)
 
 
+@BUGS.planted("M10", "never-entered", "clad #1958", "a loop that is never entered swept once")
 class NeverEntered(ReverseMode):
-    """M10. Reverse over forward sweeps a loop without iterations once, from its initial state.
+    """Reverse over forward sweeps a loop without iterations once, from its initial state.
 
     Popping its empty tape gives that state.
     """
-
-    summary = "a loop that is never entered swept once"
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         outputs, saved = super().saving_loop(node, arguments)
@@ -77,10 +78,9 @@ class NeverEntered(ReverseMode):
         return outputs, super().saving_loop(node, [*arguments[:-1], count])[1]
 
 
+@BUGS.planted("M12", "false-branch", "clad e4f1925b", "the false side of a branch not differentiated")
 class FalseBranch(ReverseMode):
-    """M12. Only the true side of a branch is differentiated; the false side has no gradient."""
-
-    summary = "the false side of a branch not differentiated"
+    """Only the true side of a branch is differentiated; the false side has no gradient."""
 
     ignored: Graph | None = None
 
@@ -112,10 +112,11 @@ class _Ignored(Tape):
         return [self.mode.cotangents.get(v) for v in self.graph.inputs]
 
 
+@BUGS.planted(
+    "M22", "condition-read", "clad #746", "a value that the loop's condition reads loses its use in the body"
+)
 class OnlySteers(ReverseMode):
-    """M22. What a loop's condition reads counts as steering only: its use in the body is lost."""
-
-    summary = "a value that the loop's condition reads loses its use in the body"
+    """What a loop's condition reads counts as steering only: its use in the body is lost."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
@@ -124,12 +125,3 @@ class OnlySteers(ReverseMode):
         tested = {a for n in node.condition.nodes for a in n.inputs}
         steering = {k for k, v in enumerate(node.condition.inputs[: len(node.constants)]) if v in tested}
         return [None if k in steering else p for k, p in enumerate(parts)]
-
-
-FLOW_MUTANTS: tuple[Mutant, ...] = (
-    planted(CountedTwice, "M7", "nested-twice", "Warp #1293"),
-    planted(SweptToTheEnd, "M8", "early-exit", "Warp #1552"),
-    planted(NeverEntered, "M10", "never-entered", "clad #1958"),
-    planted(FalseBranch, "M12", "false-branch", "clad e4f1925b"),
-    planted(OnlySteers, "M22", "condition-read", "clad #746"),
-)

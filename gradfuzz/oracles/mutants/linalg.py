@@ -20,7 +20,7 @@ from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.linalg.matrices import transpose
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import ProgramTypeError
-from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
+from gradfuzz.oracles.mutants.mutant import Bugs, recorded, row
 from gradfuzz.programs.graphs.graph import Equation
 
 
@@ -96,10 +96,34 @@ class _WrongEye(_OneOp):
         return recorded(part * (1.0 - np.eye(n)) + part * np.eye(part.shape[0], part.shape[1]))
 
 
+def _of(op: str, base: type[_OneOp] = _Mixed) -> type[_OneOp]:
+    return type(f"{base.__name__}_{op}", (base,), {"op": op})
+
+
+_INSTANCES_MIXED = "batch instances of triangular_solve mixed"
+
+BUGS = Bugs(
+    [
+        row(_of("qr"), "M13a", "qr-batch", "Nx #1748 A"),
+        row(_of("cholesky"), "M13b", "cholesky-batch", "Nx #1748 B"),
+        row(_of("lu"), "M13c", "lu-batch", "Nx #1748 C"),
+        row(_of("svd"), "M13d", "svd-batch", "Nx #1748 D"),
+        row(_of("eigh", _DiagonalOnly), "M13e", "eigh-diagonal", "Nx #1748 E"),
+        row(_of("triangular_solve"), "M13f", "triangular-solve-batch", "Nx #1748 F", _INSTANCES_MIXED),
+        row(_of("inv"), "M13g", "inv-batch", "Nx #1748 G"),
+        row(_of("solve"), "M13h", "solve-batch", "Nx #1748 H"),
+        row(_of("det", _MixedLarge), "M13i", "det-batch", "Nx #1748 I"),
+        row(_of("pinv"), "M13j", "pinv-batch", "Nx #1748"),
+        row(_of("matrix_norm"), "M13k", "norm-batch", "Nx #1748"),
+        row(_of("svd", _Flat), "M13l", "svd-shape", "Nx #1748 D"),
+        row(_of("cholesky", _WrongEye), "M13m", "cholesky-eye", "Nx #1748 B"),
+    ]
+)
+
+
+@BUGS.planted("B2", "unbroadcast-forgotten", "common", "cotangents keep the batch axes that an operand lacks")
 class _Unreduced(ReverseMode):
     """The cotangent of a right side is not summed over the batch axes that the right side lacks."""
-
-    summary = "cotangents keep the batch axes that an operand lacks"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -109,10 +133,19 @@ class _Unreduced(ReverseMode):
         return [parts[0], recorded(apply(node.op, transpose(a), g))]
 
 
+@BUGS.planted("M16", "solve-in-loop", "Enzyme.jl #3004", "solve and inv in a loop's body without derivative")
+class _LostInLoops(ReverseMode):
+    """Linear systems solved in the body of a loop have no derivative."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if self.level and node.op in ("solve", "inv", "triangular_solve"):
+            return [None] * len(node.inputs)
+        return super().equation(node, g, tape)
+
+
+@BUGS.planted("M19", "singular-det", "several", "det differentiated through the inverse")
 class _Regular(_OneOp):
     """The gradient of the determinant as det(a) a^-T, which does not exist for singular matrices."""
-
-    summary = "det differentiated through the inverse"
 
     op = "det"
 
@@ -124,40 +157,3 @@ class _Regular(_OneOp):
         # The part itself at regular matrices, NaN at singular ones.
         solved = apply("solve", a, apply("matmul", a, part))
         return [recorded(solved if a.shape[-1] else part)]
-
-
-class _LostInLoops(ReverseMode):
-    """M16. Linear systems solved in the body of a loop have no derivative."""
-
-    summary = "solve and inv in a loop's body without derivative"
-
-    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
-        if self.level and node.op in ("solve", "inv", "triangular_solve"):
-            return [None] * len(node.inputs)
-        return super().equation(node, g, tape)
-
-
-def _of(op: str, base: type[_OneOp] = _Mixed) -> type[_OneOp]:
-    return type(f"{base.__name__}_{op}", (base,), {"op": op})
-
-
-_INSTANCES_MIXED = "batch instances of triangular_solve mixed"
-
-LINALG_MUTANTS: tuple[Mutant, ...] = (
-    planted(_of("qr"), "M13a", "qr-batch", "Nx #1748 A"),
-    planted(_of("cholesky"), "M13b", "cholesky-batch", "Nx #1748 B"),
-    planted(_of("lu"), "M13c", "lu-batch", "Nx #1748 C"),
-    planted(_of("svd"), "M13d", "svd-batch", "Nx #1748 D"),
-    planted(_of("eigh", _DiagonalOnly), "M13e", "eigh-diagonal", "Nx #1748 E"),
-    planted(_of("triangular_solve"), "M13f", "triangular-solve-batch", "Nx #1748 F", _INSTANCES_MIXED),
-    planted(_of("inv"), "M13g", "inv-batch", "Nx #1748 G"),
-    planted(_of("solve"), "M13h", "solve-batch", "Nx #1748 H"),
-    planted(_of("det", _MixedLarge), "M13i", "det-batch", "Nx #1748 I"),
-    planted(_of("pinv"), "M13j", "pinv-batch", "Nx #1748"),
-    planted(_of("matrix_norm"), "M13k", "norm-batch", "Nx #1748"),
-    planted(_of("svd", _Flat), "M13l", "svd-shape", "Nx #1748 D"),
-    planted(_of("cholesky", _WrongEye), "M13m", "cholesky-eye", "Nx #1748 B"),
-    planted(_Unreduced, "B2", "unbroadcast-forgotten", "common"),
-    planted(_LostInLoops, "M16", "solve-in-loop", "Enzyme.jl #3004"),
-    planted(_Regular, "M19", "singular-det", "several"),
-)

@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from gradfuzz.engine.modes.inline import emit_loop, inline, or_zeros
 from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value
-from gradfuzz.oracles.mutants.mutant import Mutant, planted
+from gradfuzz.oracles.mutants.mutant import Bugs
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import TEMPORARY, Atom, Checkpoint, Equation, Loop, Var
 from gradfuzz.programs.language.types import INT
 
+BUGS = Bugs()
 
+
+@BUGS.planted("M1", "nx-1747", "Nx #1747", "adjoints swept in forward order")
 class ForwardSweep(ReverseMode):
-    """M1. The adjoints become carries of the loop itself, which starts again from its initial state.
+    """The adjoints become carries of the loop itself, which starts again from its initial state.
 
     Each iteration applies the body's pullback at the current state before it advances the state.
     """
-
-    summary = "adjoints swept in forward order"
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         pull = self.pullback(node, gs, tape)
@@ -43,8 +44,9 @@ class ForwardSweep(ReverseMode):
         return self.to_inputs(node, pull, results[ni:], tape)
 
 
+@BUGS.planted("M2", "swift-78264", "Swift #78264", "adjoints in a body-first loop not reset per trip")
 class ReusedAdjoint(ReverseMode):
-    """M2. In a body-first loop, the adjoints of the body are zero when the backward pass begins, and are not
+    """In a body-first loop, the adjoints of the body are zero when the backward pass begins, and are not
     set to zero again before each iteration.
 
     Each iteration adds to what the iteration after it has left: in the adjoint of every value that the body
@@ -56,8 +58,6 @@ class ReusedAdjoint(ReverseMode):
     loop jumps back to: the body up to its first branch or inner loop. What the body computes or reads after
     that starts at zero in every iteration. Sums for closed-over values are right.
     """
-
-    summary = "adjoints in a body-first loop not reset per trip"
 
     def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
         super().__init__(builder, level, checkpoint)
@@ -128,10 +128,9 @@ class ReusedAdjoint(ReverseMode):
         return self.to_inputs(node, pull, [*results[:count], *results[len(bars) :]], tape)
 
 
+@BUGS.planted("M3", "stale-primal", "Paddle #27814", "the last trip's values used in every step back")
 class StalePrimal(ReverseMode):
-    """M3. Every step back reads the carries as the last iteration found them."""
-
-    summary = "the last trip's values used in every step back"
+    """Every step back reads the carries as the last iteration found them."""
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         outputs, saved = super().saving_loop(node, arguments)
@@ -162,10 +161,9 @@ class StalePrimal(ReverseMode):
         return result
 
 
+@BUGS.planted("M4", "last-trip-only", "torch #184528", "carry cotangent dropped, only the last trip counts")
 class LastTripOnly(ReverseMode):
-    """M4. If the initial carry is not differentiated, the carry's cotangent ends with the iteration."""
-
-    summary = "carry cotangent dropped, only the last trip counts"
+    """If the initial carry is not differentiated, the carry's cotangent ends with the iteration."""
 
     def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
         pull = super().pullback(node, gs, tape)
@@ -176,10 +174,9 @@ class LastTripOnly(ReverseMode):
         return pull
 
 
+@BUGS.planted("M5", "initial-value", "clad #474", "adjoint of the loop's initial value missing")
 class NoInitialValue(ReverseMode):
-    """M5. The carries' cotangents are dropped when the sweep reaches the initial values."""
-
-    summary = "adjoint of the loop's initial value missing"
+    """The carries' cotangents are dropped when the sweep reaches the initial values."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
@@ -187,22 +184,13 @@ class NoInitialValue(ReverseMode):
         return [None if first <= k < first + len(node.initial) else p for k, p in enumerate(parts)]
 
 
+@BUGS.planted(
+    "M6", "used-after", "Warp #1694", "use after the loop of a value from before it loses its adjoint"
+)
 class ForgottenUse(ReverseMode):
-    """M6. Cotangents from uses after the loop are lost for values made before it."""
-
-    summary = "use after the loop of a value from before it loses its adjoint"
+    """Cotangents from uses after the loop are lost for values made before it."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
         self.cotangents.clear()
         return parts
-
-
-LOOP_MUTANTS: tuple[Mutant, ...] = (
-    planted(ForwardSweep, "M1", "nx-1747", "Nx #1747"),
-    planted(ReusedAdjoint, "M2", "swift-78264", "Swift #78264"),
-    planted(StalePrimal, "M3", "stale-primal", "Paddle #27814"),
-    planted(LastTripOnly, "M4", "last-trip-only", "torch #184528"),
-    planted(NoInitialValue, "M5", "initial-value", "clad #474"),
-    planted(ForgottenUse, "M6", "used-after", "Warp #1694"),
-)

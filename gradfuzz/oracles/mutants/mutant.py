@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from gradfuzz.engine import Rules
 from gradfuzz.engine.modes.forward import ForwardMode
@@ -12,6 +12,8 @@ from gradfuzz.engine.modes.reverse import ReverseMode
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.oracles.engine.oracle import EngineOracle
+
+Kind = TypeVar("Kind", type[ForwardMode], type[ReverseMode])
 
 Need = Literal["", "complex", "broadcast", "square", "batch"]
 """Nothing, complex numbers, a broadcast operand, square matrices beyond 1 x 1, matrices with batch axes."""
@@ -55,7 +57,7 @@ def recorded(x: Any) -> Value:
     return x
 
 
-def planted(
+def row(
     kind: type[ForwardMode] | type[ReverseMode], id: str, alias: str, reported: str, summary: str = ""
 ) -> Mutant:
     """A bug in one mode. `kind` says what is wrong where `summary` does not, and may name the op."""
@@ -63,3 +65,16 @@ def planted(
     op: str = getattr(kind, "op", "")
     words: str = summary or getattr(kind, "summary", "").format(op=op)
     return Mutant(id, alias, words, reported, rules, ops=frozenset({op} if op else ()))
+
+
+class Bugs(list[Mutant]):
+    """The planted bugs of a module, in its order."""
+
+    def planted(self, id: str, alias: str, reported: str, summary: str = "") -> Callable[[Kind], Kind]:
+        """Adds the row of the class below."""
+
+        def added(kind: Kind) -> Kind:
+            self.append(row(kind, id, alias, reported, summary))
+            return kind
+
+        return added

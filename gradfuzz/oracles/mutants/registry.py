@@ -1,26 +1,14 @@
-"""Planted bugs: the engine with one rule overridden, each after a real report.
-
-`MUTANTS` has a row for each: its name, what is wrong, and its reports. The other modules of the package have
-the rules. Bugs of loops are in `loops`, `flow` and `carries`; bugs of rules that ops share in `rules`; the
-others in `linalg`, `tensor`, `complex` and `vectorize`. `systematic` makes one more for each rule, operand
-and kind of mistake; those are found by name and not listed.
-"""
+"""The planted bugs by name. The systematic ones are found and not listed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.oracles.mutants.carries import CARRY_MUTANTS
-from gradfuzz.oracles.mutants.complex import COMPLEX_MUTANTS
-from gradfuzz.oracles.mutants.flow import FLOW_MUTANTS
-from gradfuzz.oracles.mutants.linalg import LINALG_MUTANTS
-from gradfuzz.oracles.mutants.loops import LOOP_MUTANTS
+from gradfuzz.oracles.mutants import carries, flow, linalg, loops, rules, tensor, vectorize
+from gradfuzz.oracles.mutants import complex as complex_numbers
 from gradfuzz.oracles.mutants.mutant import Mutant
-from gradfuzz.oracles.mutants.rules import RULE_MUTANTS
 from gradfuzz.oracles.mutants.systematic import find
-from gradfuzz.oracles.mutants.tensor import TENSOR_MUTANTS
-from gradfuzz.oracles.mutants.vectorize import VECTORIZE_MUTANTS
 
 _ELSEWHERE = ("M12",)
 """Bugs of control flow that show without a loop."""
@@ -29,13 +17,13 @@ _ELSEWHERE = ("M12",)
 GROUPS: dict[str, tuple[Mutant, ...]] = {
     "loops": tuple(
         row if row.id in _ELSEWHERE else replace(row, ops=frozenset({"loop"}))
-        for row in (*LOOP_MUTANTS, *FLOW_MUTANTS, *CARRY_MUTANTS)
+        for row in (*loops.BUGS, *flow.BUGS, *carries.BUGS)
     ),
-    "shared rules": RULE_MUTANTS,
-    "linear algebra": LINALG_MUTANTS,
-    "tensors": TENSOR_MUTANTS,
-    "complex numbers": COMPLEX_MUTANTS,
-    "batching": VECTORIZE_MUTANTS,
+    "shared rules": tuple(rules.BUGS),
+    "linear algebra": tuple(linalg.BUGS),
+    "tensors": tuple(tensor.BUGS),
+    "complex numbers": tuple(complex_numbers.BUGS),
+    "batching": vectorize.BUGS,
 }
 """Mutants after real reports, by topic."""
 

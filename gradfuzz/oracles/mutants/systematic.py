@@ -3,7 +3,7 @@
 
 The third part is the operand whose rule is wrong; for ops with several results it may be a result, whose
 cotangent or tangent is wrong. `_ON` lists the ops on which each mistake makes sense and can change a
-gradient. Mistakes that are still invisible are in `equivalent`, with a proof. Mutants are made on request.
+gradient. Mistakes that are still invisible are in `EQUIVALENT`, with a proof. Mutants are made on request.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.jvp import JVP
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
-from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
-from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
+from gradfuzz.oracles.mutants.mutant import Mutant, recorded, row
 from gradfuzz.oracles.mutants.mutations import MUTATIONS, Applied, after
 from gradfuzz.programs.graphs.graph import Equation
 from gradfuzz.programs.language.functions import FUNCTIONS
@@ -127,6 +126,18 @@ _ORDERS = {("cofactor", "1"): 3}
 """The least order that applies the rule, where it is not 1 or 2: det has the cofactors as its gradient, their
 directions come with the second derivative, and the third one differentiates those."""
 
+_SYMMETRIC = "the slope by x is sign(x) sign(y), which stays the same when x and y are exchanged"
+_CONSTANT = "the slope by x is 1, wherever x and y are"
+
+EQUIVALENT: Mapping[str, str] = {
+    f"{kind}.{op}.0.swapped": proof
+    for kind in ("vjp", "jvp")
+    for op, proof in (("copysign", _SYMMETRIC), ("fmod", _CONSTANT))
+}
+"""The mutants that are not asked, as their gradient is provably right. Name: why no program tells it from the
+engine.
+"""
+
 
 # Names ------------------------------------------------------------------------------------------------------
 
@@ -196,8 +207,8 @@ def _row(name: str) -> Mutant:
     single, several = (_Back, _SeveralBack) if kind == "vjp" else (_Forth, _SeveralForth)
     base: Any = several if op in _RESULTS else single
     rules = type(base.__name__, (base,), {"op": op, "place": place, "mistake": mistake})
-    row = planted(rules, name, name, "systematic", summary)
-    return replace(row, needs=MUTATIONS[mistake].needs, order=_ORDERS.get((op, place), 1))
+    bug = row(rules, name, name, "systematic", summary)
+    return replace(bug, needs=MUTATIONS[mistake].needs, order=_ORDERS.get((op, place), 1))
 
 
 # Rules ------------------------------------------------------------------------------------------------------

@@ -17,72 +17,26 @@ from gradfuzz.engine.rules.functions import cumulative_sum, reshape
 from gradfuzz.engine.rules.jvp import JVP
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.engine.rules.vjp import VJP
-from gradfuzz.oracles.mutants.mutant import Mutant, planted, recorded
+from gradfuzz.oracles.mutants.mutant import Bugs, recorded
 from gradfuzz.programs.graphs.graph import Atom, Equation
 from gradfuzz.programs.language.ops import OPS
 
-
-class _Overwriting(ReverseMode):
-    """Cotangents of one entry of `take` overwrite each other: only the last of equal indices counts."""
-
-    summary = "cotangents of repeated indices overwrite each other"
-
-    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
-        if node.op != "take" or 0 in g.shape:
-            return super().equation(node, g, tape)
-        x, indices = (self.value(tape.read(a)) for a in node.inputs)
-        shape, count = indices.shape, int(np.prod(indices.shape, dtype=int))
-        again = reshape(indices, (count, 1)) == reshape(indices, (1, count))
-        later = any(again & np.triu(np.ones((count, count), bool), 1), axis=1)
-        after = x.ndim - 1 - int(dict(node.params)["axis"]) % x.ndim  # type: ignore[arg-type]
-        kept = reshape(where(later, 0.0, 1.0), (*shape, *[1] * after))
-        return super().equation(node, recorded(g * kept), tape)
+BUGS = Bugs()
 
 
-class _Unflipped(ReverseMode):
-    """The cotangent of a cumulative sum is summed from the front instead of the back."""
-
-    summary = "gradient of cumulative_sum summed from the front"
-
-    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
-        if node.op != "cumulative_sum":
-            return super().equation(node, g, tape)
-        return [recorded(cumulative_sum(g, axis=dict(node.params)["axis"]))]  # type: ignore[arg-type]
-
-
-class _WrongAxes(ReverseMode):
-    """A broadcast operand's missing axes are taken for the last instead of the first if sizes allow it."""
-
-    summary = "broadcasting undone along the wrong axes, where they fit"
-
-    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
-        parts = super().equation(node, g, tape)
-        rules = VJP[node.op] if OPS[node.op].kind == "arithmetic" else ()
-        if not rules or not isinstance(rules, tuple):
-            return parts
-        ans, args = self.value(tape.read(node.output)), [self.value(tape.read(a)) for a in node.inputs]
-        for k, part in enumerate(parts):
-            if part is None or part.ndim in (0, g.ndim) or g.shape[: part.ndim] != part.shape:
-                continue
-            whole = rules[k](g, ans, *args, **dict(node.params))
-            if whole.shape == g.shape:
-                parts[k] = recorded(total(whole, axis=tuple(range(part.ndim, g.ndim))))
-        return parts
-
-
+@BUGS.planted("M11", "clip-squared", "Nx #1779", "the cotangent of clip applied twice")
 class _Squared(ReverseMode):
     """The rule of `clip` masks the cotangent and multiplies by it again."""
-
-    summary = "the cotangent of clip applied twice"
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         return super().equation(node, recorded(g * g) if node.op == "clip" else g, tape)
 
 
+@BUGS.planted(
+    "M20", "forward-over-forward", "torch #196698", "what forward mode saves is constant to forward mode"
+)
 class _SavedByForward(ForwardMode):
     """Values saved by forward mode count as constants when forward mode differentiates again."""
-
-    summary = "what forward mode saves is constant to forward mode"
 
     def equation(
         self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
@@ -103,10 +57,48 @@ _SAVING = ("exp", "tanh", "softmax", "logsumexp")
 """Ops whose forward rule reads the value."""
 
 
-TENSOR_MUTANTS: tuple[Mutant, ...] = (
-    planted(_Squared, "M11", "clip-squared", "Nx #1779"),
-    planted(_SavedByForward, "M20", "forward-over-forward", "torch #196698"),
-    planted(_Overwriting, "T1", "take-overwrites", "common"),
-    planted(_Unflipped, "T2", "cumulative-unflipped", "Nx #1731"),
-    planted(_WrongAxes, "T3", "unbroadcast-axes", "Nx #1731"),
+@BUGS.planted("T1", "take-overwrites", "common", "cotangents of repeated indices overwrite each other")
+class _Overwriting(ReverseMode):
+    """Cotangents of one entry of `take` overwrite each other: only the last of equal indices counts."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op != "take" or 0 in g.shape:
+            return super().equation(node, g, tape)
+        x, indices = (self.value(tape.read(a)) for a in node.inputs)
+        shape, count = indices.shape, int(np.prod(indices.shape, dtype=int))
+        again = reshape(indices, (count, 1)) == reshape(indices, (1, count))
+        later = any(again & np.triu(np.ones((count, count), bool), 1), axis=1)
+        after = x.ndim - 1 - int(dict(node.params)["axis"]) % x.ndim  # type: ignore[arg-type]
+        kept = reshape(where(later, 0.0, 1.0), (*shape, *[1] * after))
+        return super().equation(node, recorded(g * kept), tape)
+
+
+@BUGS.planted("T2", "cumulative-unflipped", "Nx #1731", "gradient of cumulative_sum summed from the front")
+class _Unflipped(ReverseMode):
+    """The cotangent of a cumulative sum is summed from the front instead of the back."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op != "cumulative_sum":
+            return super().equation(node, g, tape)
+        return [recorded(cumulative_sum(g, axis=dict(node.params)["axis"]))]  # type: ignore[arg-type]
+
+
+@BUGS.planted(
+    "T3", "unbroadcast-axes", "Nx #1731", "broadcasting undone along the wrong axes, where they fit"
 )
+class _WrongAxes(ReverseMode):
+    """A broadcast operand's missing axes are taken for the last instead of the first if sizes allow it."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        rules = VJP[node.op] if OPS[node.op].kind == "arithmetic" else ()
+        if not rules or not isinstance(rules, tuple):
+            return parts
+        ans, args = self.value(tape.read(node.output)), [self.value(tape.read(a)) for a in node.inputs]
+        for k, part in enumerate(parts):
+            if part is None or part.ndim in (0, g.ndim) or g.shape[: part.ndim] != part.shape:
+                continue
+            whole = rules[k](g, ans, *args, **dict(node.params))
+            if whole.shape == g.shape:
+                parts[k] = recorded(total(whole, axis=tuple(range(part.ndim, g.ndim))))
+        return parts

@@ -1,10 +1,4 @@
-"""Planted bugs of batching: each instance alone is right, several together are wrong.
-
-| name | alias | what is wrong | reported as |
-|---|---|---|---|
-| V1 | foreign-axis | a gradient is summed over the named axes of the other inputs | Nx #1731 |
-| V2 | done-lane | on the way back a finished instance takes the iterations of the others | common |
-"""
+"""Planted bugs of batching: each instance alone is right, several together are wrong."""
 
 from __future__ import annotations
 
@@ -37,7 +31,7 @@ _DONE_LANE = functools.partial(EngineVmap, rules=DoneLane)
 _V1 = "a gradient is summed over the axes of the other inputs"
 _V2 = "on the way back an instance that has ended takes the trips of the others"
 
-VECTORIZE_MUTANTS: tuple[Mutant, ...] = (
+BUGS = (
     Mutant("V1", "foreign-axis", _V1, "Nx #1731", Rules(), _FOREIGN_AXIS),
     Mutant("V2", "done-lane", _V2, "common", Rules(), _DONE_LANE),
 )

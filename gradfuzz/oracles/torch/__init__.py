@@ -2,8 +2,8 @@
 
     ways                       `ways()`, and `script()` for the reproducer of a finding
     unrolled, namespace        programs whose loops Python runs
-    structured, loops          programs with Torch's `while_loop`, `scan` and `cond`, from the functional form
-    compiled                   torch.compile, by three backends
+    structured, loops          programs with Torch's `while_loop`, `scan` and `cond`, from the functional
+                               form; torch.compile, by three backends
     rule                       what torch.autograd would run, in exact numbers
     vmap                       all points of a question in one call
     derivatives                the ways into Torch's derivatives

@@ -32,9 +32,8 @@ def ways() -> list[Oracle]:
             f"the torch oracles need PyTorch, and `import torch` says: {error}; install it with: pip install"
             " 'gradfuzz[torch]'"
         ) from error
-    from gradfuzz.oracles.torch.compiled import compiled_ways
     from gradfuzz.oracles.torch.rule import TorchRule
-    from gradfuzz.oracles.torch.structured import structured_ways
+    from gradfuzz.oracles.torch.structured import Compiled, Structured, backends
     from gradfuzz.oracles.torch.unrolled import Eager, Func, Jacobian
     from gradfuzz.oracles.torch.vmap import GradOfVmap, Vmap
 
@@ -42,10 +41,11 @@ def ways() -> list[Oracle]:
         Eager(),
         Func(),
         Jacobian(),
-        *structured_ways(),
+        Structured("while_loop"),
+        Structured("scan"),
         Vmap(),
         GradOfVmap(),
-        *compiled_ways(),
+        *map(Compiled, backends()),
         TorchRule(),
     ]
 

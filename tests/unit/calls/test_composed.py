@@ -13,11 +13,10 @@ from gradfuzz.errors import UnsupportedError
 from gradfuzz.fuzzer.calling.judge import judged
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.libraries.composed import ComposedLibrary
-from gradfuzz.libraries.connected import connected
+from gradfuzz.libraries.composed import ComposedLibrary, connected
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.layouts import LAYOUTS, Layout
-from gradfuzz.libraries.library import Library
+from gradfuzz.libraries.library import Library, Wanted
 from gradfuzz.oracles.base import Mode
 
 X, Y = np.array([0.5, -1.25]), np.array([2.0, 0.75])
@@ -35,7 +34,8 @@ COMBINATIONS: list[tuple[Mode, ...]] = [
 
 def asked(framework: Any, modes: Sequence[Mode]) -> Any:
     xs = [framework.array(X), framework.array(Y)]
-    outputs, slopes = framework.derivative(lambda x, y: (x * x * x * y, x), xs, [W, None], [V, U], modes)
+    wanted = Wanted([W, None], [V, U], modes)
+    outputs, slopes = framework.derivative(lambda x, y: (x * x * x * y, x), xs, wanted)
     np.testing.assert_allclose(framework.numpy(outputs[0]), X**3 * Y, rtol=1e-15)
     return [framework.numpy(slope) for slope in slopes]
 

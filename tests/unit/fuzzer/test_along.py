@@ -15,9 +15,8 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.tolerance.allowed import tolerances
 from gradfuzz.fuzzer.verdict import checking
-from gradfuzz.fuzzer.verdict.along import FEW, MANY, entries_of, probed
+from gradfuzz.fuzzer.verdict.along import FEW, MANY, entries_of, probed, reached
 from gradfuzz.fuzzer.verdict.kinks import on_a_line
-from gradfuzz.fuzzer.verdict.reached import reached
 from gradfuzz.oracles.base import ALONG, Point
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference

@@ -15,7 +15,7 @@ import jax.numpy as jnp  # noqa: E402 - after JAX is known to be there
 from jax import lax  # noqa: E402
 
 from gradfuzz.oracles.jax import answers, evaluate  # noqa: E402
-from gradfuzz.oracles.jax.evaluate import StepByStep  # noqa: E402
+from gradfuzz.oracles.jax.evaluate import block  # noqa: E402
 
 assert answers, "it sets JAX to 64 bits"
 
@@ -51,7 +51,7 @@ def bits(values: Any) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_bits_as_in_jax(name: str) -> None:
     f, values = CASES[name]
-    assert bits(StepByStep(jax.make_jaxpr(f)(*values))(*values)) == bits(jax.jit(f)(*values))
+    assert bits(block(jax.make_jaxpr(f)(*values))(values)) == bits(jax.jit(f)(*values))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -66,4 +66,4 @@ def test_nothing_is_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None
         return functools.partial(asked.bind, **dict(params))
 
     monkeypatch.setattr(evaluate, "_compiled", compiled)
-    StepByStep(closed)(*values)
+    block(closed)(values)

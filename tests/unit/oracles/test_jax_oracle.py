@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import MissingExtraError
-from gradfuzz.oracles.base import Answer, Mode, Point, Question
+from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.jax.ways import script, ways
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.target_name import RULE
-from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.parse import parse
+from tests.asked_programs import Values, asked
+from tests.asked_programs import assert_true as near_the_truth
 
 jax = pytest.importorskip("jax", reason="the jax extra is not installed")
 
@@ -29,53 +31,8 @@ from gradfuzz.oracles.jax import answers as jax_answers  # noqa: E402
 WAYS = {oracle.name: oracle for oracle in ways()}
 LOOPS = ("jax:scan", "jax:fori_loop", "jax:while_loop")
 
-Values = Mapping[str, Any]
-
-
-def question(
-    text: str,
-    *points: Values,
-    wrt: tuple[str, ...] = ("x",),
-    modes: tuple[Mode, ...] = ("rev",),
-    precision: Any = "float64",
-) -> Question:
-    """Weights 1, -0.5, 0.25, ... for the entries of the outputs, directions 1, 0.5, 0.25, ... for those of
-    the inputs.
-    """
-    program = parse(text)
-    kinds = {
-        p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params
-    }
-    shapes = {p.name: p.type.shape for p in program.params}
-    weights: list[Any] = []
-    for output in typecheck(program).outputs:
-        size = int(np.prod(output.shape))
-        weights.append((-0.5) ** np.arange(size).reshape(output.shape) if output.is_float else None)
-    directions = {n: 0.5 ** np.arange(int(np.prod(shapes[n]))).reshape(shapes[n]) for n in wrt}
-    at = tuple(Point({n: np.asarray(p[n], kinds[n]) for n in kinds}) for p in points)
-    return Question(program, at, precision, wrt, modes, tuple(weights), directions)
-
-
-def assert_true(q: Question, answers: list[Answer]) -> None:
-    """Every answer is within 128 roundings of the largest entry of the truth: these programs are well
-    conditioned and short.
-    """
-    unit = float(np.finfo(q.precision).eps)
-    assert len(answers) == len(q.points)
-    for answer, truth in zip(answers, ArbReference().truth(q), strict=True):
-        assert answer.status == "ok", answer.message
-        assert truth.status == "ok", truth.message
-        largest = max((float(np.max(np.abs(g))) for g in truth.gradient.values()), default=0.0)
-        assert set(answer.gradient) == set(q.wrt)
-        for name, right in truth.gradient.items():
-            got = answer.gradient[name]
-            assert (got.dtype, got.shape) == (np.dtype(q.precision), right.shape)
-            allowed = 128 * unit * largest + truth.bounds[name]
-            assert np.all(np.abs(got.astype(float) - right) <= allowed), f"{name}: {got}, not {right}"
-        for value, right in zip(answer.values, truth.values, strict=True):
-            assert value.shape == right.shape
-            assert value.dtype in (np.dtype(q.precision), np.dtype("int64"))
-            assert np.all(np.abs(value.astype(float) - right) <= 128 * unit * np.max(np.abs(right)))
+question = functools.partial(asked, weight=-0.5)
+assert_true = functools.partial(near_the_truth, roundings=128)
 
 
 PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {

@@ -24,7 +24,7 @@ import jax.numpy as jnp  # noqa: E402 - after JAX is known to be there
 from jax import lax  # noqa: E402
 
 from gradfuzz.oracles.jax.emit import JaxEmitter  # noqa: E402
-from gradfuzz.oracles.jax.evaluate import StepByStep  # noqa: E402
+from gradfuzz.oracles.jax.evaluate import block  # noqa: E402
 from gradfuzz.oracles.jax.lowered import program_source  # noqa: E402
 from gradfuzz.oracles.jax.namespace import JaxNamespace  # noqa: E402
 from gradfuzz.oracles.jax.trips import known_trips  # noqa: E402
@@ -57,7 +57,7 @@ def by_loops(program: Program, precision: Any) -> Any:
     """Traced, so that a value that only works while it is concrete is noticed."""
     f = run(program_source(program, precision, "scan", 20), precision)
     values = [jnp.asarray(v) for v in arguments(program, precision, jnp.asarray).values()]
-    return StepByStep(jax.make_jaxpr(f)(*values))(*values)
+    return block(jax.make_jaxpr(f)(*values))(values)
 
 
 def run(source: str, precision: Any) -> Any:
@@ -240,7 +240,7 @@ def shaped(x: Any, v: Any) -> Any:
 def test_step_by_step_is_what_jit_computes(f: Any, derive: Any) -> None:
     x, v = np.float64(0.75), np.arange(8.0).reshape(4, 2) / 8
     g = derive(f)
-    got = StepByStep(jax.make_jaxpr(g)(x, v))(x, v)
+    got = block(jax.make_jaxpr(g)(x, v))([x, v])
     for mine, theirs in zip(got, jax.tree.leaves(jax.jit(g)(x, v)), strict=True):
         assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape)
         np.testing.assert_array_max_ulp(mine.astype(float), np.asarray(theirs, float), 4)
@@ -249,6 +249,6 @@ def test_step_by_step_is_what_jit_computes(f: Any, derive: Any) -> None:
 @pytest.mark.parametrize("trips", [0, 30_000])
 def test_an_empty_scan_and_a_long_one(trips: int) -> None:
     traced = jax.make_jaxpr(lambda x: lax.scan(lambda c, _: (c * x, c), x, None, length=trips))(1.0)
-    last, stacked = StepByStep(traced)(np.float64(1.0))
+    last, stacked = block(traced)([np.float64(1.0)])
     assert last == 1.0
     assert stacked.shape == (trips,)

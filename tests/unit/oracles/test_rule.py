@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import jax
@@ -158,29 +158,24 @@ def judged(way: Oracle, question: Question) -> tuple[Verdict, Class | None]:
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("op", ["tan", "atan"])
-def test_a_term_that_rounding_hides_is_a_wrong_rule_of_jax(
-    term_in_jax: None, op: str, precision: str
+@pytest.mark.parametrize(
+    ("library", "make", "constant"),
+    [("jax", lambda: JaxRule("scan"), 0.3125), ("torch", TorchRule, 0.4375)],
+    ids=["jax", "torch"],
+)
+def test_a_term_that_rounding_hides_is_a_wrong_rule(
+    request: pytest.FixtureRequest,
+    library: str,
+    make: Callable[[], RuleOracle],
+    constant: float,
+    op: str,
+    precision: Precision,
 ) -> None:
-    program = parse(f"def f(x):\n    return {op}(x) * x + 0.3125\n")
-    question = weighted_question(program, (Point({"x": np.array(0.75, precision)}),), precision, ("rev",))  # type: ignore[arg-type]
-    rule = JaxRule("scan")
+    request.getfixturevalue(f"term_in_{library}")
+    program = parse(f"def f(x):\n    return {op}(x) * x + {constant}\n")
+    question = weighted_question(program, (Point({"x": np.array(0.75, precision)}),), precision, ("rev",))
+    rule = make()
     if op == "atan":  # nothing was planted there
-        assert judged(rule, question) == (Verdict.AGREE, None)
-        return
-    assert judged(rule, question) == (Verdict.DISAGREE, Class.WRONG_RULE)
-    if precision == "float32":
-        assert judged(rule.way, question) == (Verdict.AGREE, None)
-
-
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("op", ["tan", "atan"])
-def test_a_term_that_rounding_hides_is_a_wrong_rule_of_torch(
-    term_in_torch: None, op: str, precision: str
-) -> None:
-    program = parse(f"def f(x):\n    return {op}(x) * x + 0.4375\n")
-    question = weighted_question(program, (Point({"x": np.array(0.75, precision)}),), precision, ("rev",))  # type: ignore[arg-type]
-    rule = TorchRule()
-    if op == "atan":
         assert judged(rule, question) == (Verdict.AGREE, None)
         return
     assert judged(rule, question) == (Verdict.DISAGREE, Class.WRONG_RULE)

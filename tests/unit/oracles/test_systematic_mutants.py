@@ -10,10 +10,16 @@ import pytest
 
 from gradfuzz.engine import Rules, compile, derivative
 from gradfuzz.errors import UnknownTargetError
-from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
 from gradfuzz.oracles.mutants.mutations import MUTATIONS
 from gradfuzz.oracles.mutants.registry import named
-from gradfuzz.oracles.mutants.systematic import _all_names, _row, find, systematic, systematic_names
+from gradfuzz.oracles.mutants.systematic import (
+    EQUIVALENT,
+    _all_names,
+    _row,
+    find,
+    systematic,
+    systematic_names,
+)
 from gradfuzz.oracles.registry import names, resolve
 from gradfuzz.programs import OPS, parse
 

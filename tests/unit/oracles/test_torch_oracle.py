@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import logging
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import MissingExtraError
-from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Question
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.target_name import RULE
 from gradfuzz.oracles.torch.ways import script, ways
-from gradfuzz.programs.language.typecheck import typecheck
-from gradfuzz.programs.text.parse import parse
+from tests.asked_programs import Values, asked
+from tests.asked_programs import assert_true as near_the_truth
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
@@ -31,56 +31,12 @@ STRUCTURED = tuple(
     name for name in WAYS if name not in UNROLLED and "compile" not in name and RULE not in name
 )
 
-Values = Mapping[str, Any]
-
-
-def question(
-    text: str,
-    *points: Values,
-    wrt: tuple[str, ...] = ("x",),
-    modes: tuple[Mode, ...] = ("rev",),
-    precision: Any = "float64",
-) -> Question:
-    """Weights 1, 0.5, 0.25, ... for the entries of the outputs, directions 1, -0.5, 0.25, ... for those of
-    the inputs.
-    """
-    program = parse(text)
-    kinds = {
-        p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params
-    }
-    points = tuple({name: at[name] for name in kinds} for at in points)
-    shapes = {p.name: p.type.shape for p in program.params}
-    weights: list[Any] = []
-    for output in typecheck(program).outputs:
-        size = int(np.prod(output.shape))
-        weights.append(0.5 ** np.arange(size).reshape(output.shape) if output.is_float else None)
-    directions = {n: (-0.5) ** np.arange(int(np.prod(shapes[n]))).reshape(shapes[n]) for n in wrt}
-    at = tuple(Point({n: np.asarray(v, kinds[n]) for n, v in p.items()}) for p in points)
-    return Question(program, at, precision, wrt, modes, tuple(weights), directions)
+question = functools.partial(asked, weight=0.5)
+assert_true = functools.partial(near_the_truth, roundings=64)
 
 
 def ask(name: str, q: Question) -> list[Answer]:
     return WAYS[name].answer(q)
-
-
-def assert_true(q: Question, answers: list[Answer]) -> None:
-    """Every answer is within 64 roundings of the largest entry of the truth: these programs are well
-    conditioned and short.
-    """
-    unit = float(np.finfo(q.precision).eps)
-    for answer, truth in zip(answers, ArbReference().truth(q), strict=True):
-        assert answer.status == "ok", answer.message
-        assert truth.status == "ok", truth.message
-        largest = max(float(np.max(np.abs(g))) for g in truth.gradient.values())
-        assert set(answer.gradient) == set(q.wrt)
-        for name, right in truth.gradient.items():
-            got = answer.gradient[name]
-            assert (got.dtype, got.shape) == (np.dtype(q.precision), right.shape)
-            allowed = 64 * unit * largest + truth.bounds[name]
-            assert np.all(np.abs(got.astype(float) - right) <= allowed), f"{name}: {got}, not {right}"
-        for value, right in zip(answer.values, truth.values, strict=True):
-            assert value.shape == right.shape
-            assert np.all(np.abs(value.astype(float) - right) <= 64 * unit * np.max(np.abs(right)))
 
 
 PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.verdict.along import at_entry
-from gradfuzz.fuzzer.verdict.reached import reached
+from gradfuzz.fuzzer.verdict.along import at_entry, reached
 from gradfuzz.oracles.base import ALONG, Point, ProbedQuestion
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.programs import parse

@@ -10,7 +10,7 @@ import pytest
 from gradfuzz.fuzzer.measuring.measure import Inquiry
 from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.libraries.library import Library
+from gradfuzz.libraries.library import Library, Wanted
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing import measure_gradient
 
@@ -55,7 +55,8 @@ def test_a_gradient(functions: Library, size: int, modes: tuple[Mode, ...]) -> N
     case = Case(size)
     with functions.context("float64"):
         xs = [functions.array(case.x), functions.array(case.y)]
-        outputs, slopes = functions.derivative(cubic, xs, [case.w, None], [case.v, case.u], modes)
+        wanted = Wanted([case.w, None], [case.v, case.u], modes)
+        outputs, slopes = functions.derivative(cubic, xs, wanted)
         np.testing.assert_allclose(functions.numpy(outputs[0]), case.x**3 * case.y, rtol=1e-14)
         for slope, expected in zip(slopes, case.expected(modes), strict=True):
             np.testing.assert_allclose(functions.numpy(slope), expected, rtol=1e-14)
@@ -66,7 +67,7 @@ def test_a_slope_along_a_probe(functions: Library, modes: tuple[Mode, ...]) -> N
     case, probe = Case(6), np.random.default_rng(1).uniform(-1.0, 1.0, (2, 6))
     with functions.context("float64"):
         xs = [functions.array(case.x), functions.array(case.y)]
-        found = functions.push(cubic, xs, [case.w, None], [case.v, case.u], modes, list(probe))
+        found = functions.push(cubic, xs, Wanted([case.w, None], [case.v, case.u], modes), list(probe))
         assert found is not None
         expected = sum(np.sum(g * p) for g, p in zip(case.expected(modes), probe, strict=True))
         np.testing.assert_allclose(found[1], expected, rtol=1e-13)
@@ -75,9 +76,8 @@ def test_a_slope_along_a_probe(functions: Library, modes: tuple[Mode, ...]) -> N
 def test_an_array_without_entries_has_an_empty_gradient(functions: Library) -> None:
     with functions.context("float64"):
         nothing = functions.array(np.zeros((0, 2)))
-        outputs, slopes = functions.derivative(
-            cubic, [nothing, nothing], [np.zeros((0, 2)), None], [], ("fwd",)
-        )
+        wanted = Wanted([np.zeros((0, 2)), None], modes=("fwd",))
+        outputs, slopes = functions.derivative(cubic, [nothing, nothing], wanted)
         assert [np.shape(functions.numpy(a)) for a in (*outputs, *slopes)] == [(0, 2)] * 4
 
 
@@ -86,7 +86,8 @@ def test_a_gradient_can_be_traced(functions: Library) -> None:
     jax = pytest.importorskip("jax")
     case = Case(1)
     with functions.context("float64"):
-        traced = jax.jit(lambda *xs: functions.derivative(cubic, xs, [case.w, None], [], ("fwd",))[1])
+        wanted = Wanted([case.w, None], modes=("fwd",))
+        traced = jax.jit(lambda *xs: functions.derivative(cubic, xs, wanted)[1])
         for slope, expected in zip(traced(case.x, case.y), case.first, strict=True):
             np.testing.assert_allclose(functions.numpy(slope), expected, rtol=1e-14)
 
@@ -176,7 +177,7 @@ def test_forward_mode_is_asked_along_the_entries_of_reverse_mode(
     monkeypatch.setattr(
         type(functions),
         "derivative",
-        lambda self, *about: whole.append(about[-1]) or derivative(self, *about),
+        lambda self, *about: whole.append(about[-1].modes) or derivative(self, *about),
     )
     assert inquiry.ask(("rev",)).case.verdict is Verdict.AGREE
     assert inquiry.ask(("fwd",)).case.verdict is Verdict.AGREE
