@@ -42,11 +42,7 @@ from gradfuzz.fuzzer.verdict.along import (
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.rounding import (
-    doubted,
-    may_be_rounding,
-    needs_float64,
-)
+from gradfuzz.fuzzer.verdict.rounding import doubted, is_of_numbers, may_be_rounding, needs_float64
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
@@ -77,7 +73,6 @@ _SECOND_OPINION = (
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
 
-
 _SAME = 16.0
 """Two ways to round one computation differ by less than this many roundings of the largest entry."""
 
@@ -94,7 +89,7 @@ def _computes(program: Program, precision: Precision, point: Point, answer: Answ
         values = _values(program, precision, point)
     except GradfuzzError:
         return False
-    return answer.status == "ok" and agree_to(_SAME * FORMATS[precision].roundoff, values, answer.values)
+    return answer.status == "ok" and agree_to(_room(precision), values, answer.values)
 
 
 def _has_half_of_its_digits(case: CheckResult, right: Mapping[str, Array]) -> bool:
@@ -145,14 +140,9 @@ def _entering(subject: Subject, given: Sequence[Array], precision: Precision) ->
     return replace(subject, inputs=tuple(inputs), precision=precision)
 
 
-def _is_of_numbers(case: CheckResult) -> bool:
-    """Whether a derivative is called wrong that is a number, and so may be meant."""
-    return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
-
-
-def _room(case: CheckResult) -> float:
-    """What two ways to round differ by, as a share of the largest entry."""
-    return _SAME * FORMATS[case.question.precision].roundoff
+def _room(precision: Precision) -> float:
+    """What two ways to round one computation differ by, as a share of the largest entry."""
+    return _SAME * FORMATS[precision].roundoff
 
 
 def _worst_entry(case: CheckResult) -> Entry | None:
@@ -457,7 +447,7 @@ class Inquiry:
             parts = self._by_parts(case, factor, entry)
             if parts is not None:
                 return parts
-            if _is_of_numbers(case):
+            if is_of_numbers(case):
                 why = "its gradient may be meant to differ from the derivative of what it computes"
                 case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
         if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
@@ -468,19 +458,21 @@ class Inquiry:
         """What the function of the Hermitian parts of its Hermitian matrices says; None where it says
         nothing. Its derivative is the same whichever triangle is read, and in whichever a gradient stands.
         """
-        if self._parts is None or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
+        if self._parts is None or not (is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return None
         asked = self._parts.ask(case.question.modes, factor, entry)
         if asked.case.verdict is Verdict.AGREE and asked.method == "traced" and not asked.case.unjudged:
             if not (
-                self._parts.subject.stands_in_triangles(case.answer.gradient, case.question.wrt, _room(case))
+                self._parts.subject.stands_in_triangles(
+                    case.answer.gradient, case.question.wrt, _room(case.question.precision)
+                )
                 and self._answers_as(self._mirrored, case)
             ):
                 return None
             message = f"{self.untraced}: the derivative by (x + x^H) / 2 is right"
             case = replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
             return Asked(case, asked.method)
-        if not _is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
+        if not is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
             return None  # numbers alone do not see that eigenvectors have any phase
         if self._mirrored is not self.subject:
             return None
@@ -496,7 +488,7 @@ class Inquiry:
         (answer,) = self.oracle.answer(replace(case.question, points=(there,)))
         own = case.answer.gradient
         return answer.status == "ok" and all(
-            np.all(np.abs(own[n] - g) <= _room(case) * np.max(np.abs(g), initial=0.0))
+            np.all(np.abs(own[n] - g) <= _room(case.question.precision) * np.max(np.abs(g), initial=0.0))
             for n, g in answer.gradient.items()
         )
 
@@ -525,7 +517,7 @@ class Inquiry:
         """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are
         allowed; no numbers are wrong then.
         """
-        if not self._allowed or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
+        if not self._allowed or not (is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return case
         message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
         return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
