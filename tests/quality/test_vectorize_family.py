@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.grids import GRIDS
-from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
+from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import operations
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
@@ -20,25 +20,13 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.program import names_in
 from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
+from tests.quality.families import first_finding
 
 MUTANTS = ("foreign-axis", "done-lane")
 MAX_PROGRAMS = 100
 CONFIG = SweepConfig(
     ("engine:vectorize", "engine:vmap"), families=("vectorize",), max_examples=12, orders=(1, 2)
 )
-
-
-def first_finding(mutant: str, seed: int) -> tuple[Finding, int]:
-    programs = 0
-    config = dataclasses.replace(
-        CONFIG, targets=(f"mutant:{mutant}",), seed=seed, max_examples=MAX_PROGRAMS, orders=(1,)
-    )
-    for event in sweep(config):
-        if isinstance(event, Progress):
-            programs = event.programs
-        elif isinstance(event, FindingFound):
-            return event.finding, programs
-    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{mutant}")
 
 
 def check_small(finding: Finding, most: int = 4) -> None:
@@ -57,7 +45,7 @@ def check_small(finding: Finding, most: int = 4) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_bug_of_batching_is_found_and_shrunk(mutant: str, seed: int) -> None:
-    finding, programs = first_finding(mutant, seed)
+    finding, programs = first_finding(mutant, "vectorize", seed, MAX_PROGRAMS, orders=(1,))
     print(
         f"mutant:{mutant}: {finding.kind.value} within {programs} programs\n{finding.program}{finding.note}"
     )
@@ -68,7 +56,7 @@ def test_a_bug_of_batching_is_found_and_shrunk(mutant: str, seed: int) -> None:
 @pytest.mark.parametrize("mutant", MUTANTS)
 @pytest.mark.parametrize("more", range(1, 10))
 def test_found_for_more_seeds(mutant: str, more: int) -> None:
-    check_small(first_finding(mutant, more)[0], most=10)
+    check_small(first_finding(mutant, "vectorize", more, MAX_PROGRAMS, orders=(1,))[0], most=10)
 
 
 def test_a_mutant_is_right_about_one_instance() -> None:
