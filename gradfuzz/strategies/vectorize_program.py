@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program, names_in
 from gradfuzz.programs.language.syntax import For, Param, Repeat, While
 from gradfuzz.programs.language.types import FLOAT
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
-from gradfuzz.strategies.inputs.point import Inputs, arguments_of, draw_point
+from gradfuzz.strategies.inputs.point import Inputs, draw_point
 from gradfuzz.strategies.linalg.program import linalg_cases
 from gradfuzz.strategies.linalg.recipes import RECIPES
 from gradfuzz.strategies.loop.case import CaseView, GeneratedCase, draw_modes, draw_precision

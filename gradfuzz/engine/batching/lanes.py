@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.rules.functions import broadcast_to, reshape, stack, sum, where
+from gradfuzz.engine.rules.functions import broadcast_to, reshape, stack, sum
 from gradfuzz.engine.rules.value import CASTS, DTYPES, Operand, Value, apply, innermost, shape_of
 from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.syntax import ParamValue
@@ -100,11 +100,6 @@ def zeros(like: Sequence[Operand], dtype: DType, shape: tuple[int, ...]) -> Oper
     if home is not None:
         return Value(home.builder, home.builder.zeros(Type(dtype, shape)), home.level)
     return np.zeros(shape, CASTS[dtype])
-
-
-def from_front(i: Operand, n: int) -> Operand:
-    """Indices into an axis of size n, with negative ones counted from the end."""
-    return where(i < 0, i + n, i)
 
 
 def checked(x: Operand, indices: Sequence[tuple[Operand, int, int]]) -> Any:

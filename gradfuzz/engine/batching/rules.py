@@ -24,11 +24,10 @@ from gradfuzz.engine.batching.lanes import (
     axis_of,
     checked,
     dtype_of,
-    from_front,
     sizes_of,
     zeros,
 )
-from gradfuzz.engine.rules.functions import broadcast_to, reshape, sum, where
+from gradfuzz.engine.rules.functions import broadcast_to, from_front, reshape, sum, where
 from gradfuzz.engine.rules.value import Operand, apply, axes_of, shape_of
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.language.functions import Function, for_each

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.questions.weighted import in_precision
 from gradfuzz.oracles.base import Point
 from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
@@ -284,12 +285,6 @@ def ties(program: Program, point: Point, precision: Precision) -> Ties:
     raises.
     """
     namespace = _TieNamespace(precision)
-    inputs: dict[str, Any] = {}
-    for param in program.params:
-        value = np.asarray(point.inputs[param.name])
-        if param.type.dtype == "float":
-            inputs[param.name] = value.astype(precision)[()]
-        else:
-            inputs[param.name] = value if value.shape else value.item()
-    interpret(program, inputs, namespace)
+    given = {p.name: np.asarray(point.inputs[p.name]) for p in program.params}
+    interpret(program, arguments_of(in_precision(given, precision)), namespace)
     return Ties(namespace.ties, frozenset(namespace.met))

@@ -47,12 +47,11 @@ from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, entered, interpret
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import While
 from gradfuzz.programs.language.typecheck import typecheck
-from gradfuzz.tracing.common.graph import entered
 
 FACTORS = (0.75, 1.25)
 """Factors of all inputs for points around a point: structure such as symmetry is kept, and so are signs. A

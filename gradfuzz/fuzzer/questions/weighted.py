@@ -11,7 +11,7 @@ import itertools
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -176,8 +176,3 @@ def in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str,
     """The inputs, the floats rounded to `precision`."""
     with np.errstate(over="ignore", under="ignore"):
         return {name: v.astype(precision) if is_float(v.dtype) else v for name, v in inputs.items()}
-
-
-def plain_inputs(inputs: Mapping[str, Array]) -> dict[str, Any]:
-    """What `interpret` takes: scalars are no arrays, and ints and bools Python's own."""
-    return {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}

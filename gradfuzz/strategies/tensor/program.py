@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Program, Type, typecheck
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.drawing.algebra import written
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds, Plain
 from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.drawing.validation import check_choices
-from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, arguments_of
+from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 from gradfuzz.strategies.loop.statistics import observed
 from gradfuzz.strategies.tensor.blanks import BlankArgument, Operand, TensorBlanks, fits
