@@ -88,7 +88,6 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("fuzzer/measuring/measure.py Inquiry._rounding: except Exception", "it is measured as any other then"),
     ("fuzzer/measuring/oracle.py FunctionOracle._at: except Exception", "an exception is an answer"),
     ("fuzzer/measuring/subject.py *: except Exception", "a usage error, or no complex step"),
-    ("fuzzer/measuring/units.py: *", "units of a question, which divide out"),
     ("fuzzer/tolerance/differences.py: *", "the size or the number of steps, where no row names it"),
 )
 """Sites that a scan of the source finds and that excuse nothing. A row that names one takes precedence."""

@@ -24,8 +24,7 @@ from gradfuzz.fuzzer.measuring.numeric import (
 )
 from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.measuring.subject import Subject, agree_to
-from gradfuzz.fuzzer.measuring.units import in_units
-from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
+from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.along import (
@@ -273,9 +272,7 @@ class Inquiry:
     def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
         about = program, [self._point(program, factor)], self.subject.precision, modes
         question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs))
-        wrt = tuple(program.params[k].name for k in self.subject.wrt)
-        directions = {name: question.directions[name] for name in wrt}
-        return in_units(replace(question, wrt=wrt, directions=directions))
+        return in_units(question, [program.params[k].name for k in self.subject.wrt])
 
     # Asking
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import conj, expand_reduced, is_complex, real, sign, sum, where
-from gradfuzz.engine.rules.linalg.matrices import adjoint, expand, row
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules, adjoint, expand, row
 from gradfuzz.engine.rules.value import apply
 
 _LINES = {1: (-2, "inf"), -1: (-2, "-inf"), "inf": (-1, "inf"), "-inf": (-1, "-inf")}

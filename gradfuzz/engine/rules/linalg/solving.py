@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import conj, reshape, unbroadcast
-from gradfuzz.engine.rules.linalg.matrices import adjoint, column, transpose
-from gradfuzz.engine.rules.linalg.table import Rules
+from gradfuzz.engine.rules.linalg.matrices import Rules, adjoint, column, transpose
 from gradfuzz.engine.rules.value import apply
 
 # vjp: X = A^-1 B has B_bar = A^-H X_bar and A_bar = -B_bar X^H (Giles 2008, section 2.2.3, for products with
