@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradfuzz.engine.rules.functions import broadcast_to, concat, conj, is_complex, permute_dims, reshape
-from gradfuzz.engine.rules.value import Value, apply
+from gradfuzz.engine.rules.value import apply, zeros_as
+from gradfuzz.programs.language.types import Type
 
 Rule = Callable[..., Any]
 
@@ -74,7 +75,7 @@ def expand(x: Any) -> Any:
 
 def zeros(like: Any, shape: tuple[int, ...]) -> Any:
     """Zeros in the trace of `like`."""
-    return Value(like.builder, like.builder.zeros(like.type.__class__(like.type.dtype, shape)), like.level)
+    return zeros_as(like, Type(like.type.dtype, shape))
 
 
 def on_diagonal(d: Any, m: int, n: int, offset: int = 0) -> Any:
