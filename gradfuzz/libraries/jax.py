@@ -28,11 +28,10 @@ from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
 from gradfuzz.oracles.lacks import Lack
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import entered, interpret
 from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
-from gradfuzz.tracing.common.graph import entered
 from gradfuzz.tracing.common.units import Unit
 
 _LACKS = (

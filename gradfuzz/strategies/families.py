@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import strategies as st
 
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.program import Program, called, names_in, walk
-from gradfuzz.programs.language.syntax import Assign, Call
-from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
+from gradfuzz.programs.language.program import Program, called, walk
+from gradfuzz.programs.language.syntax import Call
+from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, ComplexView
+from gradfuzz.strategies.complex.program import OPS as COMPLEX_OPS
 from gradfuzz.strategies.complex.program import complex_cases
-from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES
 from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.draw import draws
 from gradfuzz.strategies.drawing.op_set import LOOP_OPS, ops_of
 from gradfuzz.strategies.drawing.variety import most_varied, usages
 from gradfuzz.strategies.function_program import function_cases, function_triggers
-from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
+from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, LinalgView
 from gradfuzz.strategies.linalg.program import linalg_cases
 from gradfuzz.strategies.linalg.recipes import WEIGHTS
 from gradfuzz.strategies.loop.case import GeneratedCase, cases
 from gradfuzz.strategies.loop.coverage import triggers
+from gradfuzz.strategies.loop.facts import ProgramFacts
 from gradfuzz.strategies.loop.goals import GOALS
 from gradfuzz.strategies.loop.patterns import terms, updates
 from gradfuzz.strategies.loop.program import loops, loops_about
-from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, tensor_triggers
+from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, TensorView
 from gradfuzz.strategies.tensor.program import tensor_cases
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS
-from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, vectorize_cases, vectorize_triggers
+from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, VectorizeView, vectorize_cases
 
 Ops = Collection[str] | None
 """The ops to draw, where a family can be drawn by its ops; None: all."""
@@ -59,8 +61,6 @@ class Family:
 
 _SLOPED = tuple(op for op in LOOP_OPS if OPS[op].kind not in ("comparison", "logic"))
 """The ops of loops that may have a derivative."""
-
-_COMPLEX_OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
 
 
 def _known(ops: Ops, vocabulary: Collection[str]) -> tuple[str, ...] | None:
@@ -90,12 +90,9 @@ def _having(draw: Draw, op: str, programs: st.SearchStrategy[Program]) -> Progra
 
 def _acts_on_parameters(program: Program, op: str) -> bool:
     """Whether an operand of the op depends on a float parameter: of a constant no rule is asked."""
-    depend = {p.name for p in program.params if p.type.is_float}
-    assigned = [node for node in walk(program) if isinstance(node, Assign)]
-    while more := {a.target for a in assigned if names_in(a.value) & depend} - depend:
-        depend |= more
+    facts = ProgramFacts(program)
     calls = [node for node in walk(program) if isinstance(node, Call) and node.op == op]
-    return any(names_in(operand) & depend for call in calls for operand in call.args)
+    return any(facts.active(operand) for call in calls for operand in call.args)
 
 
 _REDRAWN = 30
@@ -123,35 +120,51 @@ def _beside(op: str) -> tuple[str, ...]:
     return tuple(having[0]) if having else ()
 
 
-def _linalg_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
-    return linalg_cases(ops=_known(ops, WEIGHTS), precisions=precisions)
-
-
-def _tensor_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
-    return tensor_cases(ops=_known(ops, TENSOR_OPS), precisions=precisions)
+def _about(
+    strategy: Callable[..., st.SearchStrategy[GeneratedCase]], vocabulary: Collection[str]
+) -> Callable[..., st.SearchStrategy[GeneratedCase]]:
+    """The cases of a strategy in given precisions, about all ops or about those of `ops` that it knows."""
+    return lambda precisions, ops=None: strategy(ops=_known(ops, vocabulary), precisions=precisions)
 
 
 def _complex_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
     wide = tuple(p for p in precisions if p in ("float32", "float64")) or ("float64",)
-    return complex_cases(ops=_known(ops, _COMPLEX_OPS), precisions=wide)
+    return complex_cases(ops=_known(ops, COMPLEX_OPS), precisions=wide)
 
 
-def _vectorize_cases(precisions: tuple[Precision, ...]) -> st.SearchStrategy[GeneratedCase]:
-    return vectorize_cases(precisions=precisions)
+def _family(
+    cases: Callable[..., st.SearchStrategy[GeneratedCase]],
+    view: Callable[[GeneratedCase], Any],
+    goals: Mapping[str, Callable[[Any], bool]],
+    **traits: Any,
+) -> Family:
+    """A family whose goals are tests of what a view sees in a case."""
 
+    def reached(case: GeneratedCase) -> frozenset[str]:
+        seen = view(case)
+        return frozenset(name for name, test in goals.items() if test(seen))
 
-def _function_cases(precisions: tuple[Precision, ...], ops: Ops = None) -> st.SearchStrategy[GeneratedCase]:
-    return function_cases(ops=_known(ops, FUNCTIONS), precisions=precisions)
+    return Family(cases, tuple(goals), reached, **traits)
 
 
 FAMILIES: dict[str, Family] = {
     "loops": Family(_loop_cases, tuple(g.name for g in GOALS), triggers, shapes=False, turns=_SLOPED),
-    "linalg": Family(_linalg_cases, tuple(MATRIX_GOALS), matrix_triggers, turns=WEIGHTS),
-    "tensor": Family(_tensor_cases, tuple(TENSOR_GOALS), tensor_triggers, turns=TENSOR_OPS),
-    "complex": Family(_complex_cases, tuple(COMPLEX_GOALS), complex_triggers, turns=_COMPLEX_OPS),
-    "vectorize": Family(_vectorize_cases, VECTORIZE_GOALS, vectorize_triggers, together=True),
+    "linalg": _family(_about(linalg_cases, WEIGHTS), LinalgView, MATRIX_GOALS, turns=WEIGHTS),
+    "tensor": _family(_about(tensor_cases, TENSOR_OPS), TensorView, TENSOR_GOALS, turns=TENSOR_OPS),
+    "complex": _family(_complex_cases, ComplexView, COMPLEX_GOALS, turns=COMPLEX_OPS),
+    "vectorize": _family(
+        lambda precisions: vectorize_cases(precisions=precisions),
+        VectorizeView,
+        VECTORIZE_GOALS,
+        together=True,
+    ),
     "elementwise": Family(
-        _function_cases, tuple(FUNCTIONS), function_triggers, shapes=False, turns=FUNCTIONS, every=1
+        _about(function_cases, FUNCTIONS),
+        tuple(FUNCTIONS),
+        function_triggers,
+        shapes=False,
+        turns=FUNCTIONS,
+        every=1,
     ),
 }
 """The families by name, the default first."""

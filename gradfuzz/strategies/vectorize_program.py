@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,17 +12,17 @@ from hypothesis import strategies as st
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.evaluation.layout import layout_of
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.program import Program, called, names_in, walk
+from gradfuzz.programs.language.program import Program, names_in
 from gradfuzz.programs.language.syntax import For, Param, Repeat, While
 from gradfuzz.programs.language.types import FLOAT
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
-from gradfuzz.strategies.inputs.point import Inputs, arguments_of, draw_point
+from gradfuzz.strategies.inputs.point import Inputs, draw_point
 from gradfuzz.strategies.linalg.program import linalg_cases
 from gradfuzz.strategies.linalg.recipes import RECIPES
-from gradfuzz.strategies.loop.case import GeneratedCase, draw_modes, draw_precision
+from gradfuzz.strategies.loop.case import CaseView, GeneratedCase, draw_modes, draw_precision
 from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.program import tensor_cases
 
@@ -39,13 +40,6 @@ _MOST = 3
 """The most instances along an axis."""
 
 _MATRIX_OPS = frozenset(recipe.op for recipe in RECIPES)
-
-VECTORIZE_GOALS = (
-    *("loop", "matrix op", "one axis", "two axes", "shared input", "one instance", "equal instances"),
-    *("unused parameter", "trip count per instance", "a shared input differentiated"),
-    *("a varying input captured", "instances without entries", "stacks of matrices"),
-    *("an order of two or more", "float32"),
-)
 
 
 def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
@@ -115,33 +109,17 @@ def _with_unused(
 # What a case reaches ----------------------------------------------------------------------------------------
 
 
-def vectorize_triggers(case: GeneratedCase) -> frozenset[str]:
-    """The names of the goals that `case` reaches."""
-    layout = layout_of(case.points)
-    used = names_in(case.program)
-    ops = called(case.program)
-    shared = [name for name, axes in layout.axes.items() if not axes]
-    looping = any(isinstance(node, (For, While, Repeat)) for node in walk(case.program))
-    several = len(case.points) > 1
-    reached = {
-        "loop": looping,
-        "matrix op": not ops.isdisjoint(_MATRIX_OPS),
-        "one axis": len(layout.sizes) == 1 and several,
-        "two axes": len(layout.sizes) == 2,
-        "shared input": bool(shared),
-        "one instance": not several,
-        "equal instances": several and all(_same(case.points[0], point) for point in case.points),
-        "unused parameter": any(p.name not in used for p in case.program.params),
-        "trip count per instance": looping and several and _traces_differ(case),
-        "a shared input differentiated": not set(shared).isdisjoint(case.wrt),
-        "instances without entries": several and any(v.size == 0 for v in case.points[0].values()),
-        "stacks of matrices": not ops.isdisjoint(_MATRIX_OPS)
-        and any(v.ndim > 2 for v in case.points[0].values()),
-        "an order of two or more": len(case.modes) > 1,
-        "float32": case.precision == "float32",
-        "a varying input captured": any(axes and name not in case.wrt for name, axes in layout.axes.items()),
-    }
-    return frozenset(name for name, holds in reached.items() if holds)
+class VectorizeView(CaseView):
+    """A case, and how its points share their inputs."""
+
+    def __init__(self, case: GeneratedCase) -> None:
+        super().__init__(case)
+        self.layout = layout_of(case.points)
+        self.shared = {name for name, axes in self.layout.axes.items() if not axes}
+        self.several = len(case.points) > 1
+        self.looping = any(isinstance(node, (For, While, Repeat)) for node in self.nodes)
+        self.of_matrices = not self.ops.isdisjoint(_MATRIX_OPS)
+        self.arrays = list(case.points[0].values())
 
 
 def _same(a: Inputs, b: Inputs) -> bool:
@@ -157,3 +135,25 @@ def _traces_differ(case: GeneratedCase) -> bool:
             interpret(case.program, arguments_of(point), namespace, trip_limit=1000, trace=trace)
         traces.append(trace)
     return any(trace != traces[0] for trace in traces)
+
+
+VECTORIZE_GOALS: dict[str, Callable[[VectorizeView], bool]] = {
+    "loop": lambda v: v.looping,
+    "matrix op": lambda v: v.of_matrices,
+    "one axis": lambda v: len(v.layout.sizes) == 1 and v.several,
+    "two axes": lambda v: len(v.layout.sizes) == 2,
+    "shared input": lambda v: bool(v.shared),
+    "one instance": lambda v: not v.several,
+    "equal instances": lambda v: v.several and all(_same(v.case.points[0], p) for p in v.case.points),
+    "unused parameter": lambda v: any(p.name not in names_in(v.case.program) for p in v.case.program.params),
+    "trip count per instance": lambda v: v.looping and v.several and _traces_differ(v.case),
+    "a shared input differentiated": lambda v: not v.shared.isdisjoint(v.case.wrt),
+    "a varying input captured": lambda v: any(
+        axes and name not in v.case.wrt for name, axes in v.layout.axes.items()
+    ),
+    "instances without entries": lambda v: v.several and any(x.size == 0 for x in v.arrays),
+    "stacks of matrices": lambda v: v.of_matrices and any(x.ndim > 2 for x in v.arrays),
+    "an order of two or more": lambda v: len(v.case.modes) > 1,
+    "float32": lambda v: v.case.precision == "float32",
+}
+"""The goals by name."""

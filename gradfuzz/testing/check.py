@@ -21,9 +21,8 @@ from gradfuzz.fuzzer.measuring.measured import (
     Nearby,
 )
 from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
-from gradfuzz.fuzzer.measuring.units import in_units, unit_of
 from gradfuzz.fuzzer.questions.request import inputs_named, points_of, programs_of
-from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
+from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, unit_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
@@ -206,8 +205,7 @@ def check_program(
                 if name not in question.wrt:
                     known = ", ".join(question.wrt) or "none"
                     raise UsageError(f"wrt={name!r} names no float input; the program has {known}")
-            directions = {name: question.directions[name] for name in names}
-            question = in_units(replace(question, wrt=names, directions=directions))
+            question = in_units(question, names)
             for case in check_question(question, resolve(target, supervised=True), evaluator).cases:
                 if case.verdict is Verdict.UNSUPPORTED:
                     refusals[case.message] = None

@@ -55,7 +55,7 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("fuzzer/verdict/labels.py: *", "steps of a picture"),
     ("fuzzer/verdict/metamorphic*.py: *", "how a variant of a question is made"),
     ("fuzzer/verdict/rows.py: *", "how many are asked at once"),
-    ("fuzzer/conventions/ties_linalg.py: *", "a count that stands for many"),
+    ("fuzzer/conventions/ties.py: _MANY", "a count that stands for many"),
     ("fuzzer/results/finding.py CheckResult.unsettled: *", "how each of the others is made"),
     ("fuzzer/verdict/judge.py judge: Verdict.INCONCLUSIVE", "what a case is before it is judged"),
     ("fuzzer/verdict/judge.py plainly_right: *", "what a case is before it is judged"),
@@ -88,7 +88,6 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("fuzzer/measuring/measure.py Inquiry._rounding: except Exception", "it is measured as any other then"),
     ("fuzzer/measuring/oracle.py FunctionOracle._at: except Exception", "an exception is an answer"),
     ("fuzzer/measuring/subject.py *: except Exception", "a usage error, or no complex step"),
-    ("fuzzer/measuring/units.py: *", "units of a question, which divide out"),
     ("fuzzer/tolerance/differences.py: *", "the size or the number of steps, where no row names it"),
 )
 """Sites that a scan of the source finds and that excuse nothing. A row that names one takes precedence."""

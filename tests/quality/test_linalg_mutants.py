@@ -4,7 +4,6 @@ to the smallest stack that shows them.
 
 from __future__ import annotations
 
-import functools
 import itertools
 
 import numpy as np
@@ -13,14 +12,13 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
-from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.registry import mutant
 from gradfuzz.strategies.drawing.dice import Plain
 from gradfuzz.strategies.linalg.program import compose, point_of
 from gradfuzz.strategies.linalg.recipes import RECIPES
-from tests.planted_bugs import first_finding
+from tests.quality.families import answered, first_finding
 
 BATCHED = {
     "qr-batch": "qr",
@@ -47,21 +45,13 @@ SWEPT = (*BATCHED, *OTHERS)
 MAX_PROGRAMS = 300
 
 
-@functools.cache
-def evaluator() -> Evaluator:
-    return Evaluator()
-
-
 def verdict(name: str, op: str, batch: tuple[int, ...], side: int, second: str | None = None) -> Verdict:
     recipe = next(r for r in RECIPES if r.op == op and second in (None, r.second))
     program = compose(Plain(), recipe, batch, (side, side))
     question = weighted_question(
         program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",)
     )
-    oracle = mutant(name)
-    assert oracle is not None
-    (case,) = evaluator().cases(oracle.name, question, oracle.answer(question))
-    return case.verdict
+    return answered(name, question).verdict
 
 
 @pytest.mark.parametrize(("name", "op"), BATCHED.items())
@@ -141,10 +131,10 @@ def check_small(name: str, finding: Finding) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cholesky-eye", "eigh-diagonal"])
 def test_found_and_shrunk(name: str) -> None:
-    check_small(name, first_finding(name, 0, MAX_PROGRAMS, families=("linalg",)))
+    check_small(name, first_finding(name, "linalg", 0)[0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), list(itertools.product(SWEPT, range(10))))
 def test_found_and_shrunk_for_more_seeds(name: str, seed: int) -> None:
-    check_small(name, first_finding(name, seed, MAX_PROGRAMS, families=("linalg",)))
+    check_small(name, first_finding(name, "linalg", seed)[0])

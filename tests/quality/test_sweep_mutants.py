@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.shrinking.shrink import operations
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.programs import For, Program, Repeat, While, walk
-from tests.planted_bugs import first_finding
+from tests.quality.families import first_finding
 from tests.shell import python
 
 MUTANTS = ("nx-1747", "swift-78264", "stale-primal", "last-trip-only", "initial-value", "used-after")
@@ -59,7 +59,7 @@ def check_proved(finding: Finding) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mutant", "seed"), list(itertools.product(MUTANTS, FEW_SEEDS)))
 def test_found_and_shrunk(mutant: str, seed: int) -> None:
-    finding = first_finding(mutant, seed, MAX_PROGRAMS)
+    finding, _ = first_finding(mutant, "loops", seed, MAX_PROGRAMS)
     check_small(finding)
     check_proved(finding)
 
@@ -67,13 +67,13 @@ def test_found_and_shrunk(mutant: str, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mutant", "seed"), list(itertools.product(MUTANTS, MORE_SEEDS)))
 def test_found_and_shrunk_for_more_seeds(mutant: str, seed: int) -> None:
-    finding = first_finding(mutant, seed, MAX_PROGRAMS)
+    finding, _ = first_finding(mutant, "loops", seed, MAX_PROGRAMS)
     check_small(finding)
     check_proved(finding)
 
 
 def check_rarer(mutant: str, seed: int) -> None:
-    finding = first_finding(mutant, seed, MORE_PROGRAMS)
+    finding, _ = first_finding(mutant, "loops", seed, MORE_PROGRAMS)
     # Of a power by n trips it gives (2^(n + 1) - 2) / n of the truth: ten, which is a blow-up, from 5 trips.
     powers = mutant == "nested-twice" and finding.kind is Class.RATIO_BLOWUP
     check_small(finding, 2 if mutant in TWO_LOOPS else 1, 6, 5 if powers else 3)
@@ -94,14 +94,14 @@ def test_a_rarer_one_is_found_and_shrunk_for_more_seeds(mutant: str, seed: int) 
 
 @pytest.mark.slow
 def test_a_body_first_bug_stays_body_first_and_the_note_says_so() -> None:
-    finding = first_finding("swift-78264", 0, MAX_PROGRAMS)
+    finding, _ = first_finding("swift-78264", "loops", 0, MAX_PROGRAMS)
     assert [type(loop) for loop in loops(finding.program)] == [Repeat]
     assert "wrong: repeat loop; right: for loop, while loop" in finding.note
 
 
 @pytest.mark.slow
 def test_a_reverse_mode_bug_is_right_in_forward_mode() -> None:
-    finding = first_finding("nx-1747", 0, MAX_PROGRAMS)
+    finding, _ = first_finding("nx-1747", "loops", 0, MAX_PROGRAMS)
     assert "wrong: vjp; right: jvp" in finding.note
 
 
@@ -117,7 +117,7 @@ def test_a_mutant_comes_down_to_one_finding() -> None:
 
 @pytest.mark.slow
 def test_the_script_of_a_finding_reproduces_it(tmp_path: Path) -> None:
-    finding = first_finding("stale-primal", 0, MAX_PROGRAMS)
+    finding, _ = first_finding("stale-primal", "loops", 0, MAX_PROGRAMS)
     script = tmp_path / "finding.py"
     script.write_text(finding.script, encoding="utf-8")
     assert "disagree" in python(script, exit_code=1).stdout

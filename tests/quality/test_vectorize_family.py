@@ -20,8 +20,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.program import names_in
 from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
-from gradfuzz.strategies.vectorize_program import vectorize_triggers
-from tests.planted_bugs import first_finding
+from tests.quality.families import first_finding
 
 MUTANTS = ("foreign-axis", "done-lane")
 MAX_PROGRAMS = 100
@@ -46,15 +45,18 @@ def check_small(finding: Finding, most: int = 4) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_bug_of_batching_is_found_and_shrunk(mutant: str, seed: int) -> None:
-    check_small(first_finding(mutant, seed, MAX_PROGRAMS, families=("vectorize",), orders=(1,)))
+    finding, programs = first_finding(mutant, "vectorize", seed, MAX_PROGRAMS, orders=(1,))
+    print(
+        f"mutant:{mutant}: {finding.kind.value} within {programs} programs\n{finding.program}{finding.note}"
+    )
+    check_small(finding)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
 @pytest.mark.parametrize("more", range(1, 10))
 def test_found_for_more_seeds(mutant: str, more: int) -> None:
-    found = first_finding(mutant, more, MAX_PROGRAMS, families=("vectorize",), orders=(1,))
-    check_small(found, most=10)
+    check_small(first_finding(mutant, "vectorize", more, MAX_PROGRAMS, orders=(1,))[0], most=10)
 
 
 def test_a_mutant_is_right_about_one_instance() -> None:
@@ -104,9 +106,8 @@ def test_an_array_of_indices_is_run_as_it_is() -> None:
         " axis=0)\n    return x\n"
     )
     points = tuple({"x": np.array([0.5, 1.0 + n]), "k": np.array([1, 0])} for n in range(2))
-    assert "trip count per instance" not in vectorize_triggers(
-        GeneratedCase(program, points, ("x",), "float64")
-    )
+    case = GeneratedCase(program, points, ("x",), "float64")
+    assert "trip count per instance" not in FAMILIES["vectorize"].reached(case)
 
 
 def test_what_the_family_reaches(seed: int) -> None:

@@ -218,17 +218,13 @@ class Batching:
         ni = len(carried)
         full = [inner.spread(o) if b else o for o, b in zip(outputs, carried, strict=False)] + outputs[ni:]
         initial = [self.spread(a) if b else a for a, b in zip(parts.initial, carried, strict=True)]
-        results = self.builder.loop(
-            node.form,
-            constants=_atoms(parts.constants),
+        results = self.builder.loop_as(
+            node,
+            parts.atoms,
             initial=_atoms(initial),
             stacks=[self.by_trip(a) for a in parts.stacks],
             body=inner.finish(inputs, full, node.body.name),
             condition=condition,
-            count=None if parts.count is None else parts.count.value.atom,
-            reverse=node.reverse,
-            checkpoint=node.checkpoint,
-            lengths=node.lengths,
         )
         lanes = [Lane(self.value(r), o.batched) for r, o in zip(results, full, strict=True)]
         return [*lanes[:ni], *map(self.from_trips, lanes[ni:], node.lengths)]
@@ -299,15 +295,15 @@ class Batching:
             mask = Lane(inner.traced(counts.value > inputs[-1].value), True)
             extra_written.append(mask)
         after, written = inner.trip(node, parts, mask.value, inputs)
-        results = self.builder.loop(
-            "for",
+        results = self.builder.loop_as(
+            node,
+            parts.atoms,
             constants=_atoms(constants),
             initial=_atoms([self.spread(a) for a in parts.initial]),
             stacks=[self.by_trip(a) for a in stacks],
             body=inner.finish(places, [*after, *written, *extra_written], node.body.name),
             count=None if count is None else count.atom,
-            reverse=node.reverse,
-            checkpoint=node.checkpoint,
+            lengths=(),
         )
         values = [self.value(r) for r in results]
         return self._masked_results(values if trips is None else [*values, trips], ni, written)
@@ -351,11 +347,12 @@ class _Parts:
     initial: Sequence[Lane]
     stacks: Sequence[Lane]
     count: Lane | None
+    atoms: Sequence[Atom]
 
     @classmethod
     def of(cls, node: Loop, args: Sequence[Lane]) -> _Parts:
         constants, initial, stacks, count = node.split(args)
-        return cls(constants, initial, stacks, count[0] if count else None)
+        return cls(constants, initial, stacks, count[0] if count else None, _atoms(args))
 
     def flags(self, node: Loop, carried: Sequence[bool]) -> list[bool]:
         """Which inputs of the body are batched."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.rules.functions import broadcast_to, reshape, stack, sum, where
-from gradfuzz.engine.rules.value import CASTS, DTYPES, Operand, Value, apply, innermost, shape_of
+from gradfuzz.engine.rules.functions import broadcast_to, reshape, stack, sum
+from gradfuzz.engine.rules.value import CASTS, DTYPES, Operand, Value, apply, innermost, shape_of, zeros_as
 from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.syntax import ParamValue
 from gradfuzz.programs.language.types import DType, Type
@@ -98,13 +98,8 @@ def zeros(like: Sequence[Operand], dtype: DType, shape: tuple[int, ...]) -> Oper
     """Zeros, traced if one of `like` is."""
     home = innermost(like)
     if home is not None:
-        return Value(home.builder, home.builder.zeros(Type(dtype, shape)), home.level)
+        return zeros_as(home, Type(dtype, shape))
     return np.zeros(shape, CASTS[dtype])
-
-
-def from_front(i: Operand, n: int) -> Operand:
-    """Indices into an axis of size n, with negative ones counted from the end."""
-    return where(i < 0, i + n, i)
 
 
 def checked(x: Operand, indices: Sequence[tuple[Operand, int, int]]) -> Any:

@@ -24,11 +24,10 @@ from gradfuzz.engine.batching.lanes import (
     axis_of,
     checked,
     dtype_of,
-    from_front,
     sizes_of,
     zeros,
 )
-from gradfuzz.engine.rules.functions import broadcast_to, reshape, sum, where
+from gradfuzz.engine.rules.functions import broadcast_to, from_front, reshape, sum, where
 from gradfuzz.engine.rules.value import Operand, apply, axes_of, shape_of
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.language.functions import Function, for_each
@@ -68,31 +67,27 @@ def _same_leading(op: str) -> BatchRule:
     return lambda lanes, args, batched, params: apply(op, *map(lanes.spread, args, batched), **params)
 
 
-def _reducing(op: str) -> BatchRule:
+def _along_axes(op: str) -> BatchRule:
+    """The rule of an op of one array along an axis, or some of them (None: all)."""
+
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-        (x,) = args
-        axes = axes_of(params["axis"], len(lanes.instance(x, True)))
-        return apply(op, x, **{**params, "axis": tuple(a + lanes.rank for a in axes)})
-
-    return rule
-
-
-def _along_axis(op: str) -> BatchRule:
-    def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-        (x,) = args
-        axis = axis_of(params, len(lanes.instance(x, True))) + lanes.rank
+        (x,), rank = args, len(lanes.instance(args[0], True))
+        if op in _REDUCTIONS:
+            axis: ParamValue = tuple(a + lanes.rank for a in axes_of(params["axis"], rank))
+        else:
+            axis = axis_of(params, rank) + lanes.rank
         return apply(op, x, **{**params, "axis": axis})
 
     return rule
 
 
 def _along_axis_or_all(op: str) -> BatchRule:
-    """The same; without an axis the op takes all entries of each instance."""
+    """The rule of an op along an axis; without an axis the op takes all entries of each instance."""
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         (x,) = args
         if params["axis"] is not None:
-            return _along_axis(op)(lanes, args, batched, params)
+            return _along_axes(op)(lanes, args, batched, params)
         shape = lanes.instance(x, True)
         flat = reshape(x, (*lanes.shape, math.prod(shape)))
         found = apply(op, flat, **{**params, "axis": lanes.rank, "keepdims": False})
@@ -257,6 +252,7 @@ _ELEMENTWISE = (
     *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
     *("logical_and", "logical_or", "logical_not"),
 )
+_REDUCTIONS = ("sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any")
 _OF_MATRICES = (
     *("trace", "diagonal", "tril", "triu", "qr", "lu", "svd", "eigh", "eig", "slogdet", "cholesky"),
     *("svdvals", "eigvalsh", "eigvals", "inv", "det", "pinv", "matrix_norm", "matrix_power", "expm"),
@@ -265,9 +261,8 @@ _OF_MATRICES = (
 # One line per op or kind of ops.
 BATCH: dict[str, BatchRule] = {
     **{op: leading(op) for op in _ELEMENTWISE},
-    **{op: _reducing(op) for op in ("sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any")},
-    **{op: _along_axis(op) for op in ("cumulative_sum", "cumulative_prod", "cumulative_max", "flip")},
-    **{op: _along_axis(op) for op in ("softmax", "log_softmax", "sort", "argsort")},
+    **{op: _along_axes(op) for op in (*_REDUCTIONS, "cumulative_sum", "cumulative_prod", "cumulative_max")},
+    **{op: _along_axes(op) for op in ("flip", "softmax", "log_softmax", "sort", "argsort")},
     **{op: _along_axis_or_all(op) for op in ("argmax", "argmin", "vector_norm")},
     "reshape": _reshape,
     "broadcast_to": _broadcast_to,

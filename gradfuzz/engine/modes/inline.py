@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from gradfuzz.engine.rules.linalg import FORTH
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.programs.graphs.builder import GraphBuilder
-from gradfuzz.programs.graphs.graph import Atom, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.graphs.graph import Atom, Constant, Equation, Graph, Loop, Node, Var
 
 
 def apply_rule(
@@ -62,19 +62,7 @@ def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> S
     if not isinstance(node, Loop):
         names = [v.name for v in node.outputs]
         return builder.branch(arguments[0], arguments[1:], node.then, node.otherwise, names)
-    constants, initial, stacks, count = node.split(arguments)
-    return builder.loop(
-        node.form,
-        constants=constants,
-        initial=initial,
-        stacks=stacks,
-        body=node.body,
-        condition=node.condition,
-        count=count[0] if count else None,
-        reverse=node.reverse,
-        checkpoint=node.checkpoint,
-        lengths=node.lengths,
-    )
+    return builder.loop_as(node, arguments)
 
 
 Extra = Sequence[tuple[Atom, Var]]
@@ -90,13 +78,10 @@ def emit_loop(
     outputs: Sequence[Atom],
     *,
     extra: tuple[Extra, Extra, Extra] = ((), (), ()),
-    checkpoint: Checkpoint | None = None,
-    lengths: Sequence[int | None] | None = None,
+    **changes: Any,
 ) -> tuple[Var, ...]:
     """`node` with another body, which takes `inputs` in place of its own, and with `extra` constants, carries
-    and stacks after its own, unseen by its condition.
-
-    `lengths` are those of all it writes (see `GraphBuilder.loop`), if they differ from `node`'s.
+    and stacks after its own, unseen by its condition. `changes` are those of `GraphBuilder.loop_as`.
     """
     more = [[inside for _, inside in part] for part in extra]
     constants, initial, stacks = (
@@ -110,15 +95,5 @@ def emit_loop(
         seen = (*condition.inputs[:nc], *spare, *condition.inputs[nc:], *last)
         condition = Graph(seen, condition.nodes, condition.outputs, condition.name)
     taken = [v for own, part in zip(node.split(inputs), [*more, []], strict=True) for v in (*own, *part)]
-    return builder.loop(
-        node.form,
-        constants=constants,
-        initial=initial,
-        stacks=stacks,
-        body=body.finish(taken, outputs, node.body.name),
-        condition=condition,
-        count=arguments[-1] if node.count is not None else None,
-        reverse=node.reverse,
-        checkpoint=node.checkpoint if checkpoint is None else checkpoint,
-        lengths=node.lengths if lengths is None else lengths,
-    )
+    built = {"body": body.finish(taken, outputs, node.body.name), "condition": condition, **changes}
+    return builder.loop_as(node, arguments, constants=constants, initial=initial, stacks=stacks, **built)

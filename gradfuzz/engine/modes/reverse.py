@@ -172,7 +172,7 @@ class ReverseMode:
             body,
             copies,
             [*inline(body, node.body, copies), *carries],
-            checkpoint=None if kept == "none" else kept,
+            checkpoint=node.checkpoint if kept == "none" else kept,
             lengths=[*node.lengths, *[None] * len(carries)],
         )
         return list(results[:count]), list(results[count:])

@@ -177,6 +177,14 @@ def unbroadcast(x: Any, shape: tuple[int, ...]) -> Any:
     return summed if summed.shape == shape else reshape(summed, shape)
 
 
+def from_front(indices: Operand, size: int) -> Any:
+    """Indices into an axis, with negative ones counted from its end."""
+    if isinstance(indices, Operators):
+        return where(indices < 0, indices + size, indices)
+    array = np.asarray(indices)
+    return np.where(array < 0, array + size, array)[()]
+
+
 def expand_reduced(x: Any, shape: tuple[int, ...], axis: Any, keepdims: Any) -> Any:
     """A reduction's result, spread again over the axes that were reduced."""
     if not keepdims:

@@ -15,8 +15,8 @@ import numpy as np
 from gradfuzz.engine.rules import linalg as linalg_rules
 from gradfuzz.engine.rules import tensor_jvp as tensor
 from gradfuzz.engine.rules.elementwise import jvp_rules
-from gradfuzz.engine.rules.functions import conj, log, pow, prod, sum, where
-from gradfuzz.engine.rules.value import Value, apply, axes_of
+from gradfuzz.engine.rules.functions import conj, log, pow, prod, where
+from gradfuzz.engine.rules.value import apply, axes_of, zeros_as
 from gradfuzz.programs.language.functions import Function, for_each
 
 JVPRule = Callable[..., Any]
@@ -35,7 +35,7 @@ def _prod(t: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
         here[tuple(position[axes.index(a)] if a in axes else 0 for a in range(x.ndim))] = True
         term = prod(where(here, t, x), axis=axis, keepdims=keepdims)
         total = term if total is None else total + term
-    return total if total is not None else _zeros(t, ans)
+    return total if total is not None else zeros_as(t, ans.type)
 
 
 def _abs(t: Any, ans: Any, x: Any) -> Any:
@@ -45,13 +45,9 @@ def _abs(t: Any, ans: Any, x: Any) -> Any:
     return where(x > 0.0, t, where(x < 0.0, -t, 0.0))
 
 
-def _zeros(t: Any, like: Any) -> Any:
-    return Value(t.builder, t.builder.zeros(like.type), t.level)
-
-
 def _join(op: str) -> JVPRule:
     def rule(k: int, t: Any, ans: Any, *xs: Any, axis: Any) -> Any:
-        return apply(op, *[t if j == k else _zeros(t, x) for j, x in enumerate(xs)], axis=axis)
+        return apply(op, *[t if j == k else zeros_as(t, x.type) for j, x in enumerate(xs)], axis=axis)
 
     return rule
 
@@ -61,15 +57,11 @@ def _index(t: Any, ans: Any, x: Any, *indices: Any, pattern: Any) -> Any:
 
 
 def _index_update_array(t: Any, ans: Any, x: Any, value: Any, *indices: Any, pattern: Any) -> Any:
-    return apply("index_update", t, _zeros(t, value), *indices, pattern=pattern)
+    return apply("index_update", t, zeros_as(t, value.type), *indices, pattern=pattern)
 
 
 def _index_update_value(t: Any, ans: Any, x: Any, value: Any, *indices: Any, pattern: Any) -> Any:
-    return apply("index_update", _zeros(t, x), t, *indices, pattern=pattern)
-
-
-def _reduce_sum(t: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
-    return sum(t, axis=axis, keepdims=keepdims)
+    return apply("index_update", zeros_as(t, x.type), t, *indices, pattern=pattern)
 
 
 # One line per op, as in `vjp_rules`.
@@ -105,7 +97,7 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
         lambda t, ans, c, x, y: where(c, t, 0.0),
         lambda t, ans, c, x, y: where(c, 0.0, t),
     ),
-    "sum": (_reduce_sum,),
+    "sum": (_linear("sum"),),
     "mean": (_linear("mean"),),
     "prod": (_prod,),
     "cumulative_sum": (_linear("cumulative_sum"),),

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.rules.value import Operand, Value, apply
+from gradfuzz.engine.rules.functions import from_front
+from gradfuzz.engine.rules.value import Operand, apply
 
 Axis = int | tuple[int, ...] | None
 Strides = tuple[int, ...] | None
@@ -105,21 +106,21 @@ def take(x: Operand, indices: Operand, *, axis: int) -> Any:
     """The entries of an axis at int `indices`, whose own axes stand in its place. Negative ones count from
     the end.
     """
-    return apply("take", x, _from_the_front(indices, np.shape(x)[axis]), axis=axis)
+    return apply("take", x, from_front(indices, np.shape(x)[axis]), axis=axis)
 
 
 def take_along_axis(x: Operand, indices: Operand, *, axis: int) -> Any:
     """For each place the entry of `axis` that `indices` names there; the other axes broadcast. Negative ones
     count from the end.
     """
-    return apply("take_along_axis", x, _from_the_front(indices, np.shape(x)[axis]), axis=axis)
+    return apply("take_along_axis", x, from_front(indices, np.shape(x)[axis]), axis=axis)
 
 
 def scatter_add(x: Operand, indices: Operand, updates: Operand, *, axis: int) -> Any:
     """x with `updates` added at int `indices` of `axis`; repeated indices add up. The updates have the shape
     of `take(x, indices)`.
     """
-    return apply("scatter_add", x, _from_the_front(indices, np.shape(x)[axis]), updates, axis=axis)
+    return apply("scatter_add", x, from_front(indices, np.shape(x)[axis]), updates, axis=axis)
 
 
 def window_sum(
@@ -141,11 +142,3 @@ def conv(x: Operand, kernel: Operand, *, strides: Strides = None, padding: Paddi
     before and after.
     """
     return apply("conv", x, kernel, strides=strides, padding=padding)
-
-
-def _from_the_front(indices: Operand, size: int) -> Operand:
-    """`indices` with negative ones counted from the end."""
-    if isinstance(indices, Value):
-        return apply("where", indices < 0, indices + size, indices)
-    array = np.asarray(indices)
-    return np.where(array < 0, array + size, array)[()]

@@ -195,6 +195,11 @@ def innermost(operands: Sequence[Operand]) -> Value | None:
     return max(traced, key=lambda v: v.level) if traced else None
 
 
+def zeros_as(home: Value, type: Type) -> Value:
+    """Zeros of a type in the trace of a value."""
+    return Value(home.builder, home.builder.zeros(type), home.level)
+
+
 _numpy = NumpyNamespace("float64")
 
 

@@ -35,7 +35,7 @@ from gradfuzz.engine.rules.functions import (
     where,
 )
 from gradfuzz.engine.rules.linalg.matrices import adjoint
-from gradfuzz.engine.rules.value import Value, apply, axes_of
+from gradfuzz.engine.rules.value import apply, axes_of, zeros_as
 from gradfuzz.programs.language.functions import Function, for_each
 
 VJPRule = Callable[..., Any]
@@ -106,13 +106,11 @@ def _stack(k: int, g: Any, ans: Any, *xs: Any, axis: Any) -> Any:
 
 
 def _index(g: Any, ans: Any, x: Any, *indices: Any, pattern: Any) -> Any:
-    zeros = Value(g.builder, g.builder.zeros(x.type), g.level)
-    return apply("index_update", zeros, g, *indices, pattern=pattern)
+    return apply("index_update", zeros_as(g, x.type), g, *indices, pattern=pattern)
 
 
 def _updated(g: Any, ans: Any, x: Any, value: Any, *indices: Any, pattern: Any) -> Any:
-    zeros = Value(g.builder, g.builder.zeros(value.type.tangent()), g.level)
-    return apply("index_update", g, zeros, *indices, pattern=pattern)
+    return apply("index_update", g, zeros_as(g, value.type.tangent()), *indices, pattern=pattern)
 
 
 def _update(g: Any, ans: Any, x: Any, value: Any, *indices: Any, pattern: Any) -> Any:

@@ -7,7 +7,7 @@
     predicted            what is accepted, row by row
     written, phases      places that are written twice; vectors that have a phase
     excluded, limits     calls that documents exclude; limits that the rules of autograd state
-    ties, ties_linalg    which rows a program meets: its exact ties, found by running it
+    ties                 which rows a program meets: its exact ties, found by running it
 
 A program meets a row where an op of it does, so it is run, and computed numbers are equal up to their
 rounding. A call shows what it meets in its arguments, which are exact.

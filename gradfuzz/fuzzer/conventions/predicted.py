@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradfuzz.engine.rules.functions import unbroadcast
 from gradfuzz.fuzzer.conventions.accepted import (
     ENDS,
     RAISES,
@@ -301,16 +302,9 @@ def of_crossed_bounds(at: OfCall) -> Accepted:
     cross = np.where(np.broadcast_to(low > high, weights[0].shape), weights[0], 0.0)
     for argument, (name,) in list(at.named())[1:]:
         shape, one = seen(argument).shape, spans[name]
-        less, more = (pulled(argument, _unbroadcast(end(cross, 0.0), shape)) for end in ENDS)
+        less, more = (pulled(argument, unbroadcast(end(cross, 0.0), shape)) for end in ENDS)
         spans[name] = Span(np.minimum(one.low, less), np.maximum(one.high, more))
     return [spans]
-
-
-def _unbroadcast(entries: Array, shape: tuple[int, ...]) -> Array:
-    """The sums over the axes along which an array of this shape was broadcast."""
-    more = entries.ndim - len(shape)
-    axes = (*range(more), *(more + k for k, n in enumerate(shape) if n == 1 and entries.shape[more + k] != 1))
-    return np.asarray(np.sum(entries, axis=axes).reshape(shape))
 
 
 def of_logits(at: OfCall) -> Accepted:
@@ -386,7 +380,7 @@ def by_the_inverse(distribution: Callable[..., float]) -> Accepts:
                 off = by.bound * abs(weight[place]) + density.bound * abs(slopes[place])
                 bounds[place] = off / (abs(density.value) - density.bound)
             ends = (slopes - bounds, slopes + bounds)
-            spans[name] = Span(*(pulled(argument, _unbroadcast(end, seen(argument).shape)) for end in ends))
+            spans[name] = Span(*(pulled(argument, unbroadcast(end, seen(argument).shape)) for end in ends))
         return [spans]
 
     return accepts

@@ -4,7 +4,6 @@
     subject                 a function of nested arguments as one of real arrays
     oracle                  the function answers questions about its program
     attached                exact references that are given with a function
-    units                   cotangents and directions that divide out
     setting, own_rule       the library's derivative as a graph; what it says where numbers do not decide
     numeric                 the truth of a function that cannot be traced, measured on the function itself
 

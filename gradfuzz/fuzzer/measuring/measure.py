@@ -24,8 +24,7 @@ from gradfuzz.fuzzer.measuring.numeric import (
 )
 from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.measuring.subject import Subject, agree_to
-from gradfuzz.fuzzer.measuring.units import in_units
-from gradfuzz.fuzzer.questions.weighted import seed_of, weighted_question
+from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.along import (
@@ -42,21 +41,16 @@ from gradfuzz.fuzzer.verdict.along import (
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.rounding import (
-    doubted,
-    may_be_rounding,
-    needs_float64,
-)
+from gradfuzz.fuzzer.verdict.rounding import doubted, is_of_numbers, may_be_rounding, needs_float64
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import Wanted, first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, interpret
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, entered, interpret
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import While
 from gradfuzz.programs.language.typecheck import typecheck
-from gradfuzz.tracing.common.graph import entered
 
 FACTORS = (0.75, 1.25)
 """Factors of all inputs for points around a point: structure such as symmetry is kept, and so are signs. A
@@ -77,7 +71,6 @@ _SECOND_OPINION = (
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
 
-
 _SAME = 16.0
 """Two ways to round one computation differ by less than this many roundings of the largest entry."""
 
@@ -94,7 +87,7 @@ def _computes(program: Program, precision: Precision, point: Point, answer: Answ
         values = _values(program, precision, point)
     except GradfuzzError:
         return False
-    return answer.status == "ok" and agree_to(_SAME * FORMATS[precision].roundoff, values, answer.values)
+    return answer.status == "ok" and agree_to(_room(precision), values, answer.values)
 
 
 def _has_half_of_its_digits(case: CheckResult, right: Mapping[str, Array]) -> bool:
@@ -145,14 +138,9 @@ def _entering(subject: Subject, given: Sequence[Array], precision: Precision) ->
     return replace(subject, inputs=tuple(inputs), precision=precision)
 
 
-def _is_of_numbers(case: CheckResult) -> bool:
-    """Whether a derivative is called wrong that is a number, and so may be meant."""
-    return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
-
-
-def _room(case: CheckResult) -> float:
-    """What two ways to round differ by, as a share of the largest entry."""
-    return _SAME * FORMATS[case.question.precision].roundoff
+def _room(precision: Precision) -> float:
+    """What two ways to round one computation differ by, as a share of the largest entry."""
+    return _SAME * FORMATS[precision].roundoff
 
 
 def _worst_entry(case: CheckResult) -> Entry | None:
@@ -284,9 +272,7 @@ class Inquiry:
     def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
         about = program, [self._point(program, factor)], self.subject.precision, modes
         question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs))
-        wrt = tuple(program.params[k].name for k in self.subject.wrt)
-        directions = {name: question.directions[name] for name in wrt}
-        return in_units(replace(question, wrt=wrt, directions=directions))
+        return in_units(question, [program.params[k].name for k in self.subject.wrt])
 
     # Asking
 
@@ -457,7 +443,7 @@ class Inquiry:
             parts = self._by_parts(case, factor, entry)
             if parts is not None:
                 return parts
-            if _is_of_numbers(case):
+            if is_of_numbers(case):
                 why = "its gradient may be meant to differ from the derivative of what it computes"
                 case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
         if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
@@ -468,19 +454,21 @@ class Inquiry:
         """What the function of the Hermitian parts of its Hermitian matrices says; None where it says
         nothing. Its derivative is the same whichever triangle is read, and in whichever a gradient stands.
         """
-        if self._parts is None or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
+        if self._parts is None or not (is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return None
         asked = self._parts.ask(case.question.modes, factor, entry)
         if asked.case.verdict is Verdict.AGREE and asked.method == "traced" and not asked.case.unjudged:
             if not (
-                self._parts.subject.stands_in_triangles(case.answer.gradient, case.question.wrt, _room(case))
+                self._parts.subject.stands_in_triangles(
+                    case.answer.gradient, case.question.wrt, _room(case.question.precision)
+                )
                 and self._answers_as(self._mirrored, case)
             ):
                 return None
             message = f"{self.untraced}: the derivative by (x + x^H) / 2 is right"
             case = replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
             return Asked(case, asked.method)
-        if not _is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
+        if not is_of_numbers(asked.case) or (asked.method != "traced" and not self._parts.untraced):
             return None  # numbers alone do not see that eigenvectors have any phase
         if self._mirrored is not self.subject:
             return None
@@ -496,7 +484,7 @@ class Inquiry:
         (answer,) = self.oracle.answer(replace(case.question, points=(there,)))
         own = case.answer.gradient
         return answer.status == "ok" and all(
-            np.all(np.abs(own[n] - g) <= _room(case) * np.max(np.abs(g), initial=0.0))
+            np.all(np.abs(own[n] - g) <= _room(case.question.precision) * np.max(np.abs(g), initial=0.0))
             for n, g in answer.gradient.items()
         )
 
@@ -525,7 +513,7 @@ class Inquiry:
         """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are
         allowed; no numbers are wrong then.
         """
-        if not self._allowed or not (_is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
+        if not self._allowed or not (is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return case
         message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
         return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)

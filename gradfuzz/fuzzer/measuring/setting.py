@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UntraceableError
-from gradfuzz.fuzzer.measuring.subject import Subject
+from gradfuzz.fuzzer.measuring.subject import Subject, on_lines
 from gradfuzz.libraries.library import Wanted
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.programs.graphs.graph import Graph
@@ -91,7 +91,7 @@ class Setting:
     def total(self, *given: Any) -> Any:
         """The number that is differentiated, of the framework's arrays."""
         xs, weights, _ = self._apart(given)
-        pairs = zip(self._call(xs), weights, strict=True)
+        pairs = zip(self._called(*xs), weights, strict=True)
         terms = [(y * w).sum() for y, w in pairs if w is not None]
         return sum(terms[1:], terms[0])
 
@@ -103,39 +103,33 @@ class Setting:
             pairs = zip(self.gradient(*given), lines[-1], strict=True)
             terms = [(g * v).sum() for g, v in pairs]
             return sum(terms[1:], terms[0])
-
-        def on_lines(*ts: Any) -> Any:
-            moved = xs
-            for t, line in zip(ts, lines, strict=True):
-                moved = [x + t * v for x, v in zip(moved, line, strict=True)]
-            return self._call(moved)
-
         numbers = np.zeros(len(lines) + 1, FORMATS[self.subject.precision].dtype)
         numbers[-1] = 1.0
         *ts, one = [self.subject.framework.array(number, xs[0]) for number in numbers]
-        _, gradient = ask(on_lines, ts, Wanted(weights, [one, *ts[1:]], self.modes))
+        wanted = Wanted(weights, [one, *ts[1:]], self.modes)
+        _, gradient = ask(on_lines(self._called, xs, lines), ts, wanted)
         return gradient[-1]
 
     def gradient(self, *given: Any) -> tuple[Any, ...]:
         """Its gradient by the framework, an array for each differentiated input."""
         xs, weights, lines = self._apart(given)
         ask = self.subject.framework.derivative
-        return tuple(ask(lambda *ys: self._call(ys), xs, Wanted(weights, lines[0], self.modes))[1])
+        return tuple(ask(self._called, xs, Wanted(weights, lines[0], self.modes))[1])
 
     def graph_of_gradient(self) -> Graph:
         """The gradient as a graph; `UntraceableError` where there is none."""
-        kit = self.subject.framework
-        with kit.context(self.subject.precision), np.errstate(all="ignore"):
-            return kit.graph(_named(self.gradient, self._names()), self.given, derivative=True)
+        return self._graph(self.gradient, derivative=True)
 
     def graphs(self) -> tuple[Graph, Graph]:
         """The function and the derivative as graphs; `UntraceableError` where there is none."""
         if not any(w is not None for w in self.weights):
             raise UntraceableError("the function returns no floats")
-        kit, names = self.subject.framework, self._names()
+        return self._graph(self.total), self._graph(self.slope, derivative=True)
+
+    def _graph(self, f: Callable[..., Any], **how: bool) -> Graph:
+        kit = self.subject.framework
         with kit.context(self.subject.precision), np.errstate(all="ignore"):
-            function = kit.graph(_named(self.total, names), self.given)
-            return function, kit.graph(_named(self.slope, names), self.given, derivative=True)
+            return kit.graph(_named(f, self._names()), self.given, **how)
 
     def answer(self, *, roughly: bool = False) -> float:
         """The derivative as the framework computes it. Raises what it raises.
@@ -169,11 +163,8 @@ class Setting:
             names += _numbered(letter, len(line))
         return names
 
-    def _call(self, xs: Sequence[Any]) -> tuple[Any, ...]:
-        arrays = self.subject.arrays(self.values, traced=True)
-        for k, x in zip(self.subject.wrt, xs, strict=True):
-            arrays[k] = x
-        return self.subject.call(*arrays)
+    def _called(self, *xs: Any) -> tuple[Any, ...]:
+        return self.subject.of_differentiated(self.subject.arrays(self.values, traced=True))(*xs)
 
 
 def _numbered(letter: str, count: int) -> list[str]:

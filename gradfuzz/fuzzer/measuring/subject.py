@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UsageError
+from gradfuzz.fuzzer.conventions.excluded import is_square
 from gradfuzz.libraries.detect import library_of, signature_of
 from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree, Wanted
 from gradfuzz.oracles.base import Array
@@ -152,7 +153,8 @@ class Subject:
     def _signs(self) -> dict[int, float]:
         """The numbers of the inputs that are square matrices, with the sign of the transpose."""
         pairs = (zip(leaf.inputs, (1.0, -1.0), strict=False) for leaves in self._leaves for leaf in leaves)
-        return {k: sign for pair in pairs for k, sign in pair if _is_square(self.inputs[k].value)}
+        found = ((k, sign, self.inputs[k].value) for pair in pairs for k, sign in pair)
+        return {k: sign for k, sign, x in found if is_square(x) and is_float(x.dtype)}
 
     def of_hermitian_parts(self) -> Subject | None:
         """The function of (x + x^H) / 2 for each x of its inputs that is a Hermitian matrix; None where there
@@ -162,7 +164,8 @@ class Subject:
         signs = self._signs()
         for leaf in (leaf for leaves in self._leaves for leaf in leaves if {*leaf.inputs} <= {*signs}):
             own = {k: signs[k] for k in leaf.inputs}
-            if all(_is_mirrored(self.inputs[k].value, sign) for k, sign in own.items()):
+            values = ((self.inputs[k].value, sign) for k, sign in own.items())
+            if all(np.array_equal(x, sign * np.swapaxes(x, -1, -2)) for x, sign in values):
                 mirrored.update(own)
         if self.grad is not None or self._mirrored or not mirrored:
             return None
@@ -254,7 +257,7 @@ class Subject:
                 outputs, gradient = self._by_hand(arrays, wanted.weights, dtype)
             else:
                 xs = [arrays[k] for k in self.wrt]
-                outputs, gradient = self.framework.derivative(self._by_differentiated(arrays), xs, wanted)
+                outputs, gradient = self.framework.derivative(self.of_differentiated(arrays), xs, wanted)
             return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
 
     def gradients(
@@ -267,7 +270,7 @@ class Subject:
 
         def slopes(*arrays: Any) -> tuple[Any, ...]:
             xs = [arrays[k] for k in self.wrt]
-            return tuple(self.framework.derivative(self._by_differentiated(arrays), xs, wanted)[1])
+            return tuple(self.framework.derivative(self.of_differentiated(arrays), xs, wanted)[1])
 
         repeated = replace(self, _evaluate=self.framework.repeated(slopes))
         return lambda values: repeated.values(values, precision)
@@ -287,26 +290,21 @@ class Subject:
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             xs = [arrays[k] for k in self.wrt]
-            about = self._by_differentiated(arrays), xs, wanted
+            about = self.of_differentiated(arrays), xs, wanted
             pushed = [p for probe in probes if (p := self.framework.push(*about, probe)) is not None]
             if pushed:
                 found = [self.framework.numpy(slope) for _, slope in pushed]
                 return [self.framework.numpy(y) for y in pushed[-1][0]], np.array(found, dtype)
 
-            def f(*ts: Any) -> tuple[Any, ...]:
-                arguments = list(arrays)
-                for t, line in zip(ts, lines, strict=True):
-                    for k, part in zip(self.wrt, line, strict=True):
-                        arguments[k] = arguments[k] + t * self.framework.like(part, arrays[k])
-                return self.call(*arguments)
-
+            made = [[self.framework.like(v, x) for v, x in zip(line, xs, strict=True)] for line in lines]
             ts = [self.framework.given(np.zeros((), dtype), arrays[self.wrt[0]]) for _ in lines]
             along = [np.asarray(float(k >= len(probes))) for k in range(len(lines))]
+            f = on_lines(self.of_differentiated(arrays), xs, made)
             outputs, slopes = self.framework.derivative(f, ts, replace(wanted, directions=along))
             found = [self.framework.numpy(slope) for slope in slopes[: len(probes)]]
             return [self.framework.numpy(y) for y in outputs], np.array(found, dtype)
 
-    def _by_differentiated(self, arrays: Sequence[Any]) -> ArrayFunction:
+    def of_differentiated(self, arrays: Sequence[Any]) -> ArrayFunction:
         """The function of the inputs in `wrt`; the others are fixed at `arrays`."""
 
         def f(*xs: Any) -> tuple[Any, ...]:
@@ -418,14 +416,16 @@ def subject_of(
     return Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves)).ready()
 
 
-def _is_square(x: Array) -> bool:
-    """Whether it is a square matrix of floats, or a stack of them."""
-    return x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1 and is_float(x.dtype)
+def on_lines(f: ArrayFunction, xs: Sequence[Any], lines: Sequence[Sequence[Any]]) -> ArrayFunction:
+    """`f` of how far `xs` move along each of the lines."""
 
+    def moved(*ts: Any) -> tuple[Any, ...]:
+        there = xs
+        for t, line in zip(ts, lines, strict=True):
+            there = [x + t * v for x, v in zip(there, line, strict=True)]
+        return f(*there)
 
-def _is_mirrored(x: Array, sign: float) -> bool:
-    """Whether a square matrix is its own transpose times a sign."""
-    return np.array_equal(x, sign * np.swapaxes(x, -1, -2))
+    return moved
 
 
 def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:
@@ -441,7 +441,9 @@ def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:
 def _precision(leaves: Sequence[Any], kit: Library) -> Precision:
     """The float format that the arrays among `leaves` share."""
     dtypes = {kit.numpy(leaf).dtype for leaf in leaves if _is_array(leaf, kit)}
-    floats = {_real_dtype(d) for d in dtypes if is_float(d) or d.kind == "c"}
+    floats = {
+        np.empty(0, d).real.dtype if d.kind == "c" else d for d in dtypes if is_float(d) or d.kind == "c"
+    }
     if len(floats) > 1:
         several = " and ".join(sorted(map(str, floats)))
         raise UsageError(f"the arguments are {several}; floats of one dtype can be judged together")
@@ -451,10 +453,6 @@ def _precision(leaves: Sequence[Any], kit: Library) -> Precision:
     raise UsageError(
         f"arguments of dtype {next(iter(floats))} cannot be judged; use one of {', '.join(FORMATS)}"
     )
-
-
-def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
 def _is_array(leaf: Any, kit: Library) -> bool:

@@ -27,7 +27,7 @@ from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.drawing.dice import Plain
 from gradfuzz.strategies.drawing.shape import Shape
 from gradfuzz.strategies.inputs.point import Inputs
-from gradfuzz.strategies.linalg.program import compose, point_of, statements
+from gradfuzz.strategies.linalg.program import MatrixBlanks, compose, point_of
 from gradfuzz.strategies.linalg.recipes import RECIPES, Recipe
 from gradfuzz.strategies.tensor.blanks import Operand, fits
 from gradfuzz.strategies.tensor.program import Kind, compose_tensor, tensor_point
@@ -130,7 +130,13 @@ def _linalg(ops: Collection[str] | None = None) -> Iterator[GridRow]:
 
 
 def _text(recipe: Recipe) -> str:
-    text = statements(Plain(), recipe, (3, 3)).replace(":\n", ": ").replace("\n", "; ").replace("    ", "")
+    text = (
+        MatrixBlanks(Plain(), (3, 3))
+        .fill(recipe.lines)
+        .replace(":\n", ": ")
+        .replace("\n", "; ")
+        .replace("    ", "")
+    )
     kind = "" if recipe.structure == "general" else f" ({recipe.structure})"
     return text + kind + (f", b {recipe.second}" if recipe.second else "")
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError, ProgramTypeError
 from gradfuzz.fuzzer.questions.candidate import Candidate
-from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import TripCount, interpret
+from gradfuzz.programs.evaluation.interpret import TripCount, arguments_of, interpret
 from gradfuzz.programs.language.program import Program, names_in, walk
 from gradfuzz.programs.language.syntax import (
     Assign,
@@ -53,7 +52,7 @@ def loop_trips(candidate: Candidate) -> int | None:
 
 
 def _run(candidate: Candidate, trace: list[int]) -> None:
-    inputs, arithmetic = plain_inputs(candidate.inputs), NumpyNamespace(candidate.precision)
+    inputs, arithmetic = arguments_of(candidate.inputs), NumpyNamespace(candidate.precision)
     interpret(candidate.program, inputs, arithmetic, trip_limit=TRIPS, trace=trace)
 
 
@@ -86,7 +85,7 @@ def loop_forms(candidate: Candidate) -> dict[str, Program]:
     step = (Assign(spare, call("add", Name(spare), Const(1))),)
     # The body reads the iteration's number, and the loop counts on before it: `continue` skips neither.
     number: Block = ()
-    if isinstance(loop, For) and _reads(loop.body, counter):
+    if isinstance(loop, For) and counter in names_in(loop.body):
         number = (Assign(counter, call("subtract", Name(spare), Const(1))),)
     again = call("less", Name(spare), Const(trips))
     start = Assign(spare, Const(0))
@@ -117,7 +116,7 @@ def _first_values(program: Program, loop: While | Repeat | For) -> Block:
     before, after = program.body[: program.body.index(loop)], program.body[program.body.index(loop) + 1 :]
     known = {p.name for p in program.params} | {s.target for s in before if isinstance(s, Assign)}
     names = dict.fromkeys(n.target for n in walk(loop.body) if isinstance(n, Assign))
-    return _zeros(program, (name for name in names if name not in known and _reads(after, name)))
+    return _zeros(program, (name for name in names if name not in known and name in names_in(after)))
 
 
 def _zeros(program: Program, names: Iterable[str]) -> Block:
@@ -157,10 +156,6 @@ def without_repeat(program: Program) -> Program | None:
     first = _zeros(program, (name for name in assigned if name not in own))
     made = replace(program, body=(*first, *changed(program.body)))
     return made if _is_typed(made) else None
-
-
-def _reads(block: Block, name: str) -> bool:
-    return any(isinstance(n, Name) and n.id == name for n in walk(block))
 
 
 def with_loop(program: Program, loop: Stmt, instead: Block) -> Program:

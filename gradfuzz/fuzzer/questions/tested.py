@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.fuzzer.results.trigger import FORMS
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import TripCount, interpret
+from gradfuzz.programs.evaluation.interpret import TripCount, arguments_of, interpret
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import Call
@@ -97,7 +96,7 @@ def _trips(program: Program, inputs: Mapping[str, Array], question: Question) ->
     """The trip count of every run of a loop, as far as the program runs."""
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
-        interpret(program, plain_inputs(inputs), NumpyNamespace(question.precision), trace=trace)
+        interpret(program, arguments_of(inputs), NumpyNamespace(question.precision), trace=trace)
     return [int(entry) for entry in trace if isinstance(entry, TripCount)]
 
 

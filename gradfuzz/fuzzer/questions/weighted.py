@@ -11,7 +11,8 @@ import itertools
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -172,12 +173,40 @@ _BITS = 3
 _SIGNS = np.array([-1.0, 1.0])
 
 
+_UNIT = 2.0
+"""The direction of a single scalar input, and its negative the cotangent of a single scalar. A power of two
+divides out exactly; -2 exposes a rule that drops, squares or takes the absolute value of it.
+"""
+
+
+def in_units(question: Question, names: Sequence[str]) -> Question:
+    """The question about these inputs alone, as people expect the plain derivative: with this cotangent if
+    its only float output is a scalar, and with this direction if the only input is one.
+    """
+    directions = {name: question.directions[name] for name in names}
+    question = replace(question, wrt=tuple(names), directions=directions)
+    if _is_scalar(*(w for w in question.weights if w is not None)):
+        question = replace(
+            question, weights=tuple(None if w is None else np.asarray(-_UNIT) for w in question.weights)
+        )
+    if _is_scalar(*(question.directions[name] for name in question.wrt if name in question.directions)):
+        question = replace(question, directions={name: np.asarray(_UNIT) for name in question.wrt})
+    return question
+
+
+def unit_of(question: Question) -> float:
+    """The divisor of the derivative of a question `in_units`."""
+    weights = [w for w in question.weights if w is not None]
+    directions = [question.directions[name] for name in question.wrt if name in question.directions]
+    unit = float(weights[0]) if _is_scalar(*weights) else 1.0
+    return unit * float(directions[0]) ** max(question.order - 1, 0) if _is_scalar(*directions) else unit
+
+
+def _is_scalar(*arrays: Array) -> bool:
+    return len(arrays) == 1 and np.ndim(arrays[0]) == 0
+
+
 def in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:
     """The inputs, the floats rounded to `precision`."""
     with np.errstate(over="ignore", under="ignore"):
         return {name: v.astype(precision) if is_float(v.dtype) else v for name, v in inputs.items()}
-
-
-def plain_inputs(inputs: Mapping[str, Array]) -> dict[str, Any]:
-    """What `interpret` takes: scalars are no arrays, and ints and bools Python's own."""
-    return {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}

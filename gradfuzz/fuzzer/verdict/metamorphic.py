@@ -25,10 +25,9 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError, ProgramError
 from gradfuzz.fuzzer.questions.axes import without_axis
-from gradfuzz.fuzzer.questions.weighted import plain_inputs
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import typecheck
@@ -232,7 +231,7 @@ def _values(program: Program, inputs: Inputs) -> list[Array] | None:
     """The outputs in float64; None where the program fails or an output is not finite."""
     with np.errstate(all="ignore"):
         try:
-            outputs = interpret(program, plain_inputs(inputs), NumpyNamespace("float64"), trip_limit=_TRIPS)
+            outputs = interpret(program, arguments_of(inputs), NumpyNamespace("float64"), trip_limit=_TRIPS)
             found = [np.asarray(y) for y in outputs]
         except EvaluationError:
             return None

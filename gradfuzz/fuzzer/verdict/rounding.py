@@ -70,15 +70,15 @@ def is_long(program: Program) -> bool:
     return bool(loops_in(program)) or sum(isinstance(node, Call) for node in walk(program)) > _SHORT
 
 
-def may_be_rounding(case: CheckResult) -> bool:
-    """Whether a case is about a finite number that was rounded, in a precision below float64."""
-    return case.question.precision != "float64" and _is_of_rounded(case)
+def is_of_numbers(case: CheckResult) -> bool:
+    """Whether a derivative is called wrong that is a number, and so may be meant."""
+    return case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_finite_numbers
 
 
-def _is_of_rounded(case: CheckResult) -> bool:
-    """Whether a case is about a finite number that was rounded."""
-    numbers = case.kind is not None and case.kind.of_finite_numbers
-    return case.verdict is Verdict.DISAGREE and numbers and case.answer.bounds is None
+def may_be_rounding(case: CheckResult, *, in_float64: bool = False) -> bool:
+    """Whether a case is about a finite number that was rounded, in a precision below float64 or in that."""
+    rounded = is_of_numbers(case) and case.answer.bounds is None
+    return rounded and (case.question.precision == "float64") == in_float64
 
 
 def needs_float64(case: CheckResult, question: Question, place: int, evaluator: Evaluator) -> bool:
@@ -106,7 +106,7 @@ def sustained(
             if there.verdict is Verdict.INCONCLUSIVE and may_be_rounding(case):
                 message = f"{_MAY_BE}, and float64 does not tell at the same inputs"
                 return case.unsettled(Reason.NOISE, message)
-    elif question.precision == "float64" and _is_of_rounded(case) and evaluator.is_extreme(question, place):
+    elif may_be_rounding(case, in_float64=True) and evaluator.is_extreme(question, place):
         message = "the square of an intermediate is too near the end of float64's range"
         return case.unsettled(Reason.RANGE, message)
     if case.kind is Class.NON_FINITE and target.traits.batched:

@@ -12,18 +12,14 @@ from collections.abc import Callable
 
 from gradfuzz.oracles.emit.linalg_source import Items
 from gradfuzz.programs.language.ops import OPS
-from gradfuzz.programs.language.program import Program, walk
-from gradfuzz.programs.language.syntax import Call, Expr, Name
+from gradfuzz.programs.language.program import Program, names_in, walk
+from gradfuzz.programs.language.syntax import Call, Expr
 
 _Key = tuple[str, tuple[Expr, ...], Items]
 
 
 def _key(call: Call) -> _Key:
     return call.op, call.args, tuple(item for item in call.params if item[0] != "part")
-
-
-def _reads(expr: Expr, name: str) -> bool:
-    return any(isinstance(node, Name) and node.id == name for node in walk(expr))
 
 
 class JointResults:
@@ -58,7 +54,7 @@ class JointResults:
 
     def assigned(self, target: str) -> None:
         """Forgets what depends on a variable's former value."""
-        depend = [key for key in self._names if any(_reads(arg, target) for arg in key[1])]
+        depend = [key for key in self._names if any(target in names_in(arg) for arg in key[1])]
         for key in depend:
             del self._names[key]
 

@@ -20,7 +20,7 @@ from types import EllipsisType
 from typing import Any
 
 from gradfuzz.programs.language.ops import OPS, result_type
-from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.program import Program, names_in, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
@@ -162,7 +162,7 @@ class _WireForm:
                     "then": self.block(then, after, left, again),
                     "else": self.block(orelse, after, left, again),
                     "assigns": sorted(_assigned(inside) & (after | left | again)),
-                    "captures": sorted(before & _reads(inside)),
+                    "captures": sorted(before & names_in(inside)),
                 }
             case Break():
                 return "break"
@@ -176,7 +176,7 @@ def _loop(
     body: Block, head: Names, after: Names, own: Sequence[str], condition: Expr | None = None
 ) -> dict[str, list[str]]:
     assigned = _assigned(body)
-    read = _reads(body) | (_NONE if condition is None else _reads(condition))
+    read = names_in(body) | (_NONE if condition is None else names_in(condition))
     inner = {s.target for s in walk(body) if isinstance(s, For)}
     return {
         "carries": sorted(assigned & head),
@@ -214,10 +214,6 @@ def _param(value: ParamValue) -> Json:
 # What is read later -----------------------------------------------------------------------------------------
 
 
-def _reads(nodes: Expr | Block) -> Names:
-    return frozenset(n.id for n in walk(nodes) if isinstance(n, Name))
-
-
 def _assigned(block: Block) -> Names:
     return frozenset(s.target for s in walk(block) if isinstance(s, Assign))
 
@@ -232,20 +228,20 @@ def _before(statement: Stmt, after: Names, left: Names, again: Names) -> Names:
     """The names whose values may be read from where `statement` begins."""
     match statement:
         case Assign(target, value):
-            return (after - {target}) | _reads(value)
+            return (after - {target}) | names_in(value)
         case If(condition, then, orelse):
             ways = _before_block(then, after, left, again) | _before_block(orelse, after, left, again)
-            return ways | _reads(condition)
+            return ways | names_in(condition)
         case While() | Repeat():
             return _edges(statement, after)[0]
         case For(_, count, _):
-            return _edges(statement, after)[0] | _reads(count)
+            return _edges(statement, after)[0] | names_in(count)
         case Break():
             return left
         case Continue():
             return again
         case Return(values):
-            return frozenset().union(*(_reads(v) for v in values))
+            return frozenset().union(*(names_in(v) for v in values))
 
 
 def _edges(loop: While | Repeat | For, after: Names) -> tuple[Names, Names]:
@@ -254,10 +250,10 @@ def _edges(loop: While | Repeat | For, after: Names) -> tuple[Names, Names]:
     while True:
         match loop:
             case While(condition, body):
-                tail = head | after | _reads(condition)
-                found = _before_block(body, tail, after, tail) | after | _reads(condition)
+                tail = head | after | names_in(condition)
+                found = _before_block(body, tail, after, tail) | after | names_in(condition)
             case Repeat(body, condition):
-                tail = head | after | _reads(condition)
+                tail = head | after | names_in(condition)
                 found = _before_block(body, tail, after, tail)
             case For(target, _, body):
                 tail = head | after

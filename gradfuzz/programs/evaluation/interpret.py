@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gradfuzz.errors import TripLimitError
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.evaluation.calls import (
@@ -32,6 +34,7 @@ from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, 
 from gradfuzz.programs.graphs.rematerialize import columns, materialized, replay, trip_by_trip
 from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.ops import result_type
+from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.typecheck import typecheck
@@ -67,6 +70,16 @@ def interpret(
     """
     compiled = _programs.get(program)
     return compiled.run([inputs[p.name] for p in program.params], namespace, trip_limit, trace)
+
+
+def entered(value: Any) -> Any:
+    """An array as an argument: scalar ints and bools are Python's own."""
+    return value[()] if np.ndim(value) or is_float(value.dtype) else value.item()
+
+
+def arguments_of(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of a point as arguments of `interpret`."""
+    return {name: entered(value) for name, value in inputs.items()}
 
 
 def evaluate(

@@ -172,6 +172,15 @@ class GraphBuilder:
         self.nodes.append(loop)
         return ends
 
+    def loop_as(self, node: Loop, arguments: Sequence[Atom], **changes: Any) -> tuple[Var, ...]:
+        """`node` with other arguments, and with what else `loop` takes where that changes."""
+        constants, initial, stacks, count = node.split(arguments)
+        own = {
+            name: getattr(node, name) for name in ("body", "condition", "reverse", "checkpoint", "lengths")
+        }
+        own |= {"constants": constants, "initial": initial, "stacks": stacks}
+        return self.loop(node.form, **{**own, "count": count[0] if count else None, **changes})
+
     def branch(
         self, predicate: Atom, operands: Sequence[Atom], then: Graph, otherwise: Graph, names: Sequence[str]
     ) -> tuple[Var, ...]:

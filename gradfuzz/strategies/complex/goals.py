@@ -13,26 +13,21 @@ import numpy.typing as npt
 
 from gradfuzz.programs import For
 from gradfuzz.strategies.complex.program import OPS
-from gradfuzz.strategies.loop.case import CaseView, GeneratedCase
+from gradfuzz.strategies.linalg.goals import StackView, gaps_of
 
 _EXACT = 1e-12
 _NEAR = 1e-1
 
 
-class _View(CaseView):
+class ComplexView(StackView):
     """A case. Its first complex parameter is a stack of matrices where an op of linear algebra takes it."""
-
-    def __init__(self, case: GeneratedCase) -> None:
-        super().__init__(case)
-        self.inputs = case.points[0]
-        self.shapes = {p.name: p.type.sizes for p in case.program.params}
 
     @functools.cached_property
     def matrices(self) -> npt.NDArray[np.complex128]:
         """Shape (..., m, n)."""
-        if not {"a_re", "a_im"} <= set(self.inputs) or len(self.shapes["a_re"]) < 2:
+        if not {"a_re", "a_im"} <= set(self.shapes) or len(self.shapes["a_re"]) < 2:
             return np.zeros((0, 1, 2), np.complex128)
-        a = self.inputs
+        a = self.case.points[0]
         return np.asarray(a["a_re"].astype(np.float64) + 1j * a["a_im"].astype(np.float64), np.complex128)
 
     @property
@@ -55,17 +50,11 @@ class _View(CaseView):
 
     def near(self, least: float, most: float) -> bool:
         """Whether a Hermitian matrix has an eigenvalue gap in [least, most), relative to the largest one."""
-        w = np.linalg.eigvalsh(self.hermitian)
-        gaps = np.diff(w, axis=-1) / np.maximum(np.abs(w).max(-1, keepdims=True, initial=0.0), 1e-300)
+        gaps = gaps_of(self.hermitian)
         return bool(np.any((gaps >= least) & (gaps < most)))
 
-    def others(self, test: Callable[[tuple[int, ...], tuple[int, ...]], bool]) -> bool:
-        """Whether the second parameter is a stack of matrices with other batch axes that `test` accepts."""
-        a, b = (next((self.shapes[n] for n in (f"{x}_re", x) if n in self.shapes), ()) for x in "ab")
-        return len(a) > 1 and len(b) > 1 and a[:-2] != b[:-2] and test(a[:-2], b[:-2])
 
-
-def _unitary(v: _View) -> bool:
+def _unitary(v: ComplexView) -> bool:
     m, n = v.size
     product = v.matrices @ np.conj(np.swapaxes(v.matrices, -1, -2))
     return m == n > 1 and bool(
@@ -73,14 +62,14 @@ def _unitary(v: _View) -> bool:
     )
 
 
-def _singular(v: _View) -> bool:
+def _singular(v: ComplexView) -> bool:
     a = v.matrices
     return v.size[0] == v.size[1] > 1 and bool(
         np.any((np.linalg.matrix_rank(a) < v.size[0]) & (a.imag != 0).any((-2, -1)))
     )
 
 
-COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
+COMPLEX_GOALS: dict[str, Callable[[ComplexView], bool]] = {
     **{op: lambda v, op=op: op in v.ops for op in OPS},  # type: ignore[misc]
     "of a real matrix": lambda v: bool({"eig", "eigvals"} & v.ops) and "complex" not in v.ops,
     "in a loop": lambda v: any(isinstance(n, For) for n in v.nodes),
@@ -111,9 +100,3 @@ COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
     "float32": lambda v: v.case.precision == "float32",
 }
 """The goals by name."""
-
-
-def complex_triggers(case: GeneratedCase) -> frozenset[str]:
-    """The names of the goals that `case` reaches."""
-    view = _View(case)
-    return frozenset(name for name, test in COMPLEX_GOALS.items() if test(view))

@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +23,12 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.drawing.algebra import written
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
-from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
+from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_size
 from gradfuzz.strategies.drawing.validation import check_choices, check_int, reject
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure, draw_complex_matrix
 from gradfuzz.strategies.inputs.matrix import draw_matrix
 from gradfuzz.strategies.inputs.point import Inputs
-from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS, transposed, with_rows
+from gradfuzz.strategies.linalg.program import MatrixBlanks, second_shape
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 from gradfuzz.strategies.loop.statistics import observed
 
@@ -64,7 +63,7 @@ def compose_complex(
         structure = dice.pick(fitting)
     arrays = {"a": shape}
     if recipe.second:
-        arrays["b"] = _second(dice, recipe, batch, shape)
+        arrays["b"] = second_shape(dice, recipe.second, batch, size or ())
     shapes: dict[str, Shape] = {}
     lines: list[str] = []
     for name, own in arrays.items():
@@ -73,10 +72,10 @@ def compose_complex(
         else:
             shapes |= {f"{name}_re": own, f"{name}_im": own}
             lines.append(f"{name} = complex({name}_re, {name}_im)")
-    lines += _filled(recipe.lines, dice, shape).splitlines()
-    outputs = [_filled(text, dice, shape) for text in recipe.reals]
+    lines += MatrixBlanks(dice, shape).fill(recipe.lines).splitlines()
+    outputs = [MatrixBlanks(dice, shape).fill(text) for text in recipe.reals]
     for k, text in enumerate(recipe.outputs):
-        value = _filled(text, dice, shape)
+        value = MatrixBlanks(dice, shape).fill(text)
         if not value.isidentifier():
             lines.append(f"out{k} = {value}")
             value = f"out{k}"
@@ -84,43 +83,6 @@ def compose_complex(
     kept = [text for k, text in enumerate(outputs) if k == 0 or not dice.chance(30)]
     types = {name: Type("float", own) for name, own in shapes.items()}
     return ComplexProgram(written(types, lines, ", ".join(kept)), recipe, shapes, structure)
-
-
-def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Shape:
-    columns = 1 + (dice.below(3) + 1) % 3
-    match recipe.second:
-        case "same":
-            return shape
-        case "vector":
-            return shape[-2:-1]
-        case "broadcast":
-            return (*draw_other_batch(dice, batch), shape[-2], columns)
-        case "any":
-            return (*batch, shape[-1], columns)
-    return (*batch, shape[-2], columns)
-
-
-def _apart(dice: Dice, k: int) -> float:
-    """The `k`-th of a sequence of numbers with random signs and distinct absolute values."""
-    sign = -1.0 if dice.below(2) else 1.0
-    return sign * (4 + dice.below(3) + 3 * k) / 8
-
-
-def _filled(text: str, dice: Dice, shape: Shape) -> str:
-    """Fills the blanks of a recipe's text with drawn values."""
-    choices: dict[str, Callable[[], str]] = {
-        "{norm}": lambda: dice.pick(NORMS),
-        "{order}": lambda: dice.pick(NORM_ORDERS[: 3 if 0 in shape else None]),
-        "{n}": lambda: str(dice.pick(POWERS)),
-        "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
-        "{d}": lambda: f"array({[_apart(dice, k) for k in range(min(shape[-2:]))]})",
-        "{eye}": lambda: str(np.eye(shape[-2]).tolist()),
-    }
-    for name, choose in choices.items():
-        if name in text:
-            text = text.replace(name, choose())
-    text = re.sub(r"\{H:(\w+)\}", lambda found: f"conj({transposed(found[1], shape)})", text)
-    return with_rows(text, shape)
 
 
 def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:

@@ -13,16 +13,12 @@ from typing import Literal
 
 from gradfuzz.strategies.drawing.shape import Aspect
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure
+from gradfuzz.strategies.linalg.recipes import ALL, SQUARE, power_sums
 
-Operand = Literal["", "matrix", "vector", "broadcast", "any", "same"]
-"""The second array: none; a right side; a right side that is a vector, or whose batch axes broadcast; any
-matrix; or an array of the same shape.
+Operand = Literal["", "matrix", "vector", "broadcast", "inner", "same"]
+"""The second array: none; a right side; a right side that is a vector, or whose batch axes broadcast; what
+the first is multiplied by; or an array of the same shape.
 """
-
-_ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
-
-
-_SQUARE: tuple[Aspect, ...] = ("square",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +29,13 @@ class ComplexRecipe:
     lines: str
     outputs: tuple[str, ...] = ("y",)
     reals: tuple[str, ...] = ()
-    aspects: tuple[Aspect, ...] = _SQUARE
+    aspects: tuple[Aspect, ...] = SQUARE
     second: Operand = ""
     real: bool = False
     """Whether a is real. Its eigenvalues may still be complex."""
     structure: ComplexStructure = "general"
     hostile: tuple[ComplexStructure, ...] = ()
     """Further structures at which the results have a derivative."""
-
-
-def _sums(name: str) -> tuple[str, ...]:
-    """Power sums: they are smooth although values repeat."""
-    return tuple(text.format(name) for text in _SUMS)
 
 
 def _loop(
@@ -58,7 +49,7 @@ def _real(
     op: str,
     lines: str,
     *reals: str,
-    aspects: tuple[Aspect, ...] = _ALL,
+    aspects: tuple[Aspect, ...] = ALL,
     structure: ComplexStructure = "general",
     hostile: tuple[ComplexStructure, ...] = (),
 ) -> ComplexRecipe:
@@ -68,7 +59,6 @@ def _real(
 
 _HERMITIAN = "h = 0.5 * (a + {H:a})\n"
 _POSITIVE = "h = matmul(a, {H:a}) + array({eye})\n"
-_SUMS = ("sum({0}, axis=-1)", "sum({0} * {0}, axis=-1)")
 _PROJECTED = "sum(real(v * conj(v)) * {row:abs(w)}, axis=-1)"
 """Eigenvectors weighted by functions of their eigenvalues: independent of their order and phases."""
 
@@ -90,33 +80,33 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     _loop("pow", "y = (3.0 + y * conj(y)) ** (a * 0.25)"),
     _loop("where", "y = where(real(y) > imag(a), y * a, conj(y) + a)"),
     _real("abs", "y = abs(a)", "y", aspects=()),
-    ComplexRecipe("sum", "y = sum(a * conj(a) * b, axis=-1)", aspects=_ALL, second="same"),
+    ComplexRecipe("sum", "y = sum(a * conj(a) * b, axis=-1)", aspects=ALL, second="same"),
     ComplexRecipe(
-        "complex", "y = complex(real(a), sum(imag(a), axis=-1, keepdims=True))", ("y * y",), aspects=_ALL
+        "complex", "y = complex(real(a), sum(imag(a), axis=-1, keepdims=True))", ("y * y",), aspects=ALL
     ),
     ComplexRecipe(
-        "complex", "y = complex(sum(real(a), axis=-2, keepdims=True), imag(a))", ("y * y",), aspects=_ALL
+        "complex", "y = complex(sum(real(a), axis=-2, keepdims=True), imag(a))", ("y * y",), aspects=ALL
     ),
-    ComplexRecipe("prod", "y = prod(a, axis=-1)", aspects=_ALL),
-    ComplexRecipe("mean", "y = mean(a * a, axis=-2)", aspects=_ALL),
-    ComplexRecipe("cumulative_sum", "y = cumulative_sum(a * a, axis=-1)", aspects=_ALL),
-    ComplexRecipe("cumulative_prod", "y = cumulative_prod(a, axis=-1)", aspects=_ALL),
-    ComplexRecipe("concat", "y = concat([a, conj(b)], axis=-1)", ("y * y",), aspects=_ALL, second="same"),
-    ComplexRecipe("matmul", "y = matmul(a, b)", aspects=_ALL, second="any"),
+    ComplexRecipe("prod", "y = prod(a, axis=-1)", aspects=ALL),
+    ComplexRecipe("mean", "y = mean(a * a, axis=-2)", aspects=ALL),
+    ComplexRecipe("cumulative_sum", "y = cumulative_sum(a * a, axis=-1)", aspects=ALL),
+    ComplexRecipe("cumulative_prod", "y = cumulative_prod(a, axis=-1)", aspects=ALL),
+    ComplexRecipe("concat", "y = concat([a, conj(b)], axis=-1)", ("y * y",), aspects=ALL, second="same"),
+    ComplexRecipe("matmul", "y = matmul(a, b)", aspects=ALL, second="inner"),
     ComplexRecipe("matmul", "y = matmul(a, b)", second="broadcast", hostile=("singular",)),
-    ComplexRecipe("matmul", "y = matmul({H:a}, a)", aspects=_ALL),
+    ComplexRecipe("matmul", "y = matmul({H:a}, a)", aspects=ALL),
     ComplexRecipe(
         "matmul", "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y) * 0.125)", second="matrix"
     ),
     ComplexRecipe("kron", "y = kron(a, b)", aspects=("square", "tall"), second="same"),
     ComplexRecipe("kron", "y = kron(a, b)", second="broadcast"),
     ComplexRecipe("trace", "y = trace(matmul(a, a))"),
-    ComplexRecipe("diagonal", "y = diagonal(a)", ("y * y",), aspects=_ALL),
-    ComplexRecipe("tril", "y = tril(a)", ("y * conj(y)", "y * y"), aspects=_ALL),
-    ComplexRecipe("triu", "y = triu(a, 1)", ("y * y",), aspects=_ALL),
+    ComplexRecipe("diagonal", "y = diagonal(a)", ("y * y",), aspects=ALL),
+    ComplexRecipe("tril", "y = tril(a)", ("y * conj(y)", "y * y"), aspects=ALL),
+    ComplexRecipe("triu", "y = triu(a, 1)", ("y * y",), aspects=ALL),
     ComplexRecipe("inv", "y = inv(a)", hostile=("unitary",)),
     ComplexRecipe("det", "y = det(a)", hostile=("unitary", "singular")),
-    _real("det", "y = det(a)", "real(y * conj(y))", aspects=_SQUARE),
+    _real("det", "y = det(a)", "real(y * conj(y))", aspects=SQUARE),
     ComplexRecipe("slogdet", "t, y = slogdet(a)", ("t",), ("y",)),
     ComplexRecipe("solve", "y = solve(a, b)", second="matrix", hostile=("unitary",)),
     ComplexRecipe("solve", "y = solve(a, b)", second="broadcast"),
@@ -134,23 +124,25 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
         "q, r = qr(a)",
         ("matmul(q * {d}, r)",),
         ("real(q * conj(q))", "real(r * conj(r))"),
-        _ALL,
+        ALL,
         hostile=("unitary",),
     ),
-    ComplexRecipe("lu", "p, l, u = lu(a)", ("l", "u", "matmul(l * {d}, u)"), aspects=_ALL),
+    ComplexRecipe("lu", "p, l, u = lu(a)", ("l", "u", "matmul(l * {d}, u)"), aspects=ALL),
     ComplexRecipe(
         "svd",
         "u, s, vh = svd(a)",
         ("matmul(u * {d}, vh)",),
         ("s", "real(u * conj(u))", "real(vh * conj(vh))"),
-        _ALL,
+        ALL,
     ),
     ComplexRecipe(
-        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", aspects=_ALL, hostile=("near repeated",)
+        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", aspects=ALL, hostile=("near repeated",)
     ),
-    _real("svd", "s = svd(a)[1]", *_sums("s"), aspects=_SQUARE, structure="repeated", hostile=("unitary",)),
+    _real(
+        "svd", "s = svd(a)[1]", *power_sums("s"), aspects=SQUARE, structure="repeated", hostile=("unitary",)
+    ),
     _real("svdvals", "y = svdvals(a)", "y", hostile=("near repeated",)),
-    _real("svdvals", "y = svdvals(a)", *_sums("y"), structure="unitary"),
+    _real("svdvals", "y = svdvals(a)", *power_sums("y"), structure="unitary"),
     ComplexRecipe(
         "eigh",
         _HERMITIAN + "w, v = eigh(h)",
@@ -161,9 +153,9 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     ComplexRecipe(
         "eigh", _HERMITIAN + "w, v = eigh(h)\ny = matmul(v * {row:sin(w)}, {H:v})", hostile=("near repeated",)
     ),
-    _real("eigh", _HERMITIAN + "w = eigh(h)[0]", *_sums("w"), aspects=_SQUARE, structure="repeated"),
-    _real("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", "y", aspects=_SQUARE, hostile=("near repeated",)),
-    _real("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", *_sums("y"), aspects=_SQUARE, structure="repeated"),
+    _real("eigh", _HERMITIAN + "w = eigh(h)[0]", *power_sums("w"), aspects=SQUARE, structure="repeated"),
+    _real("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", "y", aspects=SQUARE, hostile=("near repeated",)),
+    _real("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", *power_sums("y"), aspects=SQUARE, structure="repeated"),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,)),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,), real=True),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(exp(w * 0.25), axis=-1)",), ("sum(abs(w), axis=-1)",)),
@@ -171,8 +163,8 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
         "eigvals", "w = eigvals(a)", ("sum(w * w * w, axis=-1)",), ("sum(abs(w), axis=-1)",), real=True
     ),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(w * w, axis=-1)",), structure="repeated"),
-    ComplexRecipe("pinv", "y = pinv(a)", aspects=_ALL),
-    ComplexRecipe("lstsq", "y = lstsq(a, b)", aspects=_ALL, second="matrix"),
+    ComplexRecipe("pinv", "y = pinv(a)", aspects=ALL),
+    ComplexRecipe("lstsq", "y = lstsq(a, b)", aspects=ALL, second="matrix"),
     ComplexRecipe("lstsq", "y = lstsq(a, b)", aspects=("tall", "square"), second="broadcast"),
     _real("matrix_norm", "y = matrix_norm(a, ord={norm})", "y"),
     _real("vector_norm", "y = vector_norm(a, ord={order}, axis=-1)", "y"),

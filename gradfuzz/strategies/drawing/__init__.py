@@ -6,6 +6,7 @@
     climb                  leads Hypothesis to the worst error
     op_set                 the ops of `ops=`, and what can be written with them alone
     shape, algebra         shapes of arrays and stacks; patterns and constructors of expressions
+    blanks                 recipes as text with blanks, and tables that say what fills them
     display, validation    how draws are shown; what an option may be
 
 - Every public strategy is a function under `st.composite`. Its options are keywords, checked when it draws,

@@ -9,17 +9,19 @@ near repeated   the same, with the eigenvalues separated by a small power of two
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.drawing.dice import Dice
-from gradfuzz.strategies.inputs.matrix import draw_matrix
+from gradfuzz.strategies.drawing.shape import Shape
+from gradfuzz.strategies.inputs.matrix import draw_matrix, repeated
 
 ComplexStructure = Literal["general", "unitary", "singular", "repeated", "near repeated"]
-COMPLEX_STRUCTURES: tuple[ComplexStructure, ...] = get_args(ComplexStructure)
 
 Matrix = npt.NDArray[np.complex128]
 Parts = tuple[npt.NDArray[Any], npt.NDArray[Any]]
@@ -28,10 +30,6 @@ Parts = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 def _integers(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     """Gaussian integers from -2 - 2i to 2 + 2i."""
     return np.asarray(rng.integers(-2, 3, shape) + 1j * rng.integers(-2, 3, shape), np.complex128)
-
-
-def _adjoint(x: Matrix) -> Matrix:
-    return np.conj(np.swapaxes(x, -1, -2))
 
 
 def _unitary(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
@@ -50,19 +48,12 @@ def _singular(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     return result
 
 
-def _repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """c I + v v^H."""
-    v = _integers(rng, (*shape[:-1], 1))
-    result: Matrix = np.eye(shape[-1]) * rng.integers(1, 4) + v @ _adjoint(v)
-    return result
-
-
-def _near_repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    gap = 2.0 ** -float(rng.integers(4, 10))
-    return _repeated(rng, shape) + np.diag(gap * np.arange(shape[-1]))
-
-
-_FIXED = {"unitary": _unitary, "singular": _singular, "repeated": _repeated, "near repeated": _near_repeated}
+_FIXED: Mapping[str, Callable[[np.random.Generator, Shape], npt.NDArray[Any]]] = {
+    "unitary": _unitary,
+    "singular": _singular,
+    "repeated": functools.partial(repeated, _integers),
+    "near repeated": functools.partial(repeated, _integers, nearest=10),
+}
 
 
 def draw_complex_matrix(

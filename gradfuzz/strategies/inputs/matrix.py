@@ -1,18 +1,10 @@
-"""Matrices with a structure, a spectrum and a condition number, exact in their dtype.
-
-general         any; usual condition numbers
-spd, symmetric, lower, upper, orthogonal, companion
-                invertible, except for rounding at condition numbers near 1/eps
-low rank        products of two thin matrices of quarters, of rank 1 and more where the sides allow
-singular        integers of rank below the smaller side: every corank, drawn for each instance of a stack
-zero line       a row or a column of zeros
-repeated        symmetric integers with an eigenvalue of multiplicity n - 1 or n
-near repeated   the same, with the eigenvalues separated by a small power of two
-"""
+"""Matrices with a structure (see `matrices`), a spectrum and a condition number, exact in their dtype."""
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -90,11 +82,10 @@ def _spectrum(
     shape: tuple[int, ...],
     condition: float,
     *,
-    symmetric: bool,
-    signed: bool,
+    structure: Structure,
     exact: bool = False,
 ) -> Matrix:
-    """Singular values (eigenvalues, where `symmetric`) spread evenly in the exponent from 1 to 1/condition,
+    """Singular values (eigenvalues of the symmetric) spread evenly in the exponent from 1 to 1/condition,
     times numbers near 1.
 
     With `exact`, the ratio of the largest to the smallest is `condition`.
@@ -106,9 +97,9 @@ def _spectrum(
     if exact:
         values = np.clip(values, 1.0 / condition, 1.0)
         values[..., :1], values[..., -1:] = 1.0, 1.0 / condition
-    if signed:
+    if structure == "symmetric":
         values = values * rng.choice([-1.0, 1.0], (*batch, k))
-    left = _rotation(rng, (*batch, m))[..., :k]
+    left, symmetric = _rotation(rng, (*batch, m))[..., :k], structure in ("spd", "symmetric")
     right = left if symmetric else _rotation(rng, (*batch, n))[..., :k]
     result: Matrix = (left * values[..., np.newaxis, :]) @ np.swapaxes(right, -1, -2)
     return (result + np.swapaxes(result, -1, -2)) / 2 if symmetric else result
@@ -145,16 +136,23 @@ def _zero_line(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     return values
 
 
-def _repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """c I + v v^T for small integers."""
-    v = rng.integers(-2, 3, (*shape[:-1], 1)).astype(np.float64)
-    result: Matrix = np.eye(shape[-1]) * rng.integers(1, 4) + v @ np.swapaxes(v, -1, -2)
-    return result
+def repeated(
+    integers: Callable[[np.random.Generator, Shape], npt.NDArray[Any]],
+    rng: np.random.Generator,
+    shape: Shape,
+    nearest: int | None = None,
+) -> npt.NDArray[Any]:
+    """c I + v v^H for small integers; with `nearest` the eigenvalues are apart by 2^-4 or less, and by more
+    than 2 to the power of its negative.
+    """
+    gap = 2.0 ** -float(rng.integers(4, nearest)) if nearest else 0.0
+    v = integers(rng, (*shape[:-1], 1))
+    twice = np.eye(shape[-1]) * rng.integers(1, 4) + v @ np.conj(np.swapaxes(v, -1, -2))
+    return np.asarray(twice + np.diag(gap * np.arange(shape[-1])))
 
 
-def _near_repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    gap = 2.0 ** -float(rng.integers(4, 13))
-    return _repeated(rng, shape) + np.diag(gap * np.arange(shape[-1]))
+def _integers(rng: np.random.Generator, shape: Shape) -> Matrix:
+    return rng.integers(-2, 3, shape).astype(np.float64)
 
 
 def _companion(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
@@ -169,14 +167,14 @@ def _companion(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     return values
 
 
-_FIXED = {
+_FIXED: Mapping[str, Callable[[np.random.Generator, Shape], npt.NDArray[Any]]] = {
     "orthogonal": _orthogonal,
     "companion": _companion,
     "low rank": _low_rank,
     "singular": _singular,
     "zero line": _zero_line,
-    "repeated": _repeated,
-    "near repeated": _near_repeated,
+    "repeated": functools.partial(repeated, _integers),
+    "near repeated": functools.partial(repeated, _integers, nearest=13),
 }
 """Structures that fix the whole matrix: no condition number, no scale."""
 
@@ -195,15 +193,19 @@ def _scale(kind: str, size: float, precision: Precision) -> float:
     return size
 
 
-def _triangular(values: Matrix, kind: str) -> Matrix:
-    """Upper triangles with the condition numbers of `values`, or with the largest entry on the diagonal."""
-    if 0 in values.shape:
+def _triangular(values: Matrix, kind: str, structure: Structure) -> Matrix:
+    """Of triangles, those with the condition numbers of `values`, or with the largest entry on the diagonal;
+    of other structures the values.
+    """
+    if 0 in values.shape or structure not in ("lower", "upper"):
         return values
     if kind == "spectrum":
-        return np.linalg.qr(values)[1]
-    diagonal = np.einsum("...ii->...i", values)
-    diagonal += np.where(diagonal >= 0, 1.0, -1.0) * np.abs(values).max()
-    return np.triu(values)
+        upper = np.linalg.qr(values)[1]
+    else:
+        diagonal = np.einsum("...ii->...i", values)
+        diagonal += np.where(diagonal >= 0, 1.0, -1.0) * np.abs(values).max()
+        upper = np.triu(values)
+    return np.swapaxes(upper, -1, -2) if structure == "lower" else upper
 
 
 def draw_matrix(
@@ -221,17 +223,14 @@ def draw_matrix(
         values = _FIXED[structure](rng, shape) if 0 not in shape else np.zeros(shape)
         return values.astype(precision)
     if kind == "spectrum":
-        symmetric, signed = structure in ("spd", "symmetric"), structure == "symmetric"
-        values = _spectrum(rng, shape, size, symmetric=symmetric, signed=signed)
+        values = _spectrum(rng, shape, size, structure=structure)
     else:
         values = _quarters(rng, shape)
         if structure == "spd":
             values = values @ np.swapaxes(values, -1, -2)
         elif structure == "symmetric":
             values = values + np.swapaxes(values, -1, -2)
-    if structure in ("lower", "upper"):
-        values = _triangular(values, kind)
-        values = np.swapaxes(values, -1, -2) if structure == "lower" else values
+    values = _triangular(values, kind, structure)
     if kind != "spectrum":
         values = values * _scale(kind, size, precision)
     return values.astype(precision)
@@ -311,12 +310,8 @@ def _conditioned(
         reject(f"{told} with shape={shape!r}: a matrix of one row or column has the condition number 1")
     condition = low * (high / low) ** (dice.below(_SHARES) / (_SHARES - 1))
     rng = np.random.default_rng([dice.below(1 << 16), *shape])
-    symmetric, signed = structure in ("spd", "symmetric"), structure == "symmetric"
-    values = _spectrum(rng, shape, condition, symmetric=symmetric, signed=signed, exact=True)
-    if structure in ("lower", "upper"):
-        values = _triangular(values, "spectrum")
-        values = np.swapaxes(values, -1, -2) if structure == "lower" else values
-    return values.astype(precision)
+    values = _spectrum(rng, shape, condition, structure=structure, exact=True)
+    return _triangular(values, "spectrum", structure).astype(precision)
 
 
 _SHARES = 257

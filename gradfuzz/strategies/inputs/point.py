@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Param, Program, Type
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.strategies.drawing.dice import TRIPS, Dice, Draw, Plain
 from gradfuzz.strategies.drawing.display import shown
@@ -102,11 +102,6 @@ def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.g
         return np.array([dice.below(below) for _ in range(math.prod(shape))], np.int64).reshape(shape)
     counts = TRIPS.where(lambda n: n <= most)
     return np.full(shape, dice.weighted(counts) if below is None and counts.rows else 0, np.int64)
-
-
-def arguments_of(inputs: Inputs) -> dict[str, Any]:
-    """A point as the interpreter takes it: int and bool scalars are Python's own."""
-    return {name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in inputs.items()}
 
 
 def defined(program: Program, inputs: Inputs, precision: Precision = "float64") -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from gradfuzz.programs import OPS, Assign, Call, Name, Program, typecheck, walk
+from gradfuzz.programs.language.program import names_in
 from gradfuzz.programs.language.syntax import Expr
 from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.strategies.inputs.array import Domain
@@ -98,18 +99,14 @@ def _structures(program: Program) -> dict[str, Structure]:
     statements = [s for s in walk(program) if isinstance(s, Assign)]
     for _ in statements:  # a matrix passes through at most this many names
         for s in statements:
-            origins.setdefault(s.target, set()).update(*(origins.get(name, ()) for name in _names(s.value)))
+            origins.setdefault(s.target, set()).update(*(origins.get(name, ()) for name in names_in(s.value)))
     found: dict[str, Structure] = {}
     for call in calls:
         structure = _wanted(call)
-        for name in {origin for read in _names(call.args[0]) for origin in origins.get(read, ())}:
+        for name in {origin for read in names_in(call.args[0]) for origin in origins.get(read, ())}:
             fits = structure if square[name] else "general"
             found[name] = min(fits, found.get(name, fits), key=_STRONGEST.index)
     return found
-
-
-def _names(expr: Expr) -> list[str]:
-    return [node.id for node in walk(expr) if isinstance(node, Name)]
 
 
 def _wanted(call: Call) -> Structure:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gradfuzz.programs import Assign, Call, For, Name, walk
 from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.strategies.drawing.shape import Shape
 from gradfuzz.strategies.linalg.program import OPS, SUM_OF_ALL
 from gradfuzz.strategies.loop.case import CaseView, GeneratedCase
 
@@ -24,7 +26,28 @@ _EXACT = 1e-13
 _NEAR = 1e-2
 
 
-class _View(CaseView):
+def gaps_of(matrices: npt.NDArray[Any]) -> Matrices:
+    """The gaps of the eigenvalues of Hermitian matrices, relative to the largest eigenvalue."""
+    w = np.linalg.eigvalsh(matrices)
+    largest = np.abs(w).max(-1, keepdims=True, initial=0.0)
+    return np.asarray(np.diff(w, axis=-1) / np.maximum(largest, 1e-300), np.float64)
+
+
+class StackView(CaseView):
+    """A case of stacks of matrices."""
+
+    @functools.cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """Those of the parameters."""
+        return {p.name: p.type.sizes for p in self.case.program.params}
+
+    def others(self, test: Callable[[Shape, Shape], bool]) -> bool:
+        """Whether both parameters are stacks of matrices, whose batch axes differ and `test` accepts them."""
+        a, b = (next((self.shapes[n] for n in (f"{x}_re", x) if n in self.shapes), ()) for x in "ab")
+        return len(a) > 1 and len(b) > 1 and a[:-2] != b[:-2] and test(a[:-2], b[:-2])
+
+
+class LinalgView(StackView):
     """A case, the list of its matrices, and their singular values."""
 
     def __init__(self, case: GeneratedCase) -> None:
@@ -74,10 +97,8 @@ class _View(CaseView):
 
     @functools.cached_property
     def gaps(self) -> Matrices:
-        """The gaps of the eigenvalues of the symmetric matrices, relative to the largest eigenvalue."""
-        w = np.linalg.eigvalsh(self.symmetric)
-        largest = np.abs(w).max(-1, keepdims=True, initial=0.0)
-        return np.asarray(np.diff(w, axis=-1) / np.maximum(largest, 1e-300), np.float64)
+        """Those of the symmetric matrices."""
+        return gaps_of(self.symmetric)
 
     @functools.cached_property
     def conditions(self) -> Matrices:
@@ -101,34 +122,34 @@ class _View(CaseView):
         return bool(np.any((self.largest >= least) & (self.largest < most)))
 
 
-def _zero_line(v: _View) -> bool:
+def _zero_line(v: LinalgView) -> bool:
     nonzero = v.matrices != 0.0
     return any(bool(np.any(~nonzero.any(axis) & nonzero.any((-2, -1))[:, np.newaxis])) for axis in (-1, -2))
 
 
-def _ranks(v: _View) -> bool:
+def _ranks(v: LinalgView) -> bool:
     stacks = v.coranks.reshape(len(v.case.points), -1)
     return any(len(set(ranks)) > 1 for ranks in stacks.tolist())
 
 
-def _companion(v: _View) -> bool:
+def _companion(v: LinalgView) -> bool:
     if not v.square or v.size[0] < 2:
         return False
     n = v.size[0]
     return bool(np.any((v.matrices[:, 1:] == np.eye(n - 1, n)).all((-2, -1))))
 
 
-def _orthogonal(v: _View) -> bool:
+def _orthogonal(v: LinalgView) -> bool:
     return min(v.size) > 1 and bool(np.any(v.values[:, -1] > (1 - 1e-5) * v.values[:, 0]))
 
 
-def _triangle(v: _View, zero: Callable[[Matrices], Matrices]) -> bool:
+def _triangle(v: LinalgView, zero: Callable[[Matrices], Matrices]) -> bool:
     if not v.square or v.size[0] < 2:
         return False
     return bool(np.any((v.matrices == zero(v.matrices)).all((-2, -1)) & (v.coranks == 0)))
 
 
-def _subnormal(v: _View) -> float:
+def _subnormal(v: LinalgView) -> float:
     return FORMATS[v.case.precision].normal
 
 
@@ -136,39 +157,27 @@ BROADCAST = ("solve", "triangular_solve", "lstsq", "kron", "matmul")
 """The ops that take two stacks of matrices."""
 
 
-def _second(v: _View) -> tuple[int, ...] | None:
-    """The batch axes of the second parameter, where both parameters are matrices."""
-    shape = v.case.points[0]["b"].shape if "b" in v.case.points[0] else ()
-    return shape[:-2] if v.is_matrix and len(shape) > 1 else None
-
-
-def _broadcasts(v: _View, test: Callable[[tuple[int, ...], tuple[int, ...]], bool]) -> bool:
-    """Whether the batch axes of both parameters differ, and `test` accepts them."""
-    other = _second(v)
-    return other is not None and other != v.batch and test(v.batch, other)
-
-
-def _dropped(v: _View) -> bool:
+def _dropped(v: LinalgView) -> bool:
     """Whether a result is never read."""
     read = {n.id for n in v.nodes if isinstance(n, Name)}
     return any(isinstance(n, Assign) and n.target not in read for n in v.nodes)
 
 
-def _before(v: _View) -> bool:
+def _before(v: LinalgView) -> bool:
     first = v.case.program.body[0]
     return isinstance(first, Assign) and first.target == "a"
 
 
-def _after(v: _View) -> bool:
+def _after(v: LinalgView) -> bool:
     return any(isinstance(y, Call) and y.op in ("sin", "tanh") for y in v.outputs)
 
 
-def _in_loop(v: _View) -> bool:
+def _in_loop(v: LinalgView) -> bool:
     loops = [n for n in v.nodes if isinstance(n, For)]
     return any(isinstance(n, Call) and n.op in OPS for loop in loops for n in walk(loop.body))
 
 
-MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
+MATRIX_GOALS: dict[str, Callable[[LinalgView], bool]] = {
     **{op: lambda v, op=op: op in v.ops for op in OPS},  # type: ignore[misc]
     "one matrix": lambda v: v.is_matrix and not v.batch,
     "batch of 1": lambda v: v.batch == (1,),
@@ -177,12 +186,12 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
     "batch of none": lambda v: 0 in v.batch,
     "as many rows as instances": lambda v: bool(v.batch) and v.batch[-1] == v.size[0] > 1,
     **{
-        f"{op} broadcast": lambda v, op=op: op in v.ops and _broadcasts(v, lambda a, b: True)  # type: ignore[misc]
+        f"{op} broadcast": lambda v, op=op: op in v.ops and v.others(lambda a, b: True)  # type: ignore[misc]
         for op in BROADCAST
     },
-    "operand with fewer batch axes": lambda v: _broadcasts(v, lambda a, b: len(b) < len(a)),
-    "operand with more batch axes": lambda v: _broadcasts(v, lambda a, b: len(b) > len(a)),
-    "operand with batch axes of 1": lambda v: _broadcasts(v, lambda a, b: len(b) == len(a) and set(b) == {1}),
+    "operand with fewer batch axes": lambda v: v.others(lambda a, b: len(b) < len(a)),
+    "operand with more batch axes": lambda v: v.others(lambda a, b: len(b) > len(a)),
+    "operand with batch axes of 1": lambda v: v.others(lambda a, b: len(b) == len(a) and set(b) == {1}),
     "vector for a stack": lambda v: bool(v.batch) and len(v.case.points[0].get("b", v.scaled).shape) == 1,
     "1 x 1": lambda v: v.is_matrix and v.size == (1, 1),
     "tall": lambda v: v.is_matrix and v.size[0] > v.size[1],
@@ -230,9 +239,3 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
     "float32": lambda v: v.case.precision == "float32",
 }
 """The goals by name."""
-
-
-def matrix_triggers(case: GeneratedCase) -> frozenset[str]:
-    """The names of the goals that `case` reaches."""
-    view = _View(case)
-    return frozenset(name for name, test in MATRIX_GOALS.items() if test(view))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+import numpy as np
 from hypothesis import strategies as st
 
 from gradfuzz.programs import Program, Type
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.drawing.algebra import written
+from gradfuzz.strategies.drawing.blanks import Blanks
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds
 from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
 from gradfuzz.strategies.drawing.validation import check_choices, check_int
@@ -74,21 +77,21 @@ def compose(
     """
     shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
     if recipe.second:
-        shapes["b"] = _second(dice, recipe, batch, *size)
+        shapes["b"] = second_shape(dice, recipe.second, batch, size)
         if second is not None:
-            shapes["b"] = (*second, *_second(dice, recipe, (), *size)[-2:])
+            shapes["b"] = (*second, *second_shape(dice, recipe.second, (), size)[-2:])
     structure = recipe.structure
     fitting = [h for h in recipe.hostile if h in RECTANGULAR or size[0] == size[1]]
     if fitting and not total and dice.chance(30):
         structure = dice.pick(fitting)
-    text = statements(dice, recipe, shapes["a"])
+    text = MatrixBlanks(dice, shapes["a"]).fill(recipe.lines)
     before = dice.weighted(_BEFORE) if structure == "general" and recipe.second != "vectors" else "{}"
     lines = [] if before == "{}" else [f"a = {before.format('a', 'a')}"]
     lines += text.splitlines()
     if total:
-        lines += _filled(recipe.aligned, dice, shapes["a"]).splitlines()
+        lines += MatrixBlanks(dice, shapes["a"]).fill(recipe.aligned).splitlines()
         summands = recipe.results or recipe.outputs
-        sums = [f"sum({_filled(y, dice, shapes['a'])})" for y in summands]
+        sums = [f"sum({MatrixBlanks(dice, shapes['a']).fill(y)})" for y in summands]
         lines.append(f"{SUM_OF_ALL} = {' + '.join(sums)}")
         outputs = SUM_OF_ALL
     else:
@@ -103,7 +106,7 @@ def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
     after = dice.weighted(_AFTER)
     moving = [o for o in recipe.outputs if not _is_constant(recipe, o, shape, after)]
     kept = [o for k, o in enumerate(moving) if k == 0 or not dice.chance(40)]
-    return [after.format(*[_filled(o, dice, shape)] * 2) for o in kept]
+    return [after.format(*[MatrixBlanks(dice, shape).fill(o)] * 2) for o in kept]
 
 
 def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
@@ -122,63 +125,56 @@ def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
     return after.startswith("sum(") or shape[-1 if read[0] == "vh" else -2] == 1
 
 
-def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
+def second_shape(dice: Dice, second: str, batch: Shape, size: Shape) -> Shape:
+    """The shape of the second parameter, where the first is of stacks of matrices of `size`."""
     columns = 1 + (dice.below(3) + 1) % 3
-    match recipe.second:
+    match second:
+        case "same":
+            return (*batch, *size)
         case "vectors":
-            return (m if dice.chance(40) else columns,)
+            return (size[0] if dice.chance(40) else columns,)
         case "vector":
-            return (m,)
+            return size[:1]
         case "broadcast":
-            return (*draw_other_batch(dice, batch), m, columns)
+            return (*draw_other_batch(dice, batch), size[0], columns)
         case "left":
-            return (*batch, columns, n)
+            return (*batch, columns, size[1])
+        case "inner":
+            return (*batch, size[1], columns)
         case "any":
             return (*batch, *draw_size(dice, "tall", 3, batch))
-    return (*batch, m, columns)
+    return (*batch, size[0], columns)
 
 
-def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
-    """The recipe's statements for a first parameter of `shape`, with all blanks filled."""
-    text = recipe.lines
-    choices: dict[str, Sequence[object]] = {
-        "{norm}": NORMS,
-        "{order}": NORM_ORDERS[: 3 if 0 in shape else None],
-        "{axis}": ("None", "-1", "0"),
-        "{n}": POWERS,
-        "{p}": POWERS[:4],
-        "{k}": (0, 1, -1),
-        "{trips}": (1, 2, 0, 3),
+class MatrixBlanks(Blanks):
+    """The blanks of a recipe whose first parameter has `shape`."""
+
+    rows: ClassVar[Mapping[str, Callable[..., object]]] = {
+        "norm": lambda b: b.dice.pick(NORMS),
+        "order": lambda b: b.dice.pick(NORM_ORDERS[: 3 if 0 in b.shape else None]),
+        "axis": lambda b: b.dice.pick(("None", "-1", "0")),
+        "n": lambda b: b.dice.pick(POWERS),
+        "p": lambda b: b.dice.pick(POWERS[:4]),
+        "k": lambda b: b.dice.pick((0, 1, -1)),
+        "trips": lambda b: b.dice.pick((1, 2, 0, 3)),
+        "d": lambda b: f"array({[_apart(b.dice, k) for k in range(min(b.shape[-2:]))]})",
+        "eye": lambda b: np.eye(b.shape[-2]).tolist(),
+        "T": lambda b, of: _transposed(of, b.shape),
+        "H": lambda b, of: f"conj({_transposed(of, b.shape)})",
+        "row": lambda b, of: f"reshape({of}, {(*b.shape[:-2], 1, min(b.shape[-2:]))})",
+        "head": lambda b, of: f"{of}[{', '.join(f'0:{n}' for n in (*b.shape[:-2], 1, min(b.shape[-2:])))}]",
     }
-    for blank, options in choices.items():
-        if blank in text:
-            text = text.replace(blank, str(dice.pick(options)))
-    return _filled(text, dice, shape)
 
 
-def _filled(text: str, dice: Dice, shape: Shape) -> str:
-    """`text` with `{d}`, `{T:name}`, `{row:values}` and `{head:name}` written out."""
-    if "{d}" in text:
-        weights = [(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]
-        text = text.replace("{d}", f"array({weights})")
-    text = with_rows(text, shape)
-    text = re.sub(r"\{T:(\w+)\}", lambda found: transposed(found[1], shape), text)
-    first = ", ".join([*(f"0:{n}" for n in shape[:-2]), "0:1", f"0:{min(shape[-2:])}"])
-    return re.sub(r"\{head:(\w+)\}", lambda found: f"{found[1]}[{first}]", text)
+def _apart(dice: Dice, k: int) -> float:
+    """The `k`-th of a sequence of numbers with random signs and distinct absolute values."""
+    sign = -1 if dice.below(2) else 1
+    return sign * (4 + dice.below(3) + 3 * k) / 8
 
 
-def transposed(name: str, shape: Shape) -> str:
+def _transposed(name: str, shape: Shape) -> str:
     """The text of `name`, an array like one of `shape`, with the last two axes swapped."""
     return f"permute_dims({name}, axes={(*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)})"
-
-
-def with_rows(text: str, shape: Shape) -> str:
-    """`text` with `{row:values}` written out."""
-
-    def row(found: re.Match[str]) -> str:
-        return f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})"
-
-    return re.sub(r"\{row:([^}]*)\}", row, text)
 
 
 def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs:

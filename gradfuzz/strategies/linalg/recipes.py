@@ -28,8 +28,8 @@ Second = Literal["", "matrix", "vector", "broadcast", "left", "any", "vectors"]
 broadcast; a left side; any matrix; or both parameters are vectors.
 """
 
-_ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
-_SQUARE: tuple[Aspect, ...] = ("square",)
+ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
+SQUARE: tuple[Aspect, ...] = ("square",)
 _INVERTIBLE: tuple[Structure, ...] = ("orthogonal", "companion")
 _SINGULAR: tuple[Structure, ...] = ("singular", "zero line", "low rank")
 _POLYNOMIAL: tuple[Structure, ...] = (*_SINGULAR, *_INVERTIBLE, "repeated")
@@ -42,7 +42,7 @@ class Recipe:
     op: str
     lines: str
     outputs: tuple[str, ...] = ("y",)
-    aspects: tuple[Aspect, ...] = _SQUARE
+    aspects: tuple[Aspect, ...] = SQUARE
     structure: Structure = "general"
     second: Second = ""
     hostile: tuple[Structure, ...] = ()
@@ -57,12 +57,9 @@ class Recipe:
     """The smallest side: libraries may treat larger matrices differently."""
 
 
-_SUMS = ("sum({0}, axis=-1)", "sum({0} * {0}, axis=-1)")
-
-
-def _sums(name: str) -> tuple[str, ...]:
+def power_sums(name: str) -> tuple[str, ...]:
     """Power sums: they are smooth although values repeat."""
-    return tuple(text.format(name) for text in _SUMS)
+    return f"sum({name}, axis=-1)", f"sum({name} * {name}, axis=-1)"
 
 
 def _qr(lines: str, outputs: tuple[str, ...], aspects: tuple[Aspect, ...], *hostile: Structure) -> Recipe:
@@ -93,31 +90,31 @@ RECIPES: tuple[Recipe, ...] = (
     _triangular("y = triangular_solve(a, b, left=False)", second="left"),
     Recipe("cholesky", "y = cholesky(a)", structure="spd", hostile=("repeated", "near repeated")),
     Recipe("cholesky", "y = cholesky(a, upper=True)", structure="spd"),
-    _qr("q, r = qr(a)", ("q * q", "r * r", "matmul(q * {d}, r)"), _ALL, *_INVERTIBLE),
+    _qr("q, r = qr(a)", ("q * q", "r * r", "matmul(q * {d}, r)"), ALL, *_INVERTIBLE),
     _qr("q, r = qr(a, mode='complete')", ("q * q", "r * r"), ("square", "wide")),
     Recipe(
         "lu",
         "p, l, u = lu(a)",
         ("l", "u", "matmul(p, l)", "matmul(l * {d}, u)"),
-        _ALL,
+        ALL,
         results=("p", "l", "u"),
     ),
     Recipe(
         "svd",
         "u, s, vh = svd(a)",
         ("s", "u * u", "vh * vh", "matmul(u * {d}, vh)"),
-        _ALL,
+        ALL,
         hostile=("near repeated",),
         factors=("u", "vh"),
         aligned="t = sign({head:u})\nu = u * t\nvh = {T:t} * vh",
         results=("u", "s", "vh"),
     ),
     Recipe(
-        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", aspects=_ALL, hostile=("near repeated",)
+        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", aspects=ALL, hostile=("near repeated",)
     ),
-    Recipe("svd", "s = svd(a)[1]", _sums("s"), structure="repeated", hostile=("orthogonal",)),
-    Recipe("svdvals", "y = svdvals(a)", aspects=_ALL, hostile=("near repeated", "companion")),
-    Recipe("svdvals", "y = svdvals(a)", _sums("y"), _ALL, structure="orthogonal", hostile=("repeated",)),
+    Recipe("svd", "s = svd(a)[1]", power_sums("s"), structure="repeated", hostile=("orthogonal",)),
+    Recipe("svdvals", "y = svdvals(a)", aspects=ALL, hostile=("near repeated", "companion")),
+    Recipe("svdvals", "y = svdvals(a)", power_sums("y"), ALL, structure="orthogonal", hostile=("repeated",)),
     Recipe(
         "eigh",
         "w, v = eigh(a)",
@@ -134,30 +131,30 @@ RECIPES: tuple[Recipe, ...] = (
         structure="symmetric",
         hostile=("near repeated",),
     ),
-    Recipe("eigh", "w = eigh(a)[0]", _sums("w"), structure="repeated"),
+    Recipe("eigh", "w = eigh(a)[0]", power_sums("w"), structure="repeated"),
     Recipe("eigvalsh", "y = eigvalsh(a)", structure="symmetric", hostile=("near repeated",)),
-    Recipe("eigvalsh", "y = eigvalsh(a)", _sums("y"), structure="repeated"),
-    Recipe("pinv", "y = pinv(a)", aspects=_ALL, hostile=_INVERTIBLE),
-    Recipe("lstsq", "y = lstsq(a, b)", aspects=_ALL, second="matrix", hostile=_INVERTIBLE),
+    Recipe("eigvalsh", "y = eigvalsh(a)", power_sums("y"), structure="repeated"),
+    Recipe("pinv", "y = pinv(a)", aspects=ALL, hostile=_INVERTIBLE),
+    Recipe("lstsq", "y = lstsq(a, b)", aspects=ALL, second="matrix", hostile=_INVERTIBLE),
     Recipe("lstsq", "y = lstsq(a, b)", aspects=("tall", "square"), second="vector"),
     Recipe("lstsq", "y = lstsq(a, b)", aspects=("tall", "square"), second="broadcast"),
-    Recipe("matrix_norm", "y = matrix_norm(a, ord={norm})", aspects=_ALL),
+    Recipe("matrix_norm", "y = matrix_norm(a, ord={norm})", aspects=ALL),
     Recipe(
         "matrix_norm",
         "y = matrix_norm(a)",
-        aspects=_ALL,
+        aspects=ALL,
         structure="zero line",
         hostile=("low rank", "orthogonal"),
     ),
-    Recipe("vector_norm", "y = vector_norm(a, ord={order}, axis={axis})", aspects=_ALL),
+    Recipe("vector_norm", "y = vector_norm(a, ord={order}, axis={axis})", aspects=ALL),
     Recipe("matrix_power", "y = matrix_power(a, {n})", hostile=_INVERTIBLE),
     Recipe("matrix_power", "y = matrix_power(a, {p})", structure="companion", hostile=_SINGULAR),
     Recipe("expm", "y = expm(a * 0.25)", hostile=_POLYNOMIAL),
-    Recipe("trace", "y = trace(a, offset={k})", aspects=_ALL),
-    Recipe("diagonal", "y = diagonal(a, offset={k})", aspects=_ALL),
-    Recipe("tril", "y = tril(a, {k})", ("y * y",), _ALL),
-    Recipe("triu", "y = triu(a, {k})", ("y * y",), _ALL),
-    Recipe("kron", "y = kron(a, b)", aspects=_ALL, second="any", hostile=("zero line",)),
+    Recipe("trace", "y = trace(a, offset={k})", aspects=ALL),
+    Recipe("diagonal", "y = diagonal(a, offset={k})", aspects=ALL),
+    Recipe("tril", "y = tril(a, {k})", ("y * y",), ALL),
+    Recipe("triu", "y = triu(a, {k})", ("y * y",), ALL),
+    Recipe("kron", "y = kron(a, b)", aspects=ALL, second="any", hostile=("zero line",)),
     Recipe("kron", "y = kron(a, b)", second="broadcast"),
     Recipe("outer", "y = outer(a, b)", second="vectors"),
     Recipe("matmul", "y = matmul(a, b)", second="matrix", hostile=("zero line", "singular")),

@@ -24,6 +24,7 @@ from gradfuzz.programs import (
     typecheck,
     walk,
 )
+from gradfuzz.programs.language.program import names_in
 from gradfuzz.programs.language.syntax import Node, own_statements
 from gradfuzz.programs.language.types import Type
 
@@ -32,7 +33,7 @@ LoopStmt = For | While | Repeat
 
 def names(*nodes: Expr | Stmt | Block) -> set[str]:
     """The names that are read."""
-    return {n.id for node in nodes for n in walk(node) if isinstance(n, Name)}
+    return set().union(*map(names_in, nodes))
 
 
 def _conjuncts(condition: Expr) -> Iterator[Expr]:

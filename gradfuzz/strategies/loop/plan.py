@@ -35,23 +35,24 @@ _KINDS: Odds[Kind] = Odds(
 )
 KINDS = tuple(kind for _, kind in _KINDS.rows)
 """What a loop carries."""
+MAX_TRIPS = 17
 
 
 @dataclass(frozen=True, slots=True)
 class LoopOptions:
     """The options of `loops`."""
 
-    min_trips: int
-    max_trips: int
-    forms: tuple[Form, ...]
-    max_params: int
-    max_loops: int
-    max_outputs: int
-    arrays: bool
-    branches: bool
-    exits: bool
-    run_time: bool
-    by_value: bool
+    min_trips: int = 0
+    max_trips: int = MAX_TRIPS
+    forms: tuple[Form, ...] = FORMS
+    max_params: int = 3
+    max_loops: int = 2
+    max_outputs: int = 3
+    arrays: bool = True
+    branches: bool = True
+    exits: bool = True
+    run_time: bool = True
+    by_value: bool = True
     ops: frozenset[str] | None = None
     about: str | None = None
     """An op that is drawn as soon as it can be."""

@@ -9,11 +9,9 @@ from gradfuzz.strategies.drawing.dice import Draw
 from gradfuzz.strategies.drawing.op_set import JOINS, SCALARS
 from gradfuzz.strategies.drawing.validation import check_choices, check_int, reject
 from gradfuzz.strategies.loop.patterns import check_carried
-from gradfuzz.strategies.loop.plan import FORMS, KINDS, Form, Kind, LoopOptions
+from gradfuzz.strategies.loop.plan import FORMS, KINDS, MAX_TRIPS, Form, Kind, LoopOptions
 from gradfuzz.strategies.loop.statistics import observed
 from gradfuzz.strategies.loop.writer import Writer
-
-_MAX_TRIPS = 17
 
 
 @st.composite
@@ -53,7 +51,7 @@ def loops(
     check_int("min_trips", min_trips, 0)
     if max_trips is not None:
         check_int("max_trips", max_trips, 0)
-    most = max(_MAX_TRIPS, min_trips) if max_trips is None else max_trips
+    most = max(MAX_TRIPS, min_trips) if max_trips is None else max_trips
     if min_trips > most:
         reject(f"min_trips={min_trips!r}, max_trips={max_trips!r}: 0 <= min_trips <= max_trips must hold")
     check_choices("forms", forms, FORMS)
@@ -94,16 +92,8 @@ def loops_about(draw: Draw, op: str, ops: frozenset[str]) -> Program:
     """Programs of `loops` of `ops` alone, with `op` in them as soon as it can be."""
     counts = ops.issuperset(("add", "less"))
     options = LoopOptions(
-        min_trips=0,
-        max_trips=_MAX_TRIPS,
         forms=FORMS if counts else ("for",),
-        max_params=3,
-        max_loops=2,
-        max_outputs=3,
         arrays=bool(ops.intersection(JOINS) and ops.intersection(SCALARS)),
-        branches=True,
-        exits=True,
-        run_time=True,
         by_value="logical_and" in ops,
         ops=ops,
         about=op,

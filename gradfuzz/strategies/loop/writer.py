@@ -26,8 +26,8 @@ from gradfuzz.programs import (
     Type,
     While,
     call,
-    walk,
 )
+from gradfuzz.programs.language.program import names_in
 from gradfuzz.strategies.drawing.algebra import (
     absolute,
     add,
@@ -352,15 +352,11 @@ class Writer:
 def _without_dead(body: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], set[str]]:
     """`body` without assignments to names that are never read, and the names that are read."""
     while True:
-        read = _read(body)
+        read = names_in(body)
         kept = tuple(s for s in body if not isinstance(s, Assign) or s.target in read)
         if len(kept) == len(body):
             return body, read
         body = kept
-
-
-def _read(body: tuple[Stmt, ...]) -> set[str]:
-    return {node.id for node in walk(body) if isinstance(node, Name)}
 
 
 _CEILINGS = (8, 5, 17)

@@ -18,7 +18,7 @@ from gradfuzz.strategies.loop.facts import names
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS
 
 
-class _View(CaseView):
+class TensorView(CaseView):
     """A case, its calls with the types of their arguments, and the numbers of its points."""
 
     def __init__(self, case: GeneratedCase) -> None:
@@ -76,11 +76,11 @@ _BROADCASTING = {"add", "subtract", "multiply", "divide", "pow", "maximum", "min
 }
 
 
-def _ranks(view: _View, rank: int) -> bool:
+def _ranks(view: TensorView, rank: int) -> bool:
     return any(len(shape) == rank for shape in view.shapes())
 
 
-def _broadcasts(view: _View, kind: str) -> bool:
+def _broadcasts(view: TensorView, kind: str) -> bool:
     for shapes in view.operands():
         rank = max(map(len, shapes), default=0)
         for shape in shapes:
@@ -100,11 +100,11 @@ def _repeats(e: Expr) -> bool:
     return isinstance(e, ArrayConst) and len({c.value for c in e.values}) < len(e.values)
 
 
-def _ties(view: _View) -> bool:
+def _ties(view: TensorView) -> bool:
     return any(a.size > len(np.unique(a)) > 1 for a in view.arrays())
 
 
-def _by_counter(view: _View) -> bool:
+def _by_counter(view: TensorView) -> bool:
     return any(
         loop.target in names(*c.args[1:])
         for loop in view.loops()
@@ -114,11 +114,11 @@ def _by_counter(view: _View) -> bool:
     )
 
 
-def _negative(view: _View) -> bool:
+def _negative(view: TensorView) -> bool:
     return any(isinstance(v, int) and v < 0 for c in view.calls for k, v in c.params if k == "axis")
 
 
-def _windows(view: _View, param: str, test: Callable[[int], bool]) -> bool:
+def _windows(view: TensorView, param: str, test: Callable[[int], bool]) -> bool:
     """Whether a window has a stride or a padding that `test` accepts."""
     return any(
         bool(np.any(test(np.array(a))))  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ def _windows(view: _View, param: str, test: Callable[[int], bool]) -> bool:
     )
 
 
-TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
+TENSOR_GOALS: dict[str, Callable[[TensorView], bool]] = {
     **{f"tensor {op}": lambda v, op=op: v.has(op) for op in TENSOR_OPS},  # type: ignore[misc]
     **{f"rank {n}": lambda v, n=n: _ranks(v, n) for n in range(5)},  # type: ignore[misc]
     "axis of size 0": lambda v: any(0 in shape for shape in v.shapes()),
@@ -162,9 +162,3 @@ TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
     "float32": lambda v: v.case.precision == "float32",
 }
 """The goals by name: ops, shapes, ways to broadcast, gather and slide, loops, unused values, and ties."""
-
-
-def tensor_triggers(case: GeneratedCase) -> frozenset[str]:
-    """The names of the goals that `case` reaches."""
-    view = _View(case)
-    return frozenset(name for name, test in TENSOR_GOALS.items() if test(view))

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Program, Type, typecheck
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.drawing.algebra import written
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Odds, Plain
 from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.drawing.validation import check_choices
-from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, arguments_of
+from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
 from gradfuzz.strategies.loop.case import GeneratedCase, check_asked, draw_modes, draw_precision
 from gradfuzz.strategies.loop.statistics import observed
-from gradfuzz.strategies.tensor.blanks import BlankArgument, Blanks, Operand, fits
+from gradfuzz.strategies.tensor.blanks import BlankArgument, Operand, TensorBlanks, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
 _BEFORE = Odds(
@@ -93,8 +93,8 @@ class _Draft:
     def stage(self, x: str, y: str, recipe: TensorRecipe, *, trips: int | None = None) -> None:
         """Computes `y` from `x` by a recipe. With `trips`, a loop applies the recipe to `y` each time."""
         self.recipes.append(recipe)
-        blanks = Blanks(self.dice, x if trips is None else y, self.shapes[x], y, self.parameter, self.operand)
-        filled = re.sub(r"\{(\w+)\}", lambda blank: blanks[blank[1]], recipe.text)
+        given = x if trips is None else y, self.shapes[x], y, self.parameter, self.operand
+        filled = TensorBlanks(self.dice, *given).fill(recipe.text)
         if trips is not None:
             body = self.dice.weighted(_REPEATED).format(f"({filled})")
             filled = f"{y} = {x}\nfor i in range({trips}):\n    {y} = {body}"

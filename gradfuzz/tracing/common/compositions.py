@@ -271,13 +271,6 @@ def at_positions(x: Operand, positions: Any) -> Any:
     return engine.take(flat(x), positions, axis=0)
 
 
-def from_front(index: Operand, size: int) -> Any:
-    """An index that may count from the end, as one that counts from the front."""
-    if isinstance(index, Value):
-        return engine.where(index < 0, index + size, index)
-    return np.where(np.asarray(index) < 0, index + size, index)[()]
-
-
 def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:
     """`x` with the entries at constant `positions`, all different, replaced by `values`, which broadcast to
     the shape of the positions.

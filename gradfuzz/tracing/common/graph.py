@@ -17,7 +17,7 @@ from gradfuzz.engine.modes.prune import prune
 from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import EvaluationError, PrecisionError, ProgramError, UntraceableError, UsageError
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.evaluation.interpret import evaluate, interpret
+from gradfuzz.programs.evaluation.interpret import entered, evaluate, interpret
 from gradfuzz.programs.graphs.graph import Graph, Var
 from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
@@ -186,11 +186,6 @@ def _at_others(x: Value) -> list[Array]:
             moved.append(entered(a))
         found.append(np.asarray(evaluate(graph, moved, NumpyNamespace("float64"))[0]))
     return found
-
-
-def entered(a: Any) -> Any:
-    """An array as interpreters take it: scalar ints and bools are Python's."""
-    return a[()] if np.ndim(a) or is_float(a.dtype) else a.item()
 
 
 def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], dtype: np.dtype[Any]) -> None:

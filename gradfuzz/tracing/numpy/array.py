@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradfuzz.engine as engine
+from gradfuzz.engine.rules.functions import from_front
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.precision import format_of, is_float
@@ -25,7 +26,6 @@ from gradfuzz.tracing.common.compositions import (
     at_positions,
     check_room,
     common_kind,
-    from_front,
     kind_of,
     recorded,
     replaced_at,

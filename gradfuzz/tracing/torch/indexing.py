@@ -12,13 +12,13 @@ import numpy as np
 import torch
 
 import gradfuzz.engine as engine
+from gradfuzz.engine.rules.functions import from_front
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.common.compositions import (
     as_kind,
     by_name,
     flat,
-    from_front,
     inside,
     kind_of,
     recorded,

@@ -19,6 +19,7 @@ from gradfuzz.errors import NotDifferentiableError, ProgramTypeError, UsageError
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.ops import OPS, result_type
 from gradfuzz.programs.language.types import Type
+from tests.unit.engine.complex_losses import check_orders, differences, loss
 
 # Every op ---------------------------------------------------------------------------------------------------
 
@@ -149,54 +150,17 @@ def test_every_op_is_a_case() -> None:
     assert {name for name in OPS if takes_complex(name)} - elsewhere <= {c[0] for c in CASES}
 
 
-def weights(count: int) -> Any:
-    k = np.arange(count)
-    return np.cos(1.0 + k) + 1j * np.sin(2.0 + 3.0 * k)
+def by_lists(truth: Callable[..., Numbers], xs: list[Any], directions: list[Any]) -> tuple[float, float]:
+    """The derivatives of the loss of a truth, which takes lists of numbers."""
 
+    def results(t: Any) -> Numbers:
+        moved = [
+            [mp.mpmathify(complex(a)) + t * mp.mpmathify(complex(b)) for a, b in zip(x, v, strict=True)]
+            for x, v in zip(xs, directions, strict=True)
+        ]
+        return truth(*moved)
 
-def loss(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Re sum(c z + z^2 / 4) over the entries z of the result: real, and not linear in them."""
-
-    def function(*xs: Any) -> Any:
-        z = f(*xs)
-        z = engine.reshape(z, (int(np.prod(z.shape)),))
-        return engine.sum(engine.real(weights(z.shape[0]) * z + 0.25 * z * z))
-
-    return function
-
-
-def along(f: Callable[..., Any], directions: list[Any], mode: str) -> Callable[..., Any]:
-    """The derivative of f along `directions`; in reverse mode by the gradient dF/da + i dF/db of a + ib."""
-    if mode == "fwd":
-        return lambda *xs: engine.jvp(f, xs, directions)[1]
-
-    def function(*xs: Any) -> Any:
-        parts = engine.grad(f, range(len(xs)))(*xs)
-        return sum(
-            engine.sum(engine.real(engine.conj(g) * v)) for g, v in zip(parts, directions, strict=True)
-        )
-
-    return function
-
-
-def differences(truth: Callable[..., Numbers], xs: list[Any], directions: list[Any]) -> tuple[float, float]:
-    """The first and the second derivative of the loss, to about 1e-25: central differences with 50 digits and
-    a step of 1e-13.
-    """
-    with mp.workdps(50):
-        step = mp.mpf(10) ** -13
-
-        def value(t: Any) -> Any:
-            moved = [
-                [mp.mpmathify(complex(a)) + t * mp.mpmathify(complex(b)) for a, b in zip(x, v, strict=True)]
-                for x, v in pairs
-            ]
-            zs = truth(*moved)
-            return sum(mp.re(complex(c) * z + z * z / 4) for c, z in zip(weights(len(zs)), zs, strict=True))
-
-        pairs = list(zip(xs, directions, strict=True))
-        before, here, after = (value(k * step) for k in (-1, 0, 1))
-        return float((after - before) / (2 * step)), float((after - 2 * here + before) / step**2)
+    return differences(results)
 
 
 def draw(rng: np.random.Generator, *shape: int) -> Any:
@@ -211,16 +175,10 @@ def draw(rng: np.random.Generator, *shape: int) -> Any:
     ("case", "number"), [pytest.param(c, k, id=f"{c[0]}-{k}") for k, c in enumerate(CASES)]
 )
 def test_derivatives_are_those_of_differences(case: Case, number: int, seed: int) -> None:
-    """Both modes and their four mixes, to 1e-12 of the greater of the derivative and 1."""
     _, f, count, truth = case
     rng = np.random.default_rng([seed, number])
     xs, directions = [draw(rng, 4) for _ in range(count)], [draw(rng, 4) for _ in range(count)]
-    for order, expected in zip((1, 2), differences(truth, xs, directions), strict=True):
-        for modes in itertools.product(("rev", "fwd"), repeat=order):
-            function = loss(f)
-            for mode in modes:
-                function = along(function, directions, mode)
-            assert abs(function(*xs) - expected) <= 1e-12 * max(1.0, abs(expected)), modes
+    check_orders(f, xs, directions, by_lists(truth, xs, directions), 1e-12)
 
 
 def test_products_with_zeros(seed: int) -> None:
@@ -284,15 +242,10 @@ def test_loops_and_branches(f: Callable[..., Any], truth: Callable[..., Numbers]
     """Orders 1 and 2 in every mix of modes, and by `derivative`, which has the gradient as a graph."""
     for z in (0.5 + 0.75j, 0.75 - 0.5j):
         xs, directions = [np.array(z), np.array(1.25 - 0.5j)], [np.array(0.5 + 1j), np.array(-0.25 + 0.75j)]
-        flat = differences(
+        flat = by_lists(
             lambda a, b: truth(a[0], b[0]), [x[np.newaxis] for x in xs], [v[np.newaxis] for v in directions]
         )
-        for order, expected in zip((1, 2), flat, strict=True):
-            for modes in itertools.product(("rev", "fwd"), repeat=order):
-                function = loss(f)
-                for mode in modes:
-                    function = along(function, directions, mode)
-                assert abs(function(*xs) - expected) <= 1e-12 * max(1.0, abs(expected)), modes
+        check_orders(f, xs, directions, flat, 1e-12)
         graph = lower(engine.trace(loss(f), *xs))
         names = [v.name for v in graph.inputs]
         for modes in itertools.product(("rev", "fwd"), repeat=2):

@@ -1,4 +1,4 @@
-"""Linear algebra of complex matrices: one mode against the other, batches, and where it is delicate."""
+"""Linear algebra: one mode against the other; of complex matrices also batches, and where it is delicate."""
 
 from __future__ import annotations
 
@@ -14,68 +14,11 @@ from gradfuzz import engine
 from gradfuzz.engine import linalg
 from gradfuzz.engine.rules.linalg import JVP
 from gradfuzz.engine.rules.value import apply
-
-BATCHES: tuple[tuple[int, ...], ...] = ((), (1,), (2,), (2, 3), (0,))
-# An op, its parameters, and its arguments: the shape after a letter; "s" far from singular, "p" positive
-# definite, "m" any, "u" without batch axes.
-Case = tuple[str, dict[str, Any], tuple[str, ...]]
-
-CASES: list[Case] = [
-    ("trace", {"offset": 1}, ("m3,4",)),
-    ("diagonal", {"offset": -1}, ("m4,3",)),
-    *[(op, {"k": -1}, ("m3,4",)) for op in ("tril", "triu")],
-    ("outer", {}, ("u3", "u2")),
-    ("kron", {}, ("m2,3", "m3,2")),
-    ("einsum", {"subscripts": "bij,bjk->bik"}, ("u2,3,2", "u2,2,4")),
-    ("einsum", {"subscripts": "iaii,aj->ij"}, ("u2,3,2,2", "u3,2")),
-    *[("solve", {}, x) for x in (("s3,3", "m3,2"), ("s3,3", "u3,2"), ("u3,3", "m3,2"), ("u3,3", "u3"))],
-    *[
-        (
-            "triangular_solve",
-            {"lower": a, "transposed": b, "unit_diagonal": c, "left": d},
-            ("s3,3", "m3,2" if d else "m2,3"),
-        )
-        for a, b, c, d in itertools.product((True, False), repeat=4)
-    ],
-    ("inv", {}, ("s3,3",)),
-    *[("det", {}, (f"s{n},{n}",)) for n in (0, 1, 2, 3, 4)],
-    *[("slogdet", {"part": k}, ("s3,3",)) for k in (0, 1)],
-    *[("cholesky", {"upper": u}, ("p3,3",)) for u in (False, True)],
-    *[("qr", {"part": k, "mode": "reduced"}, (x,)) for k in (0, 1) for x in ("m3,3", "m4,2", "m2,4")],
-    *[("qr", {"part": k, "mode": "complete"}, ("m3,2",)) for k in (0, 1)],
-    *[("lu", {"part": k}, (x,)) for k in (1, 2) for x in ("m3,3", "m4,2", "m2,4")],
-    *[
-        ("svd", {"part": k, "full_matrices": False}, (x,))
-        for k in (0, 1, 2)
-        for x in ("m3,3", "m4,2", "m2,4")
-    ],
-    *[("svd", {"part": k, "full_matrices": True}, (x,)) for k in (0, 1, 2) for x in ("m3,2", "m2,3")],
-    ("svdvals", {}, ("m2,4",)),
-    *[("eigh", {"part": k}, ("m3,3",)) for k in (0, 1)],
-    ("eigvalsh", {}, ("m4,4",)),
-    *[("eig", {"part": k}, (x,)) for k in (0, 1) for x in ("m3,3", "m1,1", "m0,0")],
-    *[("eigvals", {}, (x,)) for x in ("m4,4", "m0,0")],
-    *[("pinv", {}, (x,)) for x in ("s3,3", "m4,2", "m2,4")],
-    *[("lstsq", {}, x) for x in (("m4,2", "m4,2"), ("m2,4", "u2,1"), ("m4,2", "u4"))],
-    *[("matrix_norm", {"ord": o}, ("m3,2",)) for o in ("fro", "nuc", 1, -1, 2, -2, "inf", "-inf")],
-    *[("vector_norm", {"ord": o, "axis": -1}, ("m3,2",)) for o in (0, 1, 2, 3, -1, "inf", "-inf")],
-    *[("matrix_power", {"n": n}, ("s3,3",)) for n in (0, 1, 3, 6, -3)],
-    ("expm", {}, ("m3,3",)),
-    *[("cofactor", {}, x) for x in (("s3,3",), ("s3,3", "m3,3"), ("s4,4", "m4,4"), ("s4,4", "m4,4", "m4,4"))],
-    ("divide_by_gaps", {"hollow": False}, ("m3,2", "m3", "m2")),
-    ("divide_by_gaps", {"hollow": True}, ("m3,3", "m3", "m3")),
-]
+from tests.unit.engine.matrix_cases import BATCHES, CASES, COMPLEX, INTERNAL, Case, draw, of_instances
 
 
-def draw(kind: str, batch: tuple[int, ...], rng: np.random.Generator) -> Any:
-    """Complex numbers whose parts are from 1/4 to 3/2 in size."""
-    shape = tuple(int(n) for n in kind[1:].split(","))
-    full = (2, *(() if kind[0] == "u" else batch), *shape)
-    re, im = rng.uniform(0.25, 1.5, full) * rng.choice([-1, 1], full)
-    x = re + 1j * im
-    if kind[0] == "p":
-        x = x @ np.swapaxes(x, -1, -2).conj()
-    return x + np.diag(np.arange(shape[-1]) / 2 + 3) if kind[0] in "sp" or kind == "u3,3" else x
+def drawn(kind: str, batch: tuple[int, ...], rng: np.random.Generator) -> Any:
+    return draw(kind, batch, rng, of_complex=True)
 
 
 def some(values: list[float], like: Any, rng: np.random.Generator) -> Any:
@@ -84,25 +27,28 @@ def some(values: list[float], like: Any, rng: np.random.Generator) -> Any:
     return np.asarray(x + 1j * rng.choice(values, np.shape(like)) if np.iscomplexobj(like) else x, like.dtype)
 
 
-def named(cases: list[Case]) -> list[Any]:
-    return [pytest.param(c, k, id=f"{c[0]}-{k}") for k, c in enumerate(cases)]
-
-
 def test_every_op_is_a_case() -> None:
-    assert {c[0] for c in CASES} == set(JVP)
+    assert {c[0] for c in COMPLEX} == set(JVP)
 
 
-@pytest.mark.parametrize("precision", ["complex128", "complex64"])
-@pytest.mark.parametrize(("case", "number"), named(CASES))
+TRANSPOSED = [
+    pytest.param(case, number, precision, id=f"{case[0]}-{number}-{precision}")
+    for precision in ("float64", "complex128", "complex64")
+    for number, case in enumerate([*CASES, *INTERNAL] if precision == "float64" else COMPLEX)
+]
+
+
+@pytest.mark.parametrize(("case", "number", "precision"), TRANSPOSED)
 def test_forward_and_reverse_are_transposes(case: Case, number: int, precision: str, seed: int) -> None:
     """Re <J v, u> = Re <v, J^T u>, in every batch, to 1e-10 of the terms (2e-4): condition numbers up to 1e3
     times a few hundred roundings.
     """
     op, params, kinds = case
     rng = np.random.default_rng([seed, number])
-    allowed = 1e-10 if precision == "complex128" else 2e-4
+    allowed = 2e-4 if precision == "complex64" else 1e-10
     for batch in BATCHES:
-        args = [draw(kind, batch, rng).astype(precision) for kind in kinds]
+        of_complex = precision.startswith("complex")
+        args = [draw(kind, batch, rng, of_complex=of_complex).astype(precision) for kind in kinds]
         value, pullback = engine.vjp(lambda *xs: apply(op, *xs, **params), *args)
         v = [some([-1.5, 0.75, 1.25], x, rng) for x in args]
         u = some([-0.75, 0.5, 1.5], value, rng)
@@ -117,7 +63,7 @@ def test_forward_and_reverse_are_transposes(case: Case, number: int, precision: 
         assert abs(forth - back) <= allowed * size, (batch, args)
 
 
-@pytest.mark.parametrize(("case", "number"), named([c for c in CASES if all(k[0] != "u" for k in c[2])]))
+@pytest.mark.parametrize(("case", "number"), of_instances(COMPLEX))
 def test_a_batch_is_its_instances(case: Case, number: int, seed: int) -> None:
     """Value and gradient by `vmap`, and of a stack of matrices, as of each alone, to 1e-12 of the greatest:
     LAPACK sees the same matrices.
@@ -129,7 +75,7 @@ def test_a_batch_is_its_instances(case: Case, number: int, seed: int) -> None:
         result = apply(op, *xs, **params)
         return engine.sum(engine.real(result * engine.conj(result)) + engine.real((0.5 + 0.25j) * result))
 
-    args = [draw(kind, (3,), rng) for kind in kinds]
+    args = [drawn(kind, (3,), rng) for kind in kinds]
     places = range(len(args))
     whole = engine.grad(loss, places)(*args)
     mapped = engine.vmap(lambda *xs: engine.value_and_grad(loss, places)(*xs)[1])(*args)
@@ -143,7 +89,7 @@ def test_a_batch_is_its_instances(case: Case, number: int, seed: int) -> None:
 
 
 def test_outer_products_in_a_batch(seed: int) -> None:
-    a, b = draw("m3", (2,), np.random.default_rng(seed)), draw("m2", (2,), np.random.default_rng(seed + 1))
+    a, b = drawn("m3", (2,), np.random.default_rng(seed)), drawn("m2", (2,), np.random.default_rng(seed + 1))
     assert np.array_equal(engine.vmap(linalg.outer)(a, b), a[:, :, np.newaxis] * b[:, np.newaxis])
 
 
@@ -214,7 +160,7 @@ def test_functions_of_repeated_values(values: list[float], op: Callable[..., Any
     rng = np.random.default_rng(seed)
     n = len(values)
     u = scipy.linalg.qr(rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n)))[0]
-    a, t = u @ np.diag(values) @ u.conj().T, draw(f"m{n},{n}", (), rng)
+    a, t = u @ np.diag(values) @ u.conj().T, drawn(f"m{n},{n}", (), rng)
 
     def loss(x: Any) -> Any:
         return engine.sum(op(x) ** 2)
@@ -229,7 +175,7 @@ def test_functions_of_repeated_eigenvalues_of_a_matrix_that_is_not_hermitian(kin
     f'(A)^H.
     """
     rng = np.random.default_rng(seed)
-    x = draw("s3,3", (), rng)
+    x = drawn("s3,3", (), rng)
     x = x.real if kind == "real" else x
     a = x @ np.diag([2.0, 2.0, -1.0]) @ np.linalg.inv(x)
     for f, slope in (
@@ -267,7 +213,7 @@ def test_eigenvalues_of_a_real_matrix_are_complex_and_its_gradient_is_real(seed:
 
 
 def test_gradients_of_functions_of_the_hermitian_part_are_hermitian(seed: int) -> None:
-    a = draw("p3,3", (2,), np.random.default_rng(seed)) + np.arange(9).reshape(3, 3) * 1j / 8
+    a = drawn("p3,3", (2,), np.random.default_rng(seed)) + np.arange(9).reshape(3, 3) * 1j / 8
     for f in (linalg.cholesky, linalg.eigvalsh, lambda x: engine.abs(linalg.eigh(x)[1])):
         g = engine.grad(lambda x, f=f: engine.sum(engine.real((1 - 0.5j) * f(x))))(a)
         assert np.allclose(g, np.swapaxes(g, -1, -2).conj(), rtol=0, atol=1e-14)
@@ -276,7 +222,7 @@ def test_gradients_of_functions_of_the_hermitian_part_are_hermitian(seed: int) -
 def test_further_vectors_have_no_derivative(seed: int) -> None:
     """NaN in both parts, of every one of several; R and the first columns keep theirs."""
     rng = np.random.default_rng(seed)
-    a, t = draw("m4,2", (), rng), draw("m4,2", (), rng)
+    a, t = drawn("m4,2", (), rng), drawn("m4,2", (), rng)
     for f in (lambda x: linalg.qr(x, mode="complete")[0], lambda x: linalg.svd(x, full_matrices=True)[0]):
         tangent = engine.jvp(f, [a], [t])[1]
         assert np.isnan(tangent[:, 2:].real).all()
@@ -330,7 +276,7 @@ def test_a_real_matrix_that_meets_a_complex_one(op: Callable[..., Any], seed: in
     derivative along real directions.
     """
     rng = np.random.default_rng(seed)
-    a, b, t = draw("s3,3", (), rng).real, draw("m3,2", (), rng), draw("m3,3", (), rng).real
+    a, b, t = drawn("s3,3", (), rng).real, drawn("m3,2", (), rng), drawn("m3,3", (), rng).real
 
     def loss(x: Any, y: Any) -> Any:
         return engine.sum(engine.real((1 + 0.5j) * op(x, y) ** 2))
@@ -350,7 +296,7 @@ def test_decompositions_in_a_loop(seed: int) -> None:
     checkpoints to the bit.
     """
     rng = np.random.default_rng(seed)
-    a, v = draw("m3,3", (), rng), draw("m3,3", (), rng)
+    a, v = drawn("m3,3", (), rng), drawn("m3,3", (), rng)
 
     def step(i: Any, x: Any) -> Any:
         q, r = linalg.qr(x)
@@ -373,7 +319,7 @@ def test_decompositions_in_a_loop(seed: int) -> None:
 
 def test_the_functions_are_the_ops(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    a, h, tall, b = (draw(kind, (), rng) for kind in ("s3,3", "p3,3", "m4,3", "m3,2"))
+    a, h, tall, b = (drawn(kind, (), rng) for kind in ("s3,3", "p3,3", "m4,3", "m3,2"))
     for mine, theirs in (
         (linalg.qr(tall), np.linalg.qr(tall)),
         (linalg.eig(a), np.linalg.eig(a)),
@@ -396,8 +342,8 @@ def test_the_functions_are_the_ops(seed: int) -> None:
         (linalg.vector_norm(b, ord=3, axis=0), np.linalg.norm(b, 3, axis=0)),
     ):
         assert np.allclose(x, y, rtol=1e-11, atol=1e-12)
-    large = draw("m40,40", (), rng) + 40 * np.eye(40)
-    right = draw("m40,2", (), rng)
+    large = drawn("m40,40", (), rng) + 40 * np.eye(40)
+    right = drawn("m40,2", (), rng)
     for transposed in (False, True):
         t = np.tril(large).T if transposed else np.tril(large)
         assert np.allclose(

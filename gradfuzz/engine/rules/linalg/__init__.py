@@ -4,7 +4,7 @@
     solving, det, pinv, norms, powers, products
                                         systems, determinants, pseudo-inverses, norms, powers, products
     gaps                                division by gaps between eigenvalues or singular values
-    matrices, table                     what the rules are written with; the form of the tables
+    matrices                            what the rules are written with; the form of the tables
 
 The rules have the form of those in `rules.vjp` and `rules.jvp`. `VJP[op]` has a rule for each argument,
 (g, ans, *args, **params) -> cotangent; `JVP[op]` one for each argument, (t, ans, *args, **params) -> tangent.
@@ -35,7 +35,7 @@ from gradfuzz.engine.rules.linalg import (
     solving,
     svd,
 )
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules
 
 _MODULES = (products, solving, det, cholesky, qr, lu, eig, eigh, svd, gaps, pinv, norms, powers)
 

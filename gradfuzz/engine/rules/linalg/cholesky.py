@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.rules.linalg.matrices import adjoint, half_of_lower, hermitian_part, solve_adjoint
-from gradfuzz.engine.rules.linalg.table import Rules
+from gradfuzz.engine.rules.linalg.matrices import Rules, adjoint, half_of_lower, hermitian_part, solve_adjoint
 from gradfuzz.engine.rules.value import apply
 
 

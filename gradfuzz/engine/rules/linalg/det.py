@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.rules.functions import complex, conj, imag, is_complex, real, reshape, sum, where
-from gradfuzz.engine.rules.linalg.matrices import adjoint, expand
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules, adjoint, expand
 from gradfuzz.engine.rules.value import apply
 
 # vjp --------------------------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from typing import Any
 
 from gradfuzz.engine.rules.functions import conj, sum
 from gradfuzz.engine.rules.linalg.gaps import divide_by_gaps
-from gradfuzz.engine.rules.linalg.matrices import adjoint, column, on_diagonal, row
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules, adjoint, column, on_diagonal, row
 from gradfuzz.engine.rules.value import apply
 
 FORTH: dict[str, Rule] = {"eigvals": lambda a: apply("eig", a, part=0)}

@@ -18,8 +18,7 @@ from typing import Any
 
 from gradfuzz.engine.rules.functions import real
 from gradfuzz.engine.rules.linalg.gaps import divide_by_gaps
-from gradfuzz.engine.rules.linalg.matrices import adjoint, hermitian_part, on_diagonal, row
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules, adjoint, hermitian_part, on_diagonal, row
 from gradfuzz.engine.rules.value import apply
 
 FORTH: dict[str, Rule] = {"eigvalsh": lambda a: apply("eigh", a, part=0)}

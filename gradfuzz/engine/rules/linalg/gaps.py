@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import conj, sum
-from gradfuzz.engine.rules.linalg.matrices import zeros
-from gradfuzz.engine.rules.linalg.table import Rules
+from gradfuzz.engine.rules.linalg.matrices import Rules, zeros
 from gradfuzz.engine.rules.value import apply
 
 

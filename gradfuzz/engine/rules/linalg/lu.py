@@ -12,6 +12,8 @@ from typing import Any
 
 from gradfuzz.engine.rules.functions import concat
 from gradfuzz.engine.rules.linalg.matrices import (
+    Rule,
+    Rules,
     adjoint,
     below,
     columns,
@@ -20,7 +22,6 @@ from gradfuzz.engine.rules.linalg.matrices import (
     transpose,
     zeros,
 )
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
 
 # vjp --------------------------------------------------------------------------------------------------------

@@ -1,13 +1,20 @@
-"""Moving entries of matrices about: what the rules are written with besides the ops themselves. All leading
-axes are batch axes.
+"""What the rules are written with besides the ops themselves: the form of their tables, and moving entries of
+matrices about. All leading axes are batch axes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradfuzz.engine.rules.functions import broadcast_to, concat, conj, is_complex, permute_dims, reshape
-from gradfuzz.engine.rules.value import Value, apply
+from gradfuzz.engine.rules.value import apply, zeros_as
+from gradfuzz.programs.language.types import Type
+
+Rule = Callable[..., Any]
+
+Rules = dict[str, tuple[Rule, ...] | Rule]
+"""By op: one rule per argument, or one for all that takes the argument's number first."""
 
 
 def transpose(x: Any) -> Any:
@@ -68,7 +75,7 @@ def expand(x: Any) -> Any:
 
 def zeros(like: Any, shape: tuple[int, ...]) -> Any:
     """Zeros in the trace of `like`."""
-    return Value(like.builder, like.builder.zeros(like.type.__class__(like.type.dtype, shape)), like.level)
+    return zeros_as(like, Type(like.type.dtype, shape))
 
 
 def on_diagonal(d: Any, m: int, n: int, offset: int = 0) -> Any:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import conj, expand_reduced, is_complex, real, sign, sum, where
-from gradfuzz.engine.rules.linalg.matrices import adjoint, expand, row
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules, adjoint, expand, row
 from gradfuzz.engine.rules.value import apply
 
 _LINES = {1: (-2, "inf"), -1: (-2, "-inf"), "inf": (-1, "inf"), "-inf": (-1, "-inf")}
@@ -74,7 +73,7 @@ def _matrix_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> A
 
 
 def _direction(x: Any, norm: Any) -> Any:
-    """x / norm, 0 where the norm is."""
+    """x / norm, or a slope over it, 0 where the norm is."""
     zero = norm == 0.0
     return where(zero, 0.0, x / where(zero, 1.0, norm))
 
@@ -119,7 +118,7 @@ def _mean_slope(slopes: Any, values: Any, which: Any) -> Any:
 def _along(x: Any, t: Any) -> Any:
     """The tangent of |x|."""
     if is_complex(x):
-        return _over_norm(real(conj(x) * t), abs(x))
+        return _direction(real(conj(x) * t), abs(x))
     return where(x < 0.0, -t, where(x == 0.0, 0.0, t))
 
 
@@ -127,7 +126,7 @@ def _matrix_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> A
     if _is_empty(x):
         return None
     if ord == "fro":
-        return _over_norm(sum(real(conj(x) * t), axis=(-2, -1), keepdims=keepdims), ans)
+        return _direction(sum(real(conj(x) * t), axis=(-2, -1), keepdims=keepdims), ans)
     if ord in _LINES:
         axis, which = _LINES[ord]
         slope = _mean_slope(sum(_along(x, t), axis=axis), sum(abs(x), axis=axis), which)
@@ -140,10 +139,6 @@ def _matrix_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> A
     return apply("reshape", slope, shape=ans.shape)
 
 
-def _over_norm(product: Any, norm: Any) -> Any:
-    return where(norm == 0.0, 0.0, product / where(norm == 0.0, 1.0, norm))
-
-
 def _vector_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     """d |x|_p = sum of sign(x_i) |x_i|^(p-1) dx_i over |x|_p^(p-1), with quotients before powers."""
     if ord == 0:
@@ -151,7 +146,7 @@ def _vector_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, axis: Any, keepdims:
     if ord == 1:
         return sum(_along(x, t), axis=axis, keepdims=keepdims)
     if ord == 2:
-        return _over_norm(sum(real(conj(x) * t), axis=axis, keepdims=keepdims), ans)
+        return _direction(sum(real(conj(x) * t), axis=axis, keepdims=keepdims), ans)
     spread = expand_reduced(ans, x.shape, axis, keepdims)
     if isinstance(ord, str):
         chosen = _attained(x, spread, ord, axis)

@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import unbroadcast
-from gradfuzz.engine.rules.linalg.matrices import adjoint, column
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules, adjoint, column
 from gradfuzz.engine.rules.value import apply
 
 

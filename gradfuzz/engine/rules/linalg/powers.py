@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import concat
-from gradfuzz.engine.rules.linalg.matrices import adjoint, columns, rows, zeros
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
+from gradfuzz.engine.rules.linalg.matrices import Rule, Rules, adjoint, columns, rows, zeros
 from gradfuzz.engine.rules.value import apply
 
 

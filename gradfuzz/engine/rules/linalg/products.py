@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import broadcast_to, conj, permute_dims, reshape, unbroadcast
-from gradfuzz.engine.rules.linalg.matrices import column, on_diagonal, transpose
-from gradfuzz.engine.rules.linalg.table import Rules
+from gradfuzz.engine.rules.linalg.matrices import Rules, column, on_diagonal, transpose
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.programs.language.linalg_rules import diagonal_length
 

@@ -18,6 +18,8 @@ from typing import Any
 from gradfuzz.engine.rules.functions import concat, is_complex, sum
 from gradfuzz.engine.rules.linalg.gaps import zero_or_nan
 from gradfuzz.engine.rules.linalg.matrices import (
+    Rule,
+    Rules,
     adjoint,
     below,
     columns,
@@ -28,7 +30,6 @@ from gradfuzz.engine.rules.linalg.matrices import (
     to_dtype_of,
     zeros,
 )
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
 
 # vjp --------------------------------------------------------------------------------------------------------

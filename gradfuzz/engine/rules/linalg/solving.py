@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import conj, reshape, unbroadcast
-from gradfuzz.engine.rules.linalg.matrices import adjoint, column, transpose
-from gradfuzz.engine.rules.linalg.table import Rules
+from gradfuzz.engine.rules.linalg.matrices import Rules, adjoint, column, transpose
 from gradfuzz.engine.rules.value import apply
 
 # vjp: X = A^-1 B has B_bar = A^-H X_bar and A_bar = -B_bar X^H (Giles 2008, section 2.2.3, for products with
@@ -77,9 +76,7 @@ def _solve_jvp_b(t: Any, ans: Any, a: Any, b: Any) -> Any:
 def _triangular_jvp_a(
     t: Any, ans: Any, a: Any, b: Any, *, lower: Any, transposed: Any, unit_diagonal: Any, left: Any
 ) -> Any:
-    moved = apply("tril", t) if lower else apply("triu", t)
-    if unit_diagonal:
-        moved = apply("tril", t, k=-1) if lower else apply("triu", t, k=1)
+    moved = _read(t, lower, unit_diagonal)
     moved = transpose(moved) if transposed else moved
     change = moved @ ans if left else ans @ moved
     how = {"lower": lower, "transposed": transposed, "unit_diagonal": unit_diagonal, "left": left}

@@ -25,6 +25,8 @@ from typing import Any
 from gradfuzz.engine.rules.functions import concat, conj, is_complex, real, sum
 from gradfuzz.engine.rules.linalg.gaps import divide_by_gaps, zero_or_nan
 from gradfuzz.engine.rules.linalg.matrices import (
+    Rule,
+    Rules,
     adjoint,
     columns,
     expand,
@@ -33,7 +35,6 @@ from gradfuzz.engine.rules.linalg.matrices import (
     to_dtype_of,
     zeros,
 )
-from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
 
 FORTH: dict[str, Rule] = {"svdvals": lambda a: apply("svd", a, full_matrices=False, part=1)}
