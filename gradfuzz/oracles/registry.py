@@ -143,7 +143,7 @@ def _foreign(target: TargetName) -> list[Oracle]:
 def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     if library in ADAPTERS:
         return _adapter(library)
-    if supervised and _version(library) is not None:
+    if supervised and version_of(library) is not None:
         return _started(library, _guest(library))
     ways: list[Oracle] = ways_module(library).ways()
     return ways
@@ -232,8 +232,8 @@ def _started(library: str, command: str) -> list[Oracle]:
 def beside(library: str) -> str | None:
     """The version of a library installed beside gradfuzz; None for another language's."""
     if library not in ADAPTERS:
-        return _version(library)
-    return _version(ADAPTERS[library].distribution) if ADAPTERS[library].language == "python" else None
+        return version_of(library)
+    return version_of(ADAPTERS[library].distribution) if ADAPTERS[library].language == "python" else None
 
 
 def _how(library: str) -> str:
@@ -248,9 +248,10 @@ def _how(library: str) -> str:
     return f"{own}, or beside gradfuzz: pip install {packages}" if adapter.language == "python" else own
 
 
-def _version(library: str) -> str | None:
+def version_of(distribution: str) -> str | None:
+    """The version of a distribution that is installed here."""
     try:
-        return importlib.metadata.version(library)
+        return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         return None
 
@@ -271,8 +272,10 @@ def available() -> list[Available]:
 
     differences = "central differences at two precisions and two steps"
     rows = [
-        Available("arb", "reference", _version("python-flint"), "ball-arithmetic Taylor series: enclosures"),
-        Available("mpmath", "reference", _version("mpmath"), differences),
+        Available(
+            "arb", "reference", version_of("python-flint"), "ball-arithmetic Taylor series: enclosures"
+        ),
+        Available("mpmath", "reference", version_of("mpmath"), differences),
         Available("engine", "peer", __version__, "gradfuzz's own autodiff"),
     ]
     made = everything()
@@ -295,4 +298,4 @@ def _remark(plugin: Plugin) -> str:
 
 def installed() -> list[str]:
     """The targets that can be asked in this process. Plug-ins and adapters are asked only by name."""
-    return ["engine", *(library for library in LIBRARIES if _version(library))]
+    return ["engine", *(library for library in LIBRARIES if version_of(library))]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 from collections.abc import Collection, Mapping
 
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.workers.worker import ENVIRONMENT
+from gradfuzz.oracles.registry import version_of
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.version import __version__
 
@@ -31,15 +31,8 @@ def facts(systems: Collection[str]) -> dict[str, str]:
         if not name.specifier:
             names += _WITH_PARTS.get(name.library, (name.library,))
     versions = {"gradfuzz": __version__, "python": platform.python_version()}
-    versions |= {name: _version(name) for name in names}
+    versions |= {name: version_of(name) or "" for name in names}
     return versions | {name: os.environ.get(name, ENVIRONMENT[name]) for name in _THREADS}
-
-
-def _version(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 def check(
