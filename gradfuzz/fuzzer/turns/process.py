@@ -25,9 +25,8 @@ from gradfuzz.fuzzer.turns import homes
 from gradfuzz.fuzzer.turns.turn import Result, Turn
 from gradfuzz.fuzzer.turns.worker import BOX, HEAD, READY, packed, unpacked
 from gradfuzz.fuzzer.turns.xla import flags_of
-from gradfuzz.fuzzer.workers.worker import ENVIRONMENT
 from gradfuzz.oracles.foreign.process import Process, ResourceLimits
-from gradfuzz.oracles.foreign.worker import last_words
+from gradfuzz.oracles.foreign.worker import THREADS, last_words
 
 _LOOK = 1.0
 """Seconds between two looks into a box."""
@@ -126,7 +125,7 @@ def _environment(compiled: Path, turn: Turn) -> dict[str, str]:
     compiles once: in `compiled`, or in that which the user has named to JAX, from sweep to sweep. Beside
     gradfuzz a process finds the modules that this one finds.
     """
-    found = {_COMPILED: str(compiled), **ENVIRONMENT, **os.environ}
+    found = {_COMPILED: str(compiled), **THREADS, **os.environ}
     if not turn.home:
         found["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     if turn.library == "jax":
