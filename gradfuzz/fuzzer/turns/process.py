@@ -100,9 +100,10 @@ class CallProcess:
     def close(self) -> None:
         """Ends the process, from whatever thread."""
         self._closed = True
-        if self._worker is not None:
-            self._worker.process.kill()
-            while self._worker.process.alive:
+        worker = self._worker
+        if worker is not None:
+            worker.process.kill()
+            while worker.process.alive:
                 time.sleep(_MOMENT)
         self._folder.cleanup()
 
