@@ -156,16 +156,14 @@ class _Worker:
         work = folder / "empty"
         work.mkdir()
         command = [*homes.command(turn.library, turn.home), str(self._box), str(work)]
+        self.process = Process(command, _LIMITS, _environment(compiled, turn), work)
         try:
-            self.process = Process(command, _LIMITS, _environment(compiled, turn), work)
             while self.process.receive(time.monotonic() + _STARTING, _STARTING) != READY:
-                pass  # what a library prints when it is imported
+                pass  # what is printed before the worker begins
         except TargetProcessError as error:
-            words = str(error)
-            if error.kind != "start":
-                self.process.close()
-                late = error.kind in _WAITING
-                words = f"within {_STARTING:g} s" if late else _ending(self.process.code)
+            self.process.close()
+            late = error.kind in _WAITING
+            words = f"within {_STARTING:g} s" if late else _ending(self.process.code)
             told = f"no worker process comes up: {words}{last_words(error.stderr)}"
             raise TargetProcessError("exit", told, error.stderr) from error
 

@@ -22,6 +22,7 @@ import select
 import shlex
 import signal
 import subprocess
+import sys
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -239,6 +240,8 @@ class Process:
 
     def _look(self) -> None:
         self._looked = time.monotonic()
+        if self.limits.memory == sys.maxsize:  # there is no limit
+            return
         self.used = resident(self.pid)
         if self.used > self.limits.memory:
             most = _size(self.limits.memory)
