@@ -233,7 +233,10 @@ def functions() -> tuple[FunctionSummary, ...]:
         FunctionSummary(
             SOFTPLUS,
             f"{SOFTPLUS}(input, beta=1, threshold=20)",
-            *("asked", "", 100, 80, 60),
+            *("asked", ""),
+            drawn=100,
+            valid=80,
+            judged=60,
             asked=dict.fromkeys(six, 10),
             verdicts={"agree": 55, "disagree": 5},
             findings=(call_finding().id,),
@@ -241,7 +244,10 @@ def functions() -> tuple[FunctionSummary, ...]:
         FunctionSummary(
             "torch.linalg.det",
             "linalg_det(Tensor A) -> Tensor",
-            *("asked", "", 40, 30, 30),
+            *("asked", ""),
+            drawn=40,
+            valid=30,
+            judged=30,
             asked=dict.fromkeys(six, 5),
             verdicts={"agree": 27, "inconclusive": 3},
             inconclusive={kink: 3},
@@ -252,7 +258,10 @@ def functions() -> tuple[FunctionSummary, ...]:
         FunctionSummary(
             "torch.linalg.ldl_solve",
             "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B) -> Tensor",
-            *("asked", "", 20, 10, 10),
+            *("asked", ""),
+            drawn=20,
+            valid=10,
+            judged=10,
             asked={"rev": 10, "fwd": 0},
             lacks={"fwd fwd": "NotImplementedError: forward AD of it is not there"},
             verdicts={"agree": 10},
@@ -260,7 +269,8 @@ def functions() -> tuple[FunctionSummary, ...]:
         FunctionSummary(
             "torch.nn.functional.grid_sample",
             "grid_sampler(Tensor input, Tensor grid) -> Tensor",
-            *("refused", "RuntimeError: expected grid to have size 2 in its last dimension", 40, 0, 0),
+            *("refused", "RuntimeError: expected grid to have size 2 in its last dimension"),
+            drawn=40,
         ),
         FunctionSummary(
             "torch.cdist", "cdist(x1, x2, p=2.0)", "broken", "IndexError: list index out of range"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +60,12 @@ def catalogue(target: str) -> Catalogue:
         advice = f"ask for {name.base!r}, for a catalogue is that of the whole library"
         raise UnsupportedError(f"{target!r} is one way into a library; {advice}")
     command, version = _command(name)
-    return Catalogue(name.base, version, _made(name, command))
+    home = "" if command[0] == sys.executable else name.base
+
+    def told(words: str) -> str:
+        return fault.told(words, command, name.library, home)
+
+    return Catalogue(name.base, version, made(f"the catalogue of {name.base}", command, told))
 
 
 def _command(name: TargetName) -> tuple[list[str], str]:
@@ -82,7 +87,12 @@ def _command(name: TargetName) -> tuple[list[str], str]:
     return [*plan.language.command(plan.folder, script), *arguments], environment.version
 
 
-def _made(name: TargetName, command: Sequence[str]) -> list[written.Function]:
+def made(
+    what: str, command: Sequence[str], told: Callable[[str], str], *, here: bool = False
+) -> list[written.Function]:
+    """The functions that a process writes into the file that is named last: `what`. It runs in an empty
+    folder, or `here`. `TargetProcessError` where it writes none; `told` adds what to try.
+    """
     with tempfile.TemporaryDirectory(prefix="gradfuzz-catalogue-") as folder:
         place = Path(folder, "catalogue.json")
         work = Path(folder, "empty")
@@ -90,15 +100,14 @@ def _made(name: TargetName, command: Sequence[str]) -> list[written.Function]:
         try:
             ended = subprocess.run(  # noqa: S603 - a script of gradfuzz, without a shell
                 [*command, str(place)],
-                cwd=work,
+                cwd=None if here else work,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            told = f"did not end within {_SECONDS:g} s"
-            raise TargetProcessError("timeout", f"the catalogue of {name.base} {told}") from error
+            raise TargetProcessError("timeout", f"{what} is not there within {_SECONDS:g} s") from error
         stderr = ended.stderr.decode(errors="replace").strip()
         try:
             return written.read(place)
@@ -106,7 +115,4 @@ def _made(name: TargetName, command: Sequence[str]) -> list[written.Function]:
             from gradfuzz.oracles.foreign.worker import last_words
 
             last = last_words(stderr) or f": exit code {ended.returncode}"
-            words = f"the catalogue of {name.base} cannot be made{last}"
-            home = "" if command[0] == sys.executable else name.base
-            told = fault.told(words, command, name.library, home)
-            raise TargetProcessError("exit", told, stderr) from error
+            raise TargetProcessError("exit", told(f"{what} cannot be made{last}"), stderr) from error

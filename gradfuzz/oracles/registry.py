@@ -145,7 +145,7 @@ def _foreign(target: TargetName) -> list[Oracle]:
 def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     if library in ADAPTERS:
         return _adapter(library)
-    if supervised and _version(library) is not None:
+    if supervised and version_of(library) is not None:
         return _started(library, _guest(library))
     ways: list[Oracle] = ways_module(library).ways()
     return ways
@@ -235,7 +235,9 @@ def beside(library: str) -> str | None:
     """The version of a library installed beside gradfuzz; None for another language's."""
     if library in ADAPTERS and ADAPTERS[library].language != "python":
         return None
-    return _version(ADAPTERS[library].distribution if library in ADAPTERS else library) or _provided(library)
+    return version_of(ADAPTERS[library].distribution if library in ADAPTERS else library) or _provided(
+        library
+    )
 
 
 def _how(library: str) -> str:
@@ -259,9 +261,10 @@ def _provided(module: str) -> str | None:
     return importlib.metadata.version(others[0]) if others else None
 
 
-def _version(library: str) -> str | None:
+def version_of(distribution: str) -> str | None:
+    """The version of a distribution that is installed here."""
     try:
-        return importlib.metadata.version(library)
+        return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         return None
 
@@ -282,8 +285,10 @@ def available() -> list[Available]:
 
     differences = "central differences at two precisions and two steps"
     rows = [
-        Available("arb", "reference", _version("python-flint"), "ball-arithmetic Taylor series: enclosures"),
-        Available("mpmath", "reference", _version("mpmath"), differences),
+        Available(
+            "arb", "reference", version_of("python-flint"), "ball-arithmetic Taylor series: enclosures"
+        ),
+        Available("mpmath", "reference", version_of("mpmath"), differences),
         Available("engine", "peer", __version__, "gradfuzz's own autodiff"),
     ]
     made = everything()
@@ -306,4 +311,4 @@ def _remark(plugin: Plugin) -> str:
 
 def installed() -> list[str]:
     """The targets that can be asked in this process. Plug-ins and adapters are asked only by name."""
-    return ["engine", *(library for library in LIBRARIES if _version(library))]
+    return ["engine", *(library for library in LIBRARIES if version_of(library))]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.findings.reproducer import left_out, ports, reproducer
+from gradfuzz.fuzzer.findings.reproducer import ports, reproducer, reproducer_input
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_question
@@ -27,7 +27,7 @@ from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Point
-from gradfuzz.oracles.dialect_table import DIALECTS
+from gradfuzz.oracles.dialect_table import DIALECTS, dialect
 from gradfuzz.programs import parse
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
@@ -141,8 +141,8 @@ def test_every_script_of_a_wrong_answer(tmp_path: Path) -> None:
         assert case.verdict is Verdict.DISAGREE, f"{name}: {case.verdict}, {case.message}"
         script = reproducer(candidate, case, target)
         others = ports(candidate, case, target, script, "0123456789abcdef")
-        reasons = left_out(candidate, case, target)
-        own = target_name.partition(":")[0]
+        own, shown = target_name.partition(":")[0], reproducer_input(candidate, case, target)
+        reasons = [name for name in DIALECTS if name != own and dialect(name).unsupported(shown) is not None]
         assert set(others) | set(reasons) | {own} >= {*DIALECTS, "pytest"}
         assert not set(others) & set(reasons)
         assert own not in others

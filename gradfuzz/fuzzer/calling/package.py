@@ -9,11 +9,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-import subprocess
 import sys
-import tempfile
 import typing
-from pathlib import Path
 from typing import Any
 
 from gradfuzz.adapters.catalogue import (
@@ -22,16 +19,12 @@ from gradfuzz.adapters.catalogue import (
     Function,
     parameters,
     public,
-    read,
     resolved,
     signature,
 )
-from gradfuzz.errors import TargetProcessError
 from gradfuzz.libraries.detect import library_of
 from gradfuzz.libraries.library import CALLED
-
-_SECONDS = 300.0
-"""Until the import of a module is given up."""
+from gradfuzz.oracles.catalogues import made
 
 
 def functions(module: str) -> list[Function]:
@@ -82,22 +75,8 @@ def _read(annotation: object) -> str:
 
 def listed(module: str) -> list[Function]:
     """The same in a process of its own. `TargetProcessError` where the module takes it down."""
-    with tempfile.TemporaryDirectory(prefix="gradfuzz-package-") as folder:
-        place = Path(folder, "functions.json")
-        command = [sys.executable, "-c", _CHILD, repr(sys.path), module, str(place)]
-        try:
-            ended = subprocess.run(  # noqa: S603 - this module, without a shell
-                command, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
-            )
-        except subprocess.TimeoutExpired as error:
-            told = f"the import of {module} did not end within {_SECONDS:g} s"
-            raise TargetProcessError("timeout", told) from error
-        if not place.exists():
-            stderr = ended.stderr.decode(errors="replace").strip()
-            last = stderr.rpartition("\n")[2] or f"exit code {ended.returncode}"
-            told = f"the functions of {module} cannot be listed: {last}"
-            raise TargetProcessError("exit", told, stderr)
-        return read(place)
+    command = [sys.executable, "-c", _CHILD, repr(sys.path), module]
+    return made(f"the list of the functions of {module}", command, str, here=True)
 
 
 _CHILD = """import ast, sys

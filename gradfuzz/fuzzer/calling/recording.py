@@ -17,6 +17,7 @@ from typing import Any
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
+from gradfuzz.fuzzer.results.records import load
 from gradfuzz.libraries.library import Library
 
 MOST = 64
@@ -109,12 +110,7 @@ def write(path: Path, calls: Iterable[Call]) -> None:
 
 def read(path: Path) -> list[Call]:
     """The calls that `write` wrote; `RecordError` for another file."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecordError(f"{path}: it cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise RecordError(f"{path}: it is no JSON: {error}") from error
+    document = load(path)
     if not isinstance(document, dict) or document.get("type") != "calls":
         raise RecordError(f"{path}: it has no recorded calls; `gradfuzz record` writes such files")
     if document.get("schema") != SCHEMA:

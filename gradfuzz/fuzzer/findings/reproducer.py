@@ -176,7 +176,9 @@ def ports(
     """
     found: dict[str, str] = {}
     shown = reproducer_input(candidate, case, target)
-    for name in _others(target):
+    for name in DIALECTS:
+        if name == TargetName.of(target.name).library:
+            continue
         try:
             module = dialect(name)
             if module.unsupported(shown) is None:
@@ -189,14 +191,3 @@ def ports(
     if script.endswith(ENDING):
         found["pytest"] = as_pytest(script, f"test_gf_{signature[:8]}")
     return found
-
-
-def left_out(candidate: Candidate, case: CheckResult, target: Oracle) -> dict[str, str]:
-    """Why the other dialects are not among the ports, by dialect."""
-    shown = reproducer_input(candidate, case, target)
-    reasons = {name: dialect(name).unsupported(shown) for name in _others(target)}
-    return {name: reason for name, reason in reasons.items() if reason is not None}
-
-
-def _others(target: Oracle) -> list[str]:
-    return [name for name in DIALECTS if name != TargetName.of(target.name).library]

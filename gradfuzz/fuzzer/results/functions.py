@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 
@@ -30,8 +32,56 @@ DIFFERENTIABLE = (ASKED, REFUSED, BROKEN, NOT_REACHED)
 """The outcomes of functions that may have a derivative."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionSummary:
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What was asked of a function, counted."""
+
+    drawn: int = 0
+    """Calls that were drawn, ..."""
+    valid: int = 0
+    """... those of them that the library took, ..."""
+    judged: int = 0
+    """... and those of these that were judged."""
+    asked: Counter[str] = field(default_factory=Counter)
+    """By modes, as "rev" or "fwd rev": how many calls were asked for that derivative, and answered."""
+    lacks: dict[str, str] = field(default_factory=dict)
+    """By modes that no call has: the library's words."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """By verdict, as "agree": how many answers."""
+    answers: Counter[str] = field(default_factory=Counter, metadata={OPTIONAL: True})
+    """By modes and verdict, as "fwd rev: agree": how many answers."""
+    inconclusive: Counter[str] = field(default_factory=Counter)
+    """By reason: how many answers."""
+    proofs: Counter[str] = field(default_factory=Counter, metadata={OPTIONAL: True})
+    """By outcome, as "right" or "open": how many of the derivatives were taken as a formula and proved."""
+    open: Counter[str] = field(default_factory=Counter, metadata={OPTIONAL: True})
+    """By reason: how many of these stayed open."""
+    wrong_rules: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
+    """What is proved wrong though the numbers agree, in sentences."""
+
+    def add(self, other: Tally) -> None:
+        """Adds `other` to this. Of words the first count."""
+        self.drawn += other.drawn
+        self.valid += other.valid
+        self.judged += other.judged
+        self.asked.update(other.asked)
+        self.verdicts.update(other.verdicts)
+        self.answers.update(other.answers)
+        self.inconclusive.update(other.inconclusive)
+        self.proofs.update(other.proofs)
+        self.open.update(other.open)
+        for modes, words in other.lacks.items():
+            self.lacks.setdefault(modes, words)
+        self.wrong_rules = tuple(dict.fromkeys((*self.wrong_rules, *other.wrong_rules)))
+
+    def tally(self) -> dict[str, Any]:
+        """These fields alone, by name. What was asked for all the same is not lacking."""
+        found = {one.name: getattr(self, one.name) for one in fields(Tally)}
+        return {**found, "lacks": {k: words for k, words in self.lacks.items() if k not in self.asked}}
+
+
+@dataclass(slots=True)
+class FunctionSummary(Tally):
     """A function of a library, and what a sweep asked of it."""
 
     name: str
@@ -41,30 +91,8 @@ class FunctionSummary:
     """One of `OUTCOMES`."""
     why: str
     """The document, the reason, the library's words, or the error of gradfuzz; empty where it was asked."""
-    drawn: int = 0
-    """Calls that were drawn, ..."""
-    valid: int = 0
-    """... those of them that the library took, ..."""
-    judged: int = 0
-    """... and those of these that were judged."""
-    asked: Mapping[str, int] = field(default_factory=dict)
-    """By modes, as "rev" or "fwd rev": how many calls were asked for that derivative, and answered."""
-    lacks: Mapping[str, str] = field(default_factory=dict)
-    """By modes that no call has: the library's words."""
-    verdicts: Mapping[str, int] = field(default_factory=dict)
-    """By verdict, as "agree": how many answers."""
-    answers: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
-    """By modes and verdict, as "fwd rev: agree": how many answers."""
-    inconclusive: Mapping[str, int] = field(default_factory=dict)
-    """By reason: how many answers."""
     findings: tuple[str, ...] = ()
     """The ids of the findings about it."""
-    proofs: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
-    """By outcome, as "right" or "open": how many of the derivatives were taken as a formula and proved."""
-    open: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
-    """By reason: how many of these stayed open."""
-    wrong_rules: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
-    """What is proved wrong though the numbers agree, in sentences."""
 
 
 def united(sweeps: Iterable[Sequence[FunctionSummary]]) -> tuple[FunctionSummary, ...]:
@@ -79,24 +107,8 @@ def united(sweeps: Iterable[Sequence[FunctionSummary]]) -> tuple[FunctionSummary
 
 def _both(later: FunctionSummary, earlier: FunctionSummary) -> FunctionSummary:
     first = min(later, earlier, key=lambda one: OUTCOMES.index(one.outcome))
-    asked = _sums(later.asked, earlier.asked)
-    lacks = {**earlier.lacks, **later.lacks}
-    return replace(
-        first,
-        drawn=later.drawn + earlier.drawn,
-        valid=later.valid + earlier.valid,
-        judged=later.judged + earlier.judged,
-        asked=asked,
-        lacks={modes: words for modes, words in lacks.items() if modes not in asked},
-        verdicts=_sums(later.verdicts, earlier.verdicts),
-        answers=_sums(later.answers, earlier.answers),
-        inconclusive=_sums(later.inconclusive, earlier.inconclusive),
-        findings=tuple(dict.fromkeys((*later.findings, *earlier.findings))),
-        proofs=_sums(later.proofs, earlier.proofs),
-        open=_sums(later.open, earlier.open),
-        wrong_rules=tuple(dict.fromkeys((*later.wrong_rules, *earlier.wrong_rules))),
-    )
-
-
-def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in (*one, *other)}
+    whole = Tally()
+    whole.add(later)
+    whole.add(earlier)
+    findings = tuple(dict.fromkeys((*later.findings, *earlier.findings)))
+    return replace(first, findings=findings, **whole.tally())

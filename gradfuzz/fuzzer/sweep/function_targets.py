@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import sys
 from pathlib import Path
@@ -93,14 +92,6 @@ def functions(name: str) -> tuple[str, list[Function]]:
     read as a module.
     """
     if TargetName.of(name).library not in CATALOGUES:
-        return _version(name), listed(name)
+        return registry.version_of(name.partition(".")[0]) or "", listed(name)
     found = catalogue(name)
     return found.version, found.functions
-
-
-def _version(module: str) -> str:
-    """The version of the distribution of a module; empty where it has none."""
-    try:
-        return importlib.metadata.version(module.partition(".")[0])
-    except importlib.metadata.PackageNotFoundError:
-        return ""

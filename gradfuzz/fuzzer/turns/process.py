@@ -7,18 +7,15 @@ When it dies or hangs, the box says at which call. It works in an empty folder, 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import Any
 
 from gradfuzz.errors import TargetProcessError, WorkerDiedError
 from gradfuzz.fuzzer.results.call import Call
@@ -26,22 +23,25 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.replayed import Replayed
 from gradfuzz.fuzzer.turns import homes
 from gradfuzz.fuzzer.turns.turn import Result, Turn
-from gradfuzz.fuzzer.turns.worker import BOX, HEAD, READY
+from gradfuzz.fuzzer.turns.worker import BOX, HEAD, READY, packed, unpacked
 from gradfuzz.fuzzer.turns.xla import flags_of
-from gradfuzz.fuzzer.workers.worker import ENVIRONMENT
-from gradfuzz.oracles.foreign.worker import last_words
+from gradfuzz.oracles.foreign.process import Process, ResourceLimits
+from gradfuzz.oracles.foreign.worker import THREADS, last_words
 
 _LOOK = 1.0
 """Seconds between two looks into a box."""
 
+_MOMENT = 0.01
+"""Seconds between two looks whether a process that was killed has ended."""
+
 _STARTING = 300.0
 """Seconds until a process that does not come up is given up."""
 
-_LEAVING = 1.0
-"""Seconds that a process and its output have to end after it went silent."""
+_LIMITS = ResourceLimits(memory=sys.maxsize, line=sys.maxsize)
+"""A call may take what memory there is, and its result is a line of any length."""
 
-_CHUNK, _LAST = 1 << 16, 1 << 14
-"""The bytes of its output that are read at once, and those of the end that are kept."""
+_WAITING = ("timeout", "half_line", "flood")
+"""The kinds of faults of a process that has not said all in time."""
 
 HANGS = 60.0
 """Seconds until a call is given up. It hangs where the library alone takes as long, when it is made again."""
@@ -81,36 +81,30 @@ class CallProcess:
             self._drop()
         if self._worker is None:
             self._worker = self._started(turn)
-        worker, draft, sent = self._worker, None, False
-        while True:
-            try:
-                if not sent:
-                    worker.pipe.send(turn)
-                    sent = True
-                if worker.pipe.poll(_LOOK):
-                    result = worker.pipe.recv()
-                    if not isinstance(result, Finding):
-                        return cast("Result | Replayed", result)
-                    draft = result
-                    continue
-            except (EOFError, OSError):
-                if self._closed:
-                    raise WorkerDiedError("the sweep has ended") from None
-                worker.process.wait()
-                words = _ending(worker.process.returncode)
-            else:
-                if not worker.is_stuck():
-                    continue
-                words = f"no answer within {HANGS:g} s"
-            self._drop()
-            return Died(worker.noted(), words, draft, worker.stderr())
+        worker, draft = self._worker, None
+        try:
+            worker.process.send(packed(turn), _STARTING)
+            while isinstance(found := worker.said(), Finding):
+                draft = found
+            result: Result | Replayed = found
+            return result
+        except TargetProcessError as error:
+            hangs = error.kind in _WAITING
+            words = f"no answer within {HANGS:g} s" if hangs else _ending(worker.process.code)
+            stderr = error.stderr
+        self._drop()
+        if self._closed:
+            raise WorkerDiedError("the sweep has ended")
+        return Died(worker.noted(), words, draft, stderr)
 
     def close(self) -> None:
         """Ends the process, from whatever thread."""
         self._closed = True
-        if self._worker is not None:
-            self._worker.process.kill()
-            self._worker.process.wait()
+        worker = self._worker
+        if worker is not None:
+            worker.process.kill()
+            while worker.process.alive:
+                time.sleep(_MOMENT)
         self._folder.cleanup()
 
     def _started(self, turn: Turn) -> _Worker:
@@ -121,7 +115,7 @@ class CallProcess:
 
     def _drop(self) -> None:
         if self._worker is not None:
-            self._worker.end()
+            self._worker.process.close()
             self._worker = None
 
 
@@ -132,7 +126,7 @@ def _environment(compiled: Path, turn: Turn) -> dict[str, str]:
     compiles once: in `compiled`, or in that which the user has named to JAX, from sweep to sweep. Beside
     gradfuzz a process finds the modules that this one finds.
     """
-    found = {_COMPILED: str(compiled), **ENVIRONMENT, **os.environ}
+    found = {_COMPILED: str(compiled), **THREADS, **os.environ}
     if not turn.home:
         found["PYTHONPATH"] = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     if turn.library == "jax":
@@ -151,26 +145,6 @@ def _ending(code: int | None) -> str:
     return f"the process ended with exit code {code}"
 
 
-class _Tail(threading.Thread):
-    """Reads a pipe to its end, so that nobody who writes there waits, and keeps the last bytes."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        super().__init__(daemon=True)
-        self._pipe = pipe
-        self._last = b""
-        self.start()
-
-    def run(self) -> None:
-        with self._pipe:
-            while chunk := os.read(self._pipe.fileno(), _CHUNK):
-                self._last = (self._last + chunk)[-_LAST:]
-
-    def text(self) -> str:
-        """The end of what was written by a process that ended."""
-        self.join(_LEAVING)  # a process that it started may have the pipe, too
-        return self._last.decode(errors="replace")
-
-
 class _Worker:
     """One process and its box."""
 
@@ -181,43 +155,26 @@ class _Worker:
         self._box.write_bytes(bytes(BOX))
         work = folder / "empty"
         work.mkdir()
-        self.pipe, theirs = multiprocessing.Pipe()
-        number = theirs.fileno()
-        command = homes.command(turn.library, turn.home)
-        with theirs:
-            try:
-                self.process = subprocess.Popen(  # noqa: S603 - a module of gradfuzz, without a shell
-                    [*command, str(number), str(self._box), str(work)],
-                    cwd=work,
-                    env=_environment(compiled, turn),
-                    pass_fds=[number],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                )
-            except OSError as error:
-                raise TargetProcessError("start", f"no worker process comes up: {error}") from error
-        assert self.process.stdout is not None, "it is a pipe"
-        self._tail = _Tail(self.process.stdout)
-        if not self._is_up():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(_LEAVING)
-            code = self.process.poll()
-            words = f"within {_STARTING:g} s" if code is None else _ending(code)
-            self.end()
-            said = f"no worker process comes up: {words}{last_words(self.stderr())}"
-            raise TargetProcessError("exit", said, self.stderr())
-
-    def _is_up(self) -> bool:
-        """Whether the process says that it is ready."""
+        command = [*homes.command(turn.library, turn.home), str(self._box), str(work)]
+        self.process = Process(command, _LIMITS, _environment(compiled, turn), work)
         try:
-            return bool(self.pipe.poll(_STARTING) and self.pipe.recv() == READY)
-        except (EOFError, OSError):
-            return False
+            while self.process.receive(time.monotonic() + _STARTING, _STARTING) != READY:
+                pass  # what is printed before the worker begins
+        except TargetProcessError as error:
+            self.process.close()
+            late = error.kind in _WAITING
+            words = f"within {_STARTING:g} s" if late else _ending(self.process.code)
+            told = f"no worker process comes up: {words}{last_words(error.stderr)}"
+            raise TargetProcessError("exit", told, error.stderr) from error
 
-    def stderr(self) -> str:
-        """The end of what it wrote, after it ended."""
-        return self._tail.text()
+    def said(self) -> Any:
+        """What the process says next. `TargetProcessError` where it ends, or hangs at a call."""
+        while True:
+            try:
+                return unpacked(self.process.receive(time.monotonic() + _LOOK, _LOOK))
+            except TargetProcessError as error:
+                if error.kind not in _WAITING or self._is_stuck():
+                    raise
 
     def noted(self) -> Call | None:
         """The last call that was noted."""
@@ -228,14 +185,9 @@ class _Worker:
         call: Call = pickle.loads(data[HEAD : HEAD + length])  # noqa: S301 - written by our own process
         return call
 
-    def is_stuck(self) -> bool:
+    def _is_stuck(self) -> bool:
         """Whether its last call was long ago."""
         with self._box.open("rb") as box:
             box.seek(8)
             noted = int.from_bytes(box.read(16), "little")
         return bool(noted) and time.monotonic_ns() - noted > HANGS * 1e9
-
-    def end(self) -> None:
-        self.pipe.close()
-        self.process.kill()
-        self.process.wait()

@@ -121,22 +121,11 @@ class FunctionTotals:
         if not results:
             return FunctionSummary(name, function.signature, outcomes.NOT_REACHED, "")
         whole = merged(results)
-        asked, lacks = whole.asked, whole.lacks
         return FunctionSummary(
             name,
             function.signature,
-            outcomes.BROKEN if whole.error else outcomes.ASKED if asked else outcomes.REFUSED,
-            whole.error or ("" if asked else whole.words or next(iter(lacks.values()), "")),
-            drawn=whole.drawn,
-            valid=whole.valid,
-            judged=whole.judged,
-            asked=asked,
-            lacks={modes: text for modes, text in lacks.items() if modes not in asked},
-            verdicts=whole.verdicts,
-            answers=whole.answers,
-            inconclusive=whole.inconclusive,
+            outcomes.BROKEN if whole.error else outcomes.ASKED if whole.asked else outcomes.REFUSED,
+            whole.error or ("" if whole.asked else whole.words or next(iter(whole.lacks.values()), "")),
             findings=tuple(self._about.get(key, {})),
-            proofs=whole.proofs,
-            open=whole.open,
-            wrong_rules=whole.wrong_rules,
+            **whole.tally(),
         )

@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.results.call import FORMS, Call, Form
 from gradfuzz.fuzzer.results.codec import OPTIONAL
 from gradfuzz.fuzzer.results.failure import failure_of
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.results.functions import Tally
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault
 from gradfuzz.fuzzer.shrinking.call_reductions import Wrong
 from gradfuzz.libraries.detect import library_named
@@ -81,21 +82,11 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Result:
+class Result(Tally):
     """What a turn found out."""
 
-    drawn: int = 0
-    valid: int = 0
-    judged: int = 0
-    asked: dict[str, int] = field(default_factory=dict)
-    """By modes, as "fwd rev": calls with an answer."""
-    lacks: dict[str, str] = field(default_factory=dict)
-    verdicts: dict[str, int] = field(default_factory=dict)
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
     """Verdicts of "crashed" by the kind of failure."""
-    answers: dict[str, int] = field(default_factory=dict)
-    """By modes and verdict, as "fwd rev: agree"."""
-    inconclusive: dict[str, int] = field(default_factory=dict)
     words: str = ""
     """Why no call was valid, or none was judged: what the library said most often."""
     error: str = ""
@@ -109,12 +100,6 @@ class Result:
     """Whether the scripts of the findings were run."""
     unproved: int = 0
     """Disagreements that did not come again, or that the rounding of a right rule explains."""
-    proofs: dict[str, int] = field(default_factory=dict)
-    """By outcome: derivatives whose rule was taken as a formula."""
-    open: dict[str, int] = field(default_factory=dict)
-    """By reason: those of which nothing is proved."""
-    wrong_rules: tuple[str, ...] = ()
-    """What is proved wrong though the numbers agree."""
 
     def break_off(self, turn: Turn, error: Exception) -> None:
         """Notes that gradfuzz itself raised."""
@@ -141,26 +126,13 @@ def merged(results: Sequence[Result]) -> Result:
     """The sums of results."""
     whole = Result()
     for one in results:
-        whole.drawn, whole.valid = whole.drawn + one.drawn, whole.valid + one.valid
-        whole.judged, whole.unproved = whole.judged + one.judged, whole.unproved + one.unproved
-        for mine, other in (
-            (whole.asked, one.asked),
-            (whole.verdicts, one.verdicts),
-            (whole.failures, one.failures),
-            (whole.answers, one.answers),
-            (whole.inconclusive, one.inconclusive),
-            (whole.proofs, one.proofs),
-            (whole.open, one.open),
-        ):
-            for name, count in other.items():
-                mine[name] = mine.get(name, 0) + count
-        for modes, words in one.lacks.items():
-            whole.lacks.setdefault(modes, words)
+        whole.add(one)
+        whole.failures.update(one.failures)
         whole.words, whole.error = whole.words or one.words, whole.error or one.error
         whole.ended = whole.ended or one.ended
         whole.findings += one.findings
         whole.own_faults += one.own_faults
-        whole.wrong_rules = tuple(dict.fromkeys((*whole.wrong_rules, *one.wrong_rules)))
+        whole.unproved += one.unproved
     whole.words = "" if whole.judged else whole.words
     return whole
 
@@ -252,18 +224,14 @@ def _judgements(
 def _count(result: Result, judgement: Judgement) -> None:
     result.judged += 1
     for one in judgement.verdicts:
-        name = " ".join(one.modes)
-        result.asked[name] = result.asked.get(name, 0) + 1
-        verdict = one.case.verdict.value
+        name, verdict = " ".join(one.modes), one.case.verdict.value
+        result.asked[name] += 1
         if one.case.verdict is Verdict.CRASHED:
-            failure = failure_of(one.case.message).value
-            result.failures[failure] = result.failures.get(failure, 0) + 1
-        result.verdicts[verdict] = result.verdicts.get(verdict, 0) + 1
-        answer = f"{name}: {verdict}"
-        result.answers[answer] = result.answers.get(answer, 0) + 1
+            result.failures[failure_of(one.case.message).value] += 1
+        result.verdicts[verdict] += 1
+        result.answers[f"{name}: {verdict}"] += 1
         if one.case.reason is not None:
-            reason = one.case.reason.value
-            result.inconclusive[reason] = result.inconclusive.get(reason, 0) + 1
+            result.inconclusive[one.case.reason.value] += 1
     _lacks(result, judgement)
 
 
@@ -275,10 +243,9 @@ def _prove(result: Result, judgement: Judgement) -> None:
         return
     agreeing = {one.modes for one in judgement.verdicts if one.case.verdict is Verdict.AGREE}
     for proof in proofs_of_call(judgement.call, explain=False, answer=False):
-        result.proofs[proof.outcome] = result.proofs.get(proof.outcome, 0) + 1
+        result.proofs[proof.outcome] += 1
         if proof.outcome == "open":
-            reason = re.sub(r"[-+]?\d[\w.+-]*", "N", proof.reason)[:_REASON]
-            result.open[reason] = result.open.get(reason, 0) + 1
+            result.open[re.sub(r"[-+]?\d[\w.+-]*", "N", proof.reason)[:_REASON]] += 1
         elif proof.outcome == "wrong rule" and proof.modes in agreeing:
             what = f"{judgement.call.function}, {check_name(proof.modes)}"
             result.wrong_rules += (f"{what}: off by {proof.apart:.0e} of the derivative",)

@@ -1,21 +1,22 @@
 """A worker process: it has one turn after the other, and notes every call in its box before it makes it.
 
-It is `python -m gradfuzz.fuzzer.turns.worker LIBRARY PIPE BOX FOLDER`, PIPE the number of an open file, by
-the Python beside gradfuzz or by that in the environment of a target.
+It is `python -m gradfuzz.fuzzer.turns.worker LIBRARY BOX FOLDER`, by the Python beside gradfuzz or by that in
+the environment of a target. It gets a turn a line, and answers with lines; what a library prints goes to
+stderr.
 """
 
 from __future__ import annotations
 
+import base64
 import mmap
 import os
 import pickle
 import signal
 import sys
-import threading
 import time
 from dataclasses import replace
-from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import IO, Any
 
 from gradfuzz.fuzzer.calling.judge import Modes
 from gradfuzz.fuzzer.findings.calls.prove import deadly
@@ -31,38 +32,45 @@ BOX = 1 << 20
 HEAD = 24
 """The bytes of a box before the call: its length, and when it was noted."""
 
-READY = "ready"
-"""What a worker in an environment says first."""
+READY = b"ready"
+"""The line that a worker says first."""
+
+
+def packed(message: object) -> bytes:
+    """A message as a line."""
+    return base64.b64encode(pickle.dumps(message)) + b"\n"
+
+
+def unpacked(line: bytes) -> Any:
+    """The message of such a line."""
+    return pickle.loads(base64.b64decode(line))  # noqa: S301 - written by our own process
 
 
 def main() -> None:
-    """Works off turns until the pipe is closed."""
-    library, pipe, box, folder = sys.argv[1:]
+    """Works off turns until there are no more lines."""
+    library, box, folder = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_less()
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    turns, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
     library_named(library).begin()
-    connection = Connection(int(pipe))
-    connection.send(READY)
-    _work(connection, box, folder, {library})
+    _say(answers, READY + b"\n")
+    _work(turns, answers, box, folder, {library})
 
 
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(1)
+def _say(answers: IO[bytes], line: bytes) -> None:
+    answers.write(line)
+    answers.flush()
 
 
-def _work(pipe: Connection, box: str, folder: str, begun: set[str]) -> None:
+def _work(turns: IO[bytes], answers: IO[bytes], box: str, folder: str, begun: set[str]) -> None:
     os.chdir(folder)
     sys.addaudithook(_without_network)
     with Path(box).open("r+b") as file, mmap.mmap(file.fileno(), BOX) as memory:
         note = _Note(memory)
-        while True:
-            try:
-                turn = pipe.recv()
-            except EOFError:
-                return
+        for line in turns:
+            turn = unpacked(line)
             if turn.library not in begun:
                 begun.add(turn.library)
                 library_named(turn.library).begin()
@@ -70,7 +78,7 @@ def _work(pipe: Connection, box: str, folder: str, begun: set[str]) -> None:
             def begins(modes: Modes, turn: Turn = turn) -> None:
                 assert turn.only is not None, "told of the only call of a turn"
                 draft = deadly(turn.only, modes)
-                pipe.send(replace(draft, target=turn.home) if turn.home else draft)
+                _say(answers, packed(replace(draft, target=turn.home) if turn.home else draft))
 
             try:
                 result = run(turn, note, begins) if turn.finding is None else asked_again(turn.finding)
@@ -78,7 +86,7 @@ def _work(pipe: Connection, box: str, folder: str, begun: set[str]) -> None:
                 result = Result()
                 result.break_off(turn, error)
             note.nothing()
-            pipe.send(result)
+            _say(answers, packed(result))
 
 
 class _Note:

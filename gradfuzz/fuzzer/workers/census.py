@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 from collections.abc import Collection, Mapping
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.workers.worker import ENVIRONMENT
+from gradfuzz.oracles.foreign.worker import THREADS
+from gradfuzz.oracles.registry import version_of
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.version import __version__
 
@@ -20,8 +20,6 @@ _REFERENCES = ("numpy", "mpmath", "python-flint", "hypothesis")
 _WITH_PARTS = {"jax": ("jax", "jaxlib")}
 """Distributions of a library that are released on their own."""
 
-_THREADS = tuple(ENVIRONMENT)
-
 
 def facts(systems: Collection[str]) -> dict[str, str]:
     """The facts of this machine. A distribution that is not installed has the version ""."""
@@ -31,15 +29,8 @@ def facts(systems: Collection[str]) -> dict[str, str]:
         if not name.specifier:
             names += _WITH_PARTS.get(name.library, (name.library,))
     versions = {"gradfuzz": __version__, "python": platform.python_version()}
-    versions |= {name: _version(name) for name in names}
-    return versions | {name: os.environ.get(name, ENVIRONMENT[name]) for name in _THREADS}
-
-
-def _version(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+    versions |= {name: version_of(name) or "" for name in names}
+    return versions | {name: os.environ.get(name, value) for name, value in THREADS.items()}
 
 
 def check(
@@ -59,7 +50,7 @@ def check(
     for system in systems:
         concerned = [w for w in workers if system not in offered or system in offers[w]]
         library = TargetName.of(system).library
-        for name in (*_WITH_PARTS.get(library, (library,)), *_THREADS):
+        for name in (*_WITH_PARTS.get(library, (library,)), *THREADS):
             _same(name, {worker: workers[worker].get(name, "") for worker in concerned}, system)
 
 
@@ -68,7 +59,7 @@ def _same(name: str, values: Mapping[str, str], system: str) -> None:
     for worker, other in others:
         if other != value:
             advice = f"install the same, or start the workers that serve it with --resources '{system}=1'"
-            if name in _THREADS:
+            if name in THREADS:
                 advice = f"set {name} to one number on all of them"
             _differ(worker, name, other, f"on {first} it is", value, advice)
 

@@ -27,8 +27,9 @@ from typing import Any, TypeVar
 
 from gradfuzz.errors import MissingExtraError, UsageError, WorkerDiedError
 from gradfuzz.fuzzer.workers import census
-from gradfuzz.fuzzer.workers.worker import DEATHS, ENVIRONMENT, Load
+from gradfuzz.fuzzer.workers.worker import DEATHS, Load
 from gradfuzz.oracles.foreign.memory import collect_less
+from gradfuzz.oracles.foreign.worker import THREADS
 
 T = TypeVar("T")
 
@@ -337,7 +338,7 @@ _one = threading.Lock()
 def done(data: bytes) -> Any:
     """The result of a piece of work. A process does one at a time: what it keeps is made for one thread."""
     with _one:
-        for name, value in ENVIRONMENT.items():
+        for name, value in THREADS.items():
             os.environ.setdefault(name, value)
         collect_less()
         f, args, settings = pickle.loads(data)  # noqa: S301 - from the sweep, by the scheduler that it chose

@@ -9,14 +9,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from gradfuzz.oracles.foreign.worker import THREADS
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 DEATHS = 3
 """Work after which so many workers were dead is to blame."""
-
-ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-"""The programs are tiny: threads inside a worker only take the cores from the other workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def kept(result: T) -> Future[T]:
 @contextlib.contextmanager
 def single_threaded() -> Iterator[None]:
     """The environment that workers get; what somebody has set stays."""
-    added = {name: value for name, value in ENVIRONMENT.items() if name not in os.environ}
+    added = {name: value for name, value in THREADS.items() if name not in os.environ}
     os.environ.update(added)
     try:
         yield

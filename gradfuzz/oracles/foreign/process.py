@@ -22,10 +22,12 @@ import select
 import shlex
 import signal
 import subprocess
+import sys
 import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.oracles.foreign import process_registry
@@ -73,8 +75,13 @@ class Process:
     """A running child. `close` ends it; so does the end of this object or of this process."""
 
     def __init__(
-        self, command: Sequence[str], limits: ResourceLimits, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        limits: ResourceLimits,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
     ) -> None:
+        """It runs in `folder` (None: in that of this process)."""
         self.limits = limits
         try:
             self._child = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
@@ -83,6 +90,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=None if environment is None else dict(environment),
+                cwd=folder,
                 start_new_session=True,
             )
         except OSError as error:
@@ -116,6 +124,10 @@ class Process:
         deadline = time.monotonic() + seconds
         self._send(memoryview(line), deadline, seconds)
         return self.receive(deadline, seconds)
+
+    def send(self, line: bytes, seconds: float) -> None:
+        """Sends `line`."""
+        self._send(memoryview(line), time.monotonic() + seconds, seconds)
 
     def receive(self, deadline: float, seconds: float) -> bytes:
         """The next line by `deadline`; `seconds` is the time limit for messages."""
@@ -228,6 +240,8 @@ class Process:
 
     def _look(self) -> None:
         self._looked = time.monotonic()
+        if self.limits.memory == sys.maxsize:  # there is no limit
+            return
         self.used = resident(self.pid)
         if self.used > self.limits.memory:
             most = _size(self.limits.memory)
@@ -258,6 +272,11 @@ class Process:
         return TargetProcessError(kind, message, self.stderr)
 
     # The end
+
+    @property
+    def code(self) -> int | None:
+        """What it exited with, as Python's subprocesses say it; None before it is known."""
+        return self._child.returncode
 
     @property
     def alive(self) -> bool:

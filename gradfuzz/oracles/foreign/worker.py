@@ -49,7 +49,7 @@ _BANNERS = 1000
 _GOODBYE = 1.0
 """Seconds that an adapter has to exit."""
 
-_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 """The programs are tiny, and there are other workers. Variables that are already set stay."""
 
 
@@ -251,7 +251,7 @@ class Worker:
             raise TargetProcessError("gone", f"gone: {self.command} {words}, and is not started again")
         self.starts += 1
         try:
-            process = Process(self._arguments, limits, {**_THREADS, **os.environ, **self._environment})
+            process = Process(self._arguments, limits, {**THREADS, **os.environ, **self._environment})
         except TargetProcessError as error:
             raise self._ended(error) from None
         try:

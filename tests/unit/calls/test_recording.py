@@ -95,7 +95,7 @@ def test_a_file_has_the_calls_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "it is no JSON"),
+        ("{", "not JSON at line 1"),
         ('{"type": "finding"}', "no recorded calls"),
         ('{"type": "calls", "schema": 9}', "reads 1"),
     ],

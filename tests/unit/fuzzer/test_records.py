@@ -156,7 +156,9 @@ DOCUMENTS = [
         conventions={"abs-at-0": 2},
         environment={"python": "3.11"},
         functions=(
-            FunctionSummary("torch.where", "where(c)", "asked", "", 9, 8, 7, {"rev": 7}, {"fwd": "no"}),
+            FunctionSummary(
+                "torch.where", "where(c)", "asked", "", drawn=9, asked=Counter(rev=7), lacks={"fwd": "no"}
+            ),
         ),
         shard=Shard(1, 4, '{"gradfuzz": "1"}', {"order:1": "eA=="}),
     ),
@@ -304,8 +306,8 @@ FIELDS = {
     "Call": "library function arguments form seeded results",
     "Argument": "keyword array layout items literal constant",
     "FunctionSummary": (
-        "name signature outcome why drawn valid judged asked lacks verdicts answers inconclusive findings"
-        " proofs open wrong_rules"
+        "drawn valid judged asked lacks verdicts answers inconclusive proofs open wrong_rules"
+        " name signature outcome why findings"
     ),
     "Review": "known expired stale fixed first_seen",
     "Evidence": "curve variants",

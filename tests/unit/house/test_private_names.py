@@ -44,7 +44,6 @@ OTHERS = {
     ("fuzzer/workers/local.py", "_inheriting"): "multiprocessing; read where it is",
     ("fuzzer/workers/local.py", "_processes"): "concurrent.futures; read where it is",
     ("fuzzer/workers/local.py", "_exit"): "os, documented",
-    ("fuzzer/turns/worker.py", "_exit"): "os, documented",
     ("fuzzer/workers/local.py", "_replace"): "a named tuple, documented",
     ("oracles/references/mpmath_linalg.py", "_mpf_"): "mpmath",
     ("oracles/references/mpmath_linalg.py", "_mpc_"): "mpmath",

@@ -403,7 +403,7 @@ def test_a_release_makes_its_catalogue_in_its_environment(
     made = managed.Environment(target, library, version, (), "uv", 1.0)
     monkeypatch.setattr(managed, "find", {target: made}.get)
     asked: list[list[str]] = []
-    monkeypatch.setattr(catalogues, "_made", lambda name, command: asked.append(command) or [])
+    monkeypatch.setattr(catalogues, "made", lambda what, command, told: asked.append(command) or [])
     assert catalogues.catalogue(target).version == version
     (command,) = asked
     assert Path(command[0]).is_relative_to(tmp_path / target.replace("==", "-"))

@@ -171,7 +171,7 @@ def test_nothing_is_divided_by_nothing() -> None:
 
 def test_what_is_refused_is_listed_shortly_and_the_rest_is_counted() -> None:
     why = "ValueError: " + "very long words " * 40
-    refused = tuple(FunctionSummary(f"torch.f{k}", f"f{k}()", "refused", why, 9) for k in range(33))
+    refused = tuple(FunctionSummary(f"torch.f{k}", f"f{k}()", "refused", why, drawn=9) for k in range(33))
     text = printed(terminal.sweep(called(functions=refused), {}), 120)
     lines = [line for line in text.splitlines() if "ValueError" in line]
     assert len(lines) == 20

@@ -61,22 +61,28 @@ class Drawn:
 
 @dataclass(slots=True)
 class _Shared:
-    """What the arguments of one call have in common."""
+    """What a call is drawn from, and what its arguments have in common."""
 
-    dtype: str
-    relation: str
-    shape: Shape
-    sizes: tuple[int, ...]
-    style: Style
+    dice: Dice
+    learned: Learned
+    dtype: str = "float64"
+    relation: str = "own"
+    shape: Shape = ()
+    sizes: tuple[int, ...] = (2, 2, 1)
+    style: Style = STYLES["ordinary"]
     choices: list[Choice] = field(default_factory=list)
     lengths: dimensions.Lengths = field(default_factory=dict)
     """Of the axes that annotations name."""
 
-    def pick(self, dice: Dice, learned: Learned, place: str, rows: Sequence[tuple[int, str, T]]) -> T:
+    def pick(self, place: str, rows: Sequence[tuple[int, T]]) -> T:
         """One of the rows, as `Learned.pick` draws it; the choice is kept."""
-        choice, option = learned.pick(dice, place, rows)
+        choice, option = self.learned.pick(self.dice, place, rows)
         self.choices.append(choice)
         return option
+
+    def layout(self, shape: Shape) -> Layout:
+        """A layout that an array of this shape can have."""
+        return self.pick("layout", _LAYOUTS.where(lambda one: can_be(shape, one)).rows)
 
 
 def refused(function: Function) -> str | None:
@@ -97,93 +103,79 @@ def calls_of(draw: Draw, library: str, function: Function, learned: Learned | No
 
 def drawn(dice: Dice, library: str, function: Function, name: str, learned: Learned) -> Drawn:
     """A call of the function by one of its names."""
-    choices: list[Choice] = []
-
-    def pick(place: str, rows: Sequence[tuple[int, str, str]]) -> str:
-        choice, option = learned.pick(dice, place, rows)
-        choices.append(choice)
-        return option
-
-    dtype = pick("dtype", _dtypes(learned))
-    relation = pick("relation", [(weight, one, one) for weight, one in _RELATIONS])
-    sizes = tuple(dice.weighted(_SIZES) for _ in range(3))
-    rank = int(pick("rank", [(weight, str(k), str(k)) for weight, k in learned.said(_RANKS.rows)]))
-    shape = _shape(dice, relation, rank, sizes)
-    style = STYLES[pick("style", [(weight, name, name) for name, weight in _STYLE_WEIGHTS])]
-    shared = _Shared(dtype, relation, shape, sizes, style, choices)
-    arguments = tuple(_arguments(dice, function, shared, learned))
-    return Drawn(Call(library, name, arguments), tuple(choices))
+    shared = _Shared(dice, learned)
+    shared.dtype = shared.pick("dtype", _dtypes(learned))
+    shared.relation = shared.pick("relation", _RELATIONS)
+    shared.sizes = tuple(dice.weighted(_SIZES) for _ in range(3))
+    rank = shared.pick("rank", learned.said(_RANKS.rows))
+    shared.shape = _shape(dice, shared.relation, rank, shared.sizes)
+    shared.style = STYLES[shared.pick("style", _STYLE_WEIGHTS)]
+    arguments = tuple(_arguments(function, shared))
+    return Drawn(Call(library, name, arguments), tuple(shared.choices))
 
 
-def _dtypes(learned: Learned) -> list[tuple[int, str, str]]:
-    return [(weight, one, one) for weight, one in DTYPES if one in learned.dtypes or not learned.dtypes]
+def _dtypes(learned: Learned) -> list[tuple[int, str]]:
+    return [(weight, one) for weight, one in DTYPES if one in learned.dtypes or not learned.dtypes]
 
 
-_STYLE_WEIGHTS = tuple((name, style.weight) for name, style in STYLES.items())
+_STYLE_WEIGHTS = tuple((style.weight, name) for name, style in STYLES.items())
 
 
-def _arguments(dice: Dice, function: Function, shared: _Shared, learned: Learned) -> Iterator[Argument]:
-    positional = True
+def _arguments(function: Function, shared: _Shared) -> Iterator[Argument]:
+    positional, dice = True, shared.dice
     for parameter in function.parameters:
-        if of.VARIADIC in parameter.kinds or _is_spread(dice, parameter, shared, learned):
+        if of.VARIADIC in parameter.kinds or _is_spread(parameter, shared):
             for _ in range(dice.weighted(_COUNTS)):
-                yield _array(dice, parameter, shared, learned)
+                yield _array(parameter, shared)
             positional = False
             continue
         percent = 100 if parameter.required else _GIVEN if parameter.kinds else 0
         given = dice.chance(percent) if percent < 100 else True
         if given and not parameter.required:
-            rows = ((3, "given", True), (1, "left away", False))
-            given = shared.pick(dice, learned, f"{parameter.name}?", rows)
+            given = shared.pick(f"{parameter.name}?", ((3, True), (1, False)))
         if not given:
             positional = False
             continue
-        argument = _argument(dice, parameter, shared, learned)
+        argument = _argument(parameter, shared)
         by_keyword = parameter.keyword or not positional
         yield replace(argument, keyword=parameter.name) if by_keyword else argument
 
 
-def _is_spread(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> bool:
+def _is_spread(parameter: Parameter, shared: _Shared) -> bool:
     """Whether the arrays of a list are given one after the other, as some functions of Python want them."""
     if parameter.kinds != (of.ARRAYS,) or not parameter.required:
         return False
-    rows = ((3, "list", False), (1, "spread", True))
-    return shared.pick(dice, learned, f"{parameter.name} as", rows)
+    return shared.pick(f"{parameter.name} as", ((3, False), (1, True)))
 
 
-def _argument(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
-    rows = [(8 - k if k < 7 else 1, kind, kind) for k, kind in enumerate(parameter.kinds)]
-    if len(rows) > 1:
-        kind = shared.pick(dice, learned, f"{parameter.name}:", rows)
-    else:
-        kind = parameter.kinds[0]
+def _argument(parameter: Parameter, shared: _Shared) -> Argument:
+    learned = shared.learned
+    rows = [(8 - k if k < 7 else 1, kind) for k, kind in enumerate(parameter.kinds)]
+    kind = shared.pick(f"{parameter.name}:", rows) if len(rows) > 1 else parameter.kinds[0]
     if kind == of.ARRAY:
-        return _array(dice, parameter, shared, learned)
+        return _array(parameter, shared)
     if kind == of.ARRAYS:
-        counts = [(weight, str(count), count) for weight, count in _COUNTS.rows]
-        count = shared.pick(dice, learned, f"{parameter.name} count", counts)
-        return Argument(items=tuple(_array(dice, parameter, shared, learned) for _ in range(count)))
+        count = shared.pick(f"{parameter.name} count", _COUNTS.rows)
+        return Argument(items=tuple(_array(parameter, shared) for _ in range(count)))
     if kind == of.STRUCTURE:
-        return _structure(dice, parameter, shared, learned)
+        return _structure(parameter, shared)
     options = dict.fromkeys(_literals(kind, parameter, shared))
     if kind == of.TEXT:
         options |= learned.texts
     if kind == of.INTEGERS:
         options |= dict.fromkeys(repr((one,) * count) for count in learned.numbers for one in (1, 2))
-    rows = [(1, text, text) for text in options]
-    text = shared.pick(dice, learned, parameter.name, rows)
-    return Argument(literal=text)
+    return Argument(literal=shared.pick(parameter.name, [(1, text) for text in options]))
 
 
-def _structure(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
+def _structure(parameter: Parameter, shared: _Shared) -> Argument:
     is_axes = any(word in parameter.name for word in _AXIS_WORDS)
     rank = len(shared.shape)
     drawing = Drawing(
-        dice,
+        shared.dice,
         shared.shape,
         is_axes,
         lambda axes: _lists(shared.shape, rank, axes),
-        lambda: _array(dice, parameter, shared, learned),
+        lambda: _array(parameter, shared),
     )
     return structure(parameter.form, drawing)
 
@@ -246,37 +238,33 @@ def _shape(dice: Dice, relation: str, rank: int, sizes: Sequence[int]) -> Shape:
     return tuple(dice.pick(small) for _ in range(rank))
 
 
-def _array(dice: Dice, parameter: Parameter, shared: _Shared, learned: Learned) -> Argument:
+def _array(parameter: Parameter, shared: _Shared) -> Argument:
     """An array as the view of a drawn one."""
     name = parameter.name
     if parameter.dims is not None:
-        return _annotated(dice, parameter, parameter.dims, shared, learned)
+        return _annotated(parameter, parameter.dims, shared)
     roles = _INDEX_ROLES if any(word in name.lower() for word in _INDEX_WORDS) else _ROLES
-    role = shared.pick(dice, learned, f"{name} of", [(weight, one, one) for weight, one in roles])
-    shape = _own_shape(dice, name, shared, learned)
-    layout = shared.pick(
-        dice, learned, "layout", [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
-    )
-    return Argument(array=_entries(dice, role, stored(shape, layout), shared), layout=layout)
+    role = shared.pick(f"{name} of", roles)
+    shape = _own_shape(name, shared)
+    layout = shared.layout(shape)
+    return Argument(array=_entries(role, stored(shape, layout), shared), layout=layout)
 
 
-def _annotated(dice: Dice, parameter: Parameter, dims: str, shared: _Shared, learned: Learned) -> Argument:
+def _annotated(parameter: Parameter, dims: str, shared: _Shared) -> Argument:
     """An array with the dimensions and of a dtype that its annotation names."""
-    shape = dimensions.shape(dims, dice, shared.lengths)
-    rows = [(weight, one, one) for weight, one in _LAYOUTS.rows if can_be(shape, one)]
-    layout = shared.pick(dice, learned, "layout", rows)
+    shape = dimensions.shape(dims, shared.dice, shared.lengths)
+    layout = shared.layout(shape)
     allowed = parameter.entries or (shared.dtype,)
     dtype = shared.dtype if shared.dtype in allowed else allowed[0]
     role = dtype if dtype in ("int64", "int32", "bool") else "float"
-    entries = _entries(dice, role, stored(shape, layout), replace(shared, dtype=dtype))
+    entries = _entries(role, stored(shape, layout), replace(shared, dtype=dtype))
     return Argument(array=entries, layout=layout)
 
 
-def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shape:
-    shape = shared.shape
+def _own_shape(name: str, shared: _Shared) -> Shape:
+    shape, dice = shared.shape, shared.dice
     if shared.relation == "same":
-        other = shared.pick(dice, learned, f"{name} same", ((12, "same", False), (1, "own", True)))
-        if not other:
+        if shared.pick(f"{name} same", ((12, True), (1, False))):
             return shape
     elif shared.relation == "broadcast":
         kept = tuple(1 if dice.chance(30) else n for n in shape)
@@ -284,16 +272,13 @@ def _own_shape(dice: Dice, name: str, shared: _Shared, learned: Learned) -> Shap
     elif shared.relation == "square":
         n = shape[-1:]
         options = (shape, n, (*shape[:-1], max(1, shared.sizes[1])), shape[-2:], (*shape[:-2], *n))
-        k = shared.pick(
-            dice, learned, f"{name} square", [(w, str(k), k) for k, w in enumerate((6, 2, 2, 1, 1))]
-        )
-        return options[k]
-    rank = shared.pick(dice, learned, f"{name} rank", [(w, str(k), k) for w, k in learned.said(_RANKS.rows)])
+        return options[shared.pick(f"{name} square", ((6, 0), (2, 1), (2, 2), (1, 3), (1, 4)))]
+    rank = shared.pick(f"{name} rank", shared.learned.said(_RANKS.rows))
     return _shape(dice, "own", rank, shared.sizes)
 
 
-def _entries(dice: Dice, role: str, shape: Shape, shared: _Shared) -> np.ndarray:
-    count = math.prod(shape)
+def _entries(role: str, shape: Shape, shared: _Shared) -> np.ndarray:
+    count, dice = math.prod(shape), shared.dice
     if role == "bool":
         return np.array([dice.below(2) == 0 for _ in range(count)], np.bool_).reshape(shape)
     if role != "float":
@@ -312,7 +297,6 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     `arrays` also the shape of an
     array, its dtype, one array as a whole, or the count of a list.
     """
-    choices: list[Choice] = []
     what = dice.weighted(_CHANGES_OF_ARRAYS if arrays else _CHANGES)
     several = sum(1 for _ in call.differentiated()) > 1
     if several and not arrays and dice.chance(_BROADCAST):
@@ -324,7 +308,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     if what == "broadcast":
         return Drawn(_broadcast(dice, call), ())
     if what == "values":
-        choice, name = learned.pick(dice, "style", [(w, n, n) for n, w in _STYLE_WEIGHTS])
+        choice, name = learned.pick(dice, "style", _STYLE_WEIGHTS)
         return Drawn(revalued(dice, call, STYLES[name]), (choice,))
     if what == "dtype":
         choice, dtype = learned.pick(dice, "dtype", _dtypes(learned))
@@ -335,7 +319,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     sizes = (*dict.fromkeys([n for n in shape if n]), 2, 3, 1)[:3]
     dtypes = [a.array.dtype.name for a in call.differentiated() if a.array is not None]
     relation = "own" if dice.chance(50) else "same"
-    shared = _Shared((*dtypes, "float64")[0], relation, shape, sizes, STYLES["ordinary"], choices)
+    shared = _Shared(dice, learned, (*dtypes, "float64")[0], relation, shape, sizes)
     own = {a.keyword: a for a in call.arguments if a.keyword}
     positional = [a for a in call.arguments if not a.keyword]
     free = [p for k, p in enumerate(function.parameters) if _is_free(p, k, positional, arrays)]
@@ -345,8 +329,8 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     k = function.parameters.index(parameter)
     if parameter.name in own and not parameter.required and dice.chance(40):
         rest = tuple(a for a in call.arguments if a.keyword != parameter.name)
-        return Drawn(replace(call, arguments=rest), ((f"{parameter.name}?", "left away"),))
-    argument = _argument(dice, parameter, shared, learned)
+        return Drawn(replace(call, arguments=rest), ((f"{parameter.name}?", str(False)),))
+    argument = _argument(parameter, shared)
     if of.STRUCTURE in parameter.kinds:
         before = positional[k] if k < len(positional) else own.get(parameter.name)
         literal = mixed(dice, before.literal if before else None, argument.literal)
@@ -356,7 +340,7 @@ def changed(dice: Dice, call: Call, function: Function, learned: Learned, *, arr
     else:
         own[parameter.name] = replace(argument, keyword=parameter.name)
         arguments = (*positional, *own.values())
-    return Drawn(replace(call, arguments=arguments), tuple(choices))
+    return Drawn(replace(call, arguments=arguments), tuple(shared.choices))
 
 
 _CHANGES = Odds((50, "argument"), (25, "values"), (12, "dtype"), (13, "layout"))
@@ -402,8 +386,7 @@ def _reshaped(dice: Dice, call: Call, learned: Learned) -> Call:
     if change == "dtype":
         dtype = dice.pick([(*learned.dtypes, "float64")[0], "int64", "int32", "bool"])
     is_float = dtype not in ("int64", "int32", "bool")
-    shared = _Shared(dtype, "own", tuple(shape), (2, 2, 1), STYLES["ordinary"])
-    entries = _entries(dice, "float" if is_float else dtype, tuple(shape), shared)
+    entries = _entries("float" if is_float else dtype, tuple(shape), _Shared(dice, learned, dtype))
     return call.with_argument(chosen, replace(chosen, array=entries, layout="contiguous"))
 
 

@@ -58,11 +58,11 @@ class Learned:
         numbers = self.numbers
         return [(weight + (_SAID if number in numbers else 0), number) for weight, number in rows]
 
-    def pick(self, dice: Dice, place: str, rows: Sequence[tuple[int, str, T]]) -> tuple[Choice, T]:
-        """One of the rows (weight, name, option), drawn by its weight and by what is known of it."""
-        weighted = [(self._weight(weight, (place, name)), (name, option)) for weight, name, option in rows]
-        name, option = dice.weighted(Odds(*weighted))
-        return (place, name), option
+    def pick(self, dice: Dice, place: str, rows: Sequence[tuple[int, T]]) -> tuple[Choice, T]:
+        """One of the rows (weight, option), drawn by its weight and by what is known of it."""
+        weighted = [(self._weight(weight, (place, str(option))), option) for weight, option in rows]
+        option = dice.weighted(Odds(*weighted))
+        return (place, str(option)), option
 
     def _weight(self, weight: int, choice: Choice) -> int:
         """The weight times the share of valid calls, if each choice began with one valid and one not."""

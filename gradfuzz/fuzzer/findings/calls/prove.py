@@ -21,14 +21,14 @@ from gradfuzz.fuzzer.proving.listing import record_of
 from gradfuzz.fuzzer.proving.prove import proved as proved_rule
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.call import Call, Form
-from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.shrinking.call_reductions import Wrong, shrunk
 from gradfuzz.libraries.detect import library_named
-from gradfuzz.oracles.base import check_name
+from gradfuzz.oracles.base import Answer, Point, Question, check_name
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import Const, Param, Return
@@ -140,7 +140,7 @@ def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: At
     """The finding of a call as far as its verdict tells it: without an id."""
     asked = replace(Candidate.of(case.question), modes=modes)
     return replace(
-        finding_at(asked, case, case_version(call), FAMILY, case.question.program),
+        finding_at(asked, case, library_named(call.library).version, FAMILY, case.question.program),
         target=_target(call),
         note=case.message if case.kind is Class.ERROR else "",
         culprits=(call.function,),
@@ -165,11 +165,6 @@ def _target(call: Call) -> str:
     """The library, or the module of the function where it is a user's own."""
     is_own = not call.function.startswith(f"{call.library}.")
     return call.function.rpartition(".")[0] if is_own else call.library
-
-
-def case_version(call: Call) -> str:
-    """The version of the library."""
-    return library_named(call.library).version
 
 
 def _script(call: Call, case: CheckResult) -> str:
@@ -277,34 +272,11 @@ def deadly(call: Call, modes: Modes) -> Finding:
     params = tuple(Param(f"x{k}", Type("float", array.shape)) for k, array in enumerate(arrays))
     nothing = Program("f", params, (Return((Const(0.0),)),))
     inputs = {param.name: array for param, array in zip(params, arrays, strict=True)}
-    point = FindingPoint(inputs, {}, {}, {}, ("", ()), np.nan, np.nan, None, np.inf)
-    return Finding(
-        id="",
-        target=_target(call),
-        version=case_version(call),
-        check=check_name(modes) if modes else "value",
-        kind=Class.ERROR,
-        family=FAMILY,
-        precision="float64",
-        modes=modes,
-        wrt=tuple(inputs),
-        program=nothing,
-        original=nothing,
-        weights=(),
-        directions={},
-        smallest=point,
-        clearest=point,
-        worst=point,
-        seen=1,
-        references=(),
-        reproduced=(2, 2),
-        script=ending_script(call, modes),
-        culprits=(call.function,),
-        call=call,
-        drawn=call,
-        code=code(call),
-        drawn_code=code(call),
-    )
+    question = Question(nothing, (Point(inputs),), "float64", tuple(inputs), modes, (), {})
+    answer, kind = Answer("error"), Class.ERROR
+    case = CheckResult("", question, question.points[0], None, answer, Verdict.CRASHED, kind=kind)
+    met = _finding(call, call, case, modes, Attempts())
+    return replace(met, reproduced=(2, 2), script=ending_script(call, modes))
 
 
 def named(finding: Finding) -> Finding:
