@@ -16,10 +16,9 @@ values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import EllipsisType
 from typing import Any
 
-from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.ops import defaults_of, operand_dtypes, result_type
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
@@ -40,7 +39,7 @@ from gradfuzz.programs.language.syntax import (
     While,
 )
 from gradfuzz.programs.language.typecheck import typecheck
-from gradfuzz.programs.language.types import DType, Type, inexact, promote
+from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.programs.text.json_form import encode_float, from_json, to_json
 
 Json = Any
@@ -117,9 +116,7 @@ class _WireForm:
             case ArrayConst(dtype, shape, values):
                 return {"array": dtype, "shape": list(shape), "values": [_number(v) for v in values]}
             case Call(op, args, params):
-                row = OPS[op]
-                full: dict[str, ParamValue] = {n: d for n, d in row.params if not isinstance(d, EllipsisType)}
-                full.update(params)
+                full = {**defaults_of(op), **dict(params)}
                 types = [self.type_of(a) for a in args]
                 result = result_type(op, tuple(types), full)
                 written = list(map(self.converted, args, operand_dtypes(op, types, result)))
@@ -183,20 +180,6 @@ def _loop(
         "captures": sorted(read - assigned - inner - set(own)),
         "results": sorted((assigned & after) - head),
     }
-
-
-def operand_dtypes(op: str, types: Sequence[Type], result: Type) -> list[DType]:
-    """The dtypes that an op works in, operand by operand, as the interpreter converts them."""
-    own = [t.dtype for t in types]
-    row = OPS[op]
-    if op == "where":
-        return [own[0], *(result.dtype for _ in own[1:])]
-    if op == "index_update":
-        return [result.dtype, result.dtype, *own[2:]]
-    if op in ("astype", "index") or row.kind == "logic":
-        return own
-    dtype = promote(own) if row.kind == "comparison" else inexact(own) if result.is_inexact else result.dtype
-    return [own[k] if k in row.indices else dtype for k in range(len(own))]
 
 
 def _op(op: str, args: list[Json], params: Mapping[str, ParamValue], result: Type) -> Json:

@@ -23,16 +23,11 @@ from gradfuzz.programs.graphs.graph import (
     Node,
     Var,
 )
-from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.ops import OPS, defaults_of, result_type
 from gradfuzz.programs.language.syntax import Const, ParamValue
 from gradfuzz.programs.language.types import DType, Type, inexact
 
 _KEEPS_INTS = frozenset({"index", "index_update", "astype"})
-
-
-@functools.cache
-def _defaults(op: str) -> dict[str, ParamValue]:
-    return {p: default for p, default in OPS[op].params if default is not ...}
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -100,7 +95,7 @@ class GraphBuilder:
         """The same, with a hint for the name of the result."""
         if op in ("conj", "real") and inputs[0].type.is_float:
             return self.use(inputs[0])
-        items = tuple(sorted({**_defaults(op), **params}.items())) if params or _defaults(op) else ()
+        items = tuple(sorted({**defaults_of(op), **params}.items())) if params or defaults_of(op) else ()
         result, wanted = _signature(op, tuple([a.type for a in inputs]), items)
         if wanted is not None:
             inputs = tuple([self.to(a, dtype) for a, dtype in zip(inputs, wanted, strict=True)])

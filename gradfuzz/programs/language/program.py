@@ -72,12 +72,16 @@ def walk(node: Node | Block | Program) -> Iterator[Node]:
     while stack:
         here = stack.pop()
         yield here
-        for name in reversed(_INNER.get(type(here), ())):
-            inner = getattr(here, name)
-            if isinstance(inner, tuple):
-                stack.extend(reversed(inner))
-            else:
-                stack.append(inner)
+        stack.extend(reversed(inner_nodes(here)))
+
+
+def inner_nodes(node: Node) -> list[Node]:
+    """What stands one level deeper, in the order of the text."""
+    found: list[Node] = []
+    for name in _INNER.get(type(node), ()):
+        inner = getattr(node, name)
+        found += inner if isinstance(inner, tuple) else (inner,)
+    return found
 
 
 _INNER: dict[type, tuple[str, ...]] = {
