@@ -9,7 +9,7 @@ fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -269,6 +269,20 @@ def cross(x: Operand, y: Operand, *, axis: int) -> Any:
 def at_positions(x: Operand, positions: Any) -> Any:
     """The entries of `x` at `positions`, ints that count them in row-major order."""
     return engine.take(flat(x), positions, axis=0)
+
+
+def by_windows(windows: Sequence[Any], reduced: Callable[[Any], Sequence[Any]]) -> Iterator[Any]:
+    """What `reduced` makes of the places in windows, a row each, where those of equally many are taken
+    together: one result after the other, in the order of the windows.
+    """
+    counts = np.array([len(places) for places in windows])
+    if not counts.all():
+        raise UntraceableError("a window without entries")
+    order = [np.flatnonzero(counts == count) for count in np.unique(counts)]
+    found = [reduced(np.array([windows[k] for k in chosen.tolist()])) for chosen in order]
+    back = np.argsort(np.concatenate(order))
+    for parts in zip(*found, strict=True):
+        yield at_positions(engine.concat(parts, axis=0), back) if len(parts) > 1 else parts[0]
 
 
 def from_front(index: Operand, size: int) -> Any:

@@ -20,18 +20,16 @@ import numpy as np
 from jax.extend import core
 
 import gradfuzz.engine as engine
-from gradfuzz.engine.api.tracing import trace_function, type_of
-from gradfuzz.engine.modes.prune import prune
+from gradfuzz.engine.api.tracing import type_of
 from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import GradfuzzError, UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of
-from gradfuzz.tracing.common.graph import positional
+from gradfuzz.tracing.common.graph import graph_of, positional, program_of
 from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.tracing.jax.devices import mapped, tells, told
@@ -421,11 +419,7 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
     Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
     say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
     """
-    graph = traced_graph(f, args)
-    try:
-        return to_program(graph)
-    except GradfuzzError as error:
-        raise UntraceableError(f"the function makes no program: {error}") from error
+    return program_of(traced_graph(f, args))
 
 
 def traced_graph(
@@ -445,7 +439,8 @@ def traced_graph(
             return tuple(c.operand for c in walker.run(closed, [JaxprCell(v) for v in values]))
 
         run.__name__ = getattr(f, "__name__", "f")
-        graph = prune(trace_function(run, types, positional(f)[: len(arrays)]).graph)
+        names = positional(f)[: len(arrays)]
+        graph = graph_of(run, types, names, arrays, derivative=derivative)
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
     return graph

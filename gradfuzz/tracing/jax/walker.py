@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,16 @@ class Devices:
 
     def size(self, axes: Sequence[str]) -> int:
         return math.prod(self.axes[axis] for axis in axes)
+
+
+def all_equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr, and of those inside of it."""
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        yield equation
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else [value]:
+                if hasattr(getattr(inner, "jaxpr", inner), "eqns"):
+                    yield from all_equations(inner)
 
 
 class Walker(abc.ABC):
