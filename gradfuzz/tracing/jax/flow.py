@@ -22,8 +22,7 @@ from gradfuzz.private_names import private
 from gradfuzz.tracing.common.compositions import recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
 from gradfuzz.tracing.jax.linalg import BY_BITS
-from gradfuzz.tracing.jax.scan import constants_and_carries
-from gradfuzz.tracing.jax.walker import Walker, all_equations
+from gradfuzz.tracing.jax.walker import Walker, all_equations, constants_and_carries
 
 Rule = Callable[..., Sequence[Any]]
 

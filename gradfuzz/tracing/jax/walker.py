@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,16 @@ def all_equations(jaxpr: Any) -> Iterator[Any]:
             for inner in value if isinstance(value, (tuple, list)) else [value]:
                 if hasattr(getattr(inner, "jaxpr", inner), "eqns"):
                     yield from all_equations(inner)
+
+
+def constants_and_carries(params: Mapping[str, Any]) -> tuple[int, int]:
+    """How many operands of a scan are constants, which come first, and how many are carries; what is read row
+    by row comes last. JAX 0.12 has trees of the three in the place of two counts.
+    """
+    if "ft_in" not in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carries, _ = params["ft_in"].unpack()
+    return len(list(constants.vals)), len(list(carries.vals))
 
 
 class Walker(abc.ABC):
