@@ -79,27 +79,15 @@ class Walker(abc.ABC):
         self.devices: Devices | None = None
         """The mesh, in the body of a `shard_map`."""
 
-    def run(
-        self,
-        closed: Any,
-        cells: Sequence[JaxprCell],
-        wanted: Sequence[bool] = (),
-        symmetric: Sequence[bool] = (),
-    ) -> list[JaxprCell]:
+    def run(self, closed: Any, cells: Sequence[JaxprCell], wanted: Sequence[bool] = ()) -> list[JaxprCell]:
         """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are)
         nothing is worked out.
-
-        `symmetric` says which arguments are symmetric by the way they are made.
         """
-        return self.run_lanes(closed, [cells], wanted, symmetric)[0]
+        return self.run_lanes(closed, [cells], wanted)[0]
 
     @abc.abstractmethod
     def run_lanes(
-        self,
-        closed: Any,
-        lanes: Sequence[Sequence[JaxprCell]],
-        wanted: Sequence[bool] = (),
-        symmetric: Sequence[bool] = (),
+        self, closed: Any, lanes: Sequence[Sequence[JaxprCell]], wanted: Sequence[bool] = ()
     ) -> list[list[JaxprCell]]:
         """The same for the arguments of several devices, which may tell each other what they have."""
 
