@@ -38,9 +38,9 @@ from gradfuzz.programs.language.syntax import (
     Stmt,
     While,
 )
-from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.programs.text.json_form import encode_float, from_json, to_json
+from gradfuzz.programs.text.json_form import from_json, to_json, write_expression, write_param
 
 Json = Any
 Names = frozenset[str]
@@ -85,15 +85,7 @@ class _WireForm:
         self._variables = variables
 
     def type_of(self, expr: Expr) -> Type:
-        match expr:
-            case Name(id):
-                return self._variables[id]
-            case Const():
-                return Type(expr.dtype)
-            case ArrayConst(dtype, shape, _):
-                return Type(dtype, shape)
-            case Call(op, args, params):
-                return result_type(op, tuple(self.type_of(a) for a in args), dict(params))
+        return expression_type(expr, self._variables)
 
     def converted(self, expr: Expr, dtype: DType) -> Json:
         """`expr` as `dtype`, which is no smaller than its own."""
@@ -101,26 +93,19 @@ class _WireForm:
         if own.dtype == dtype:
             return self.expression(expr)
         if isinstance(expr, Const) and dtype == "float":
-            return {"float": encode_float(float(expr.number))}
+            return write_expression(Const(float(expr.number)))
         if isinstance(expr, ArrayConst) and dtype == "float":
             entries = tuple(Const(float(v.number)) for v in expr.values)
             return self.expression(ArrayConst("float", expr.shape, entries))
         return _op("astype", [self.expression(expr)], {"dtype": dtype}, own.with_dtype(dtype))
 
     def expression(self, expr: Expr) -> Json:
-        match expr:
-            case Name(id):
-                return id
-            case Const():
-                return {expr.dtype: _number(expr)}
-            case ArrayConst(dtype, shape, values):
-                return {"array": dtype, "shape": list(shape), "values": [_number(v) for v in values]}
-            case Call(op, args, params):
-                full = {**defaults_of(op), **dict(params)}
-                types = [self.type_of(a) for a in args]
-                result = result_type(op, tuple(types), full)
-                written = list(map(self.converted, args, operand_dtypes(op, types, result)))
-                return _op(op, written, full, result)
+        if not isinstance(expr, Call):
+            return write_expression(expr)
+        full, types = {**defaults_of(expr.op), **dict(expr.params)}, [self.type_of(a) for a in expr.args]
+        result = result_type(expr.op, tuple(types), full)
+        written = list(map(self.converted, expr.args, operand_dtypes(expr.op, types, result)))
+        return _op(expr.op, written, full, result)
 
     # Statements
 
@@ -183,15 +168,8 @@ def _loop(
 
 
 def _op(op: str, args: list[Json], params: Mapping[str, ParamValue], result: Type) -> Json:
-    return {"op": op, "args": args, "params": {n: _param(v) for n, v in params.items()}, "type": str(result)}
-
-
-def _number(const: Const) -> Json:
-    return encode_float(const.number) if const.dtype == "float" else const.number
-
-
-def _param(value: ParamValue) -> Json:
-    return [_param(v) for v in value] if isinstance(value, tuple) else value
+    written = {name: write_param(value) for name, value in params.items()}
+    return {"op": op, "args": args, "params": written, "type": str(result)}
 
 
 # What is read later -----------------------------------------------------------------------------------------
