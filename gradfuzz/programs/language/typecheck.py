@@ -124,15 +124,15 @@ def _plain_type(op: str, types: tuple[Type, ...]) -> Type:
     return result_type(op, types, {})
 
 
-def check_name(name: str, what: str, line: int = 0) -> None:
+def check_name(name: str, what: str) -> None:
     """`ProgramTypeError` where `name` cannot be the name of `what`: a plain ASCII Python name that means
     nothing else.
     """
     if name in RESERVED:
-        fail(f"{name} cannot be the name of {what}: it already means something; choose another", line)
+        fail(f"{name} cannot be the name of {what}: it already means something; choose another")
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("__"):
         allowed = "letters a-z, digits and _, no Python keyword, no leading __"
-        fail(f"{name!r} cannot be the name of {what}: use {allowed}", line)
+        fail(f"{name!r} cannot be the name of {what}: use {allowed}")
 
 
 def nesting(program: Program) -> int:
