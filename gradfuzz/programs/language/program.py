@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,25 +72,17 @@ def walk(node: Node | Block | Program) -> Iterator[Node]:
     while stack:
         here = stack.pop()
         yield here
-        stack.extend(reversed(inner_nodes(here)))
+        if (inner := INNER.get(type(here))) is not None:
+            stack += inner(here)[::-1]
 
 
-def inner_nodes(node: Node) -> list[Node]:
-    """What stands one level deeper, in the order of the text."""
-    found: list[Node] = []
-    for name in _INNER.get(type(node), ()):
-        inner = getattr(node, name)
-        found += inner if isinstance(inner, tuple) else (inner,)
-    return found
-
-
-_INNER: dict[type, tuple[str, ...]] = {
-    Call: ("args",),
-    Assign: ("value",),
-    While: ("condition", "body"),
-    Repeat: ("body", "condition"),
-    For: ("count", "body"),
-    If: ("condition", "body", "orelse"),
-    Return: ("values",),
+INNER: dict[type, Callable[[Any], tuple[Node, ...]]] = {
+    Call: lambda call: call.args,
+    Assign: lambda assign: (assign.value,),
+    While: lambda loop: (loop.condition, *loop.body),
+    Repeat: lambda loop: (*loop.body, loop.condition),
+    For: lambda loop: (loop.count, *loop.body),
+    If: lambda branch: (branch.condition, *branch.body, *branch.orelse),
+    Return: lambda stmt: stmt.values,
 }
-"""The fields that hold other nodes, in the order of the text."""
+"""What stands one level deeper, in the order of the text."""

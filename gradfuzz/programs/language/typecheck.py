@@ -24,7 +24,7 @@ from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import ALIASES, OPS, result_type
 from gradfuzz.programs.language.printer import expression_text, statement_text
-from gradfuzz.programs.language.program import Program, inner_nodes, walk
+from gradfuzz.programs.language.program import INNER, Program, walk
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.types import BOOL, INT, Type, fail, promote
 
@@ -141,7 +141,7 @@ def nesting(program: Program) -> int:
     level: list[syntax.Node] = [*program.body]
     while level:
         deepest += 1
-        level = [inner for node in level for inner in inner_nodes(node)]
+        level = [inner for node in level if (parts := INNER.get(type(node))) for inner in parts(node)]
     return deepest
 
 
