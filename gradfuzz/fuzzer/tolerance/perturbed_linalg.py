@@ -40,7 +40,7 @@ from gradfuzz.fuzzer.tolerance.lanes import (
 )
 from gradfuzz.programs.arithmetic.linalg_internal import GAP_UNITS
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy, hermitian
-from gradfuzz.programs.arithmetic.matrix_objects import ComposedLinalg
+from gradfuzz.programs.arithmetic.matrix_objects import aligned
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.language.precision import FORMATS
 
@@ -57,10 +57,8 @@ That is twice its epsilon, and as much again for other systems.
 """
 
 
-class LinalgLanes(ComposedLinalg):
+class LinalgLanes:
     """A part of `PerturbedNamespace`."""
-
-    lanes = "*"
 
     # Perturbation
 
@@ -228,6 +226,9 @@ class LinalgLanes(ComposedLinalg):
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         return self._rounded(np.einsum("...kjl,...kl,...ikl->...jil", np.conj(vh), inverse, np.conj(u)))
 
+    def lstsq(self: Any, a: Array, b: Array) -> Array:
+        return self.matmul(self.pinv(a), b)
+
     # Determinants and powers
 
     def det(self: Any, x: Array) -> Array:
@@ -249,8 +250,16 @@ class LinalgLanes(ComposedLinalg):
         self._alike(sign)
         return sign, self._rounded(logabsdet)
 
-    def identity_like(self: Any, x: Array) -> Array:
-        return self._lapack("matrix_power", x, n=0)
+    def matrix_power(self: Any, x: Array, *, n: int) -> Array:
+        if n == 0:
+            return self._lapack("matrix_power", x, n=0)
+        if n < 0:
+            return self.matrix_power(self.inv(x), n=-n)
+        if n == 1:
+            return x
+        half = self.matrix_power(x, n=n // 2)
+        square = self.matmul(half, half)
+        return self.matmul(square, x) if n % 2 else square
 
     def cofactor(self: Any, x: Array, *directions: Array) -> Array:
         """Also adds eps of the product of the norms of all factors."""
@@ -318,6 +327,9 @@ class LinalgLanes(ComposedLinalg):
 
     # Diagonals, triangles, products
 
+    def trace(self: Any, x: Array, *, offset: int) -> Array:
+        return self.sum(self.diagonal(x, offset=offset), axis=-1, keepdims=False)
+
     def diagonal(self: Any, x: Array, *, offset: int) -> Array:
         if not has_lanes(x):
             return np.diagonal(x, offset, -2, -1)
@@ -334,11 +346,24 @@ class LinalgLanes(ComposedLinalg):
             return np.where(kept(*x.shape[-2:]), x, x.dtype.type(0))
         return np.where(kept(*x.shape[-3:-1])[..., np.newaxis], x, 0.0)
 
+    def outer(self: Any, a: Array, b: Array) -> Array:
+        return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
+
     def kron(self: Any, a: Array, b: Array) -> Array:
         left, right = a[..., :, np.newaxis, :, np.newaxis, :], b[..., np.newaxis, :, np.newaxis, :, :]
         product = self.multiply(left, right)
         *batch, m, p, n, q, width = product.shape
         return product.reshape(*batch, m * p, n * q, width)
+
+    def einsum(self: Any, *arrays: Array, subscripts: str) -> Array:
+        left, _, out = subscripts.replace(" ", "").partition("->")
+        terms = left.split(",")
+        letters = out + "".join(sorted(set("".join(terms)) - set(out)))
+        pairs = zip(terms, arrays, strict=True)
+        operands = [aligned(letters + "*", term + "*", self.operand(x)) for term, x in pairs]
+        product = functools.reduce(self.multiply, operands)
+        rest = tuple(range(len(out), len(letters)))
+        return self.sum(product, axis=rest, keepdims=False) if rest else product
 
 
 def _squares(x: Array) -> Array:

@@ -236,6 +236,9 @@ class LinalgObjects(MatrixObjects):
     def inv(self, x: Array) -> Array:
         return self._over("inv", lambda a: self.solve_of(a, self._eye(len(a))), x)
 
+    def lstsq(self, a: Array, b: Array) -> Array:
+        return self.matmul(self.pinv(a), b)
+
     # Determinants and powers
 
     def slogdet(self, x: Array) -> tuple[Array, Array]:
@@ -286,6 +289,17 @@ class LinalgObjects(MatrixObjects):
     def vanishes(self, x: Any, among: Sequence[Any]) -> bool:
         """Whether a number is 0, as far as can be seen beside the others."""
         return not self.nonzero(x) if self.is_complex(x) else self.compare(x, self.scalar(0)) == 0
+
+    def matrix_power(self, x: Array, *, n: int) -> Array:
+        if n == 0:
+            return np.broadcast_to(self._eye(x.shape[-1]), x.shape)
+        if n < 0:
+            return self.matrix_power(self.inv(x), n=-n)
+        half = self.matrix_power(x, n=n // 2) if n > 1 else None
+        if half is None:
+            return x
+        square = self.matmul(half, half)
+        return self.matmul(square, x) if n % 2 else square
 
     # Norms
 

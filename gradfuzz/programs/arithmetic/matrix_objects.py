@@ -28,45 +28,7 @@ _SAME = 2.0**-45
 _NUMPY = LinalgNumpy()
 
 
-class ComposedLinalg:
-    """Linear algebra that is composed of a namespace's other ops."""
-
-    lanes = ""
-    """A letter for the axis that all arrays have behind their own, where there is one."""
-
-    def lstsq(self: Any, a: Array, b: Array) -> Array:
-        return self.matmul(self.pinv(a), b)
-
-    def matrix_power(self: Any, x: Array, *, n: int) -> Array:
-        if n == 0:
-            return self.identity_like(x)
-        if n < 0:
-            return self.matrix_power(self.inv(x), n=-n)
-        if n == 1:
-            return x
-        half = self.matrix_power(x, n=n // 2)
-        square = self.matmul(half, half)
-        return self.matmul(square, x) if n % 2 else square
-
-    def trace(self: Any, x: Array, *, offset: int) -> Array:
-        return self.sum(self.diagonal(x, offset=offset), axis=-1, keepdims=False)
-
-    def outer(self: Any, a: Array, b: Array) -> Array:
-        return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
-
-    def einsum(self: Any, *arrays: Array, subscripts: str) -> Array:
-        """All products, summed over the letters that the result has not."""
-        left, _, out = subscripts.replace(" ", "").partition("->")
-        terms = left.split(",")
-        letters = out + "".join(sorted(set("".join(terms)) - set(out)))
-        pairs = zip(terms, map(self.operand, arrays), strict=True)
-        operands = [aligned(letters + self.lanes, term + self.lanes, x) for term, x in pairs]
-        product = functools.reduce(self.multiply, operands)
-        rest = tuple(range(len(out), len(letters)))
-        return self.sum(product, axis=rest, keepdims=False) if rest else product
-
-
-class MatrixObjects(ComposedLinalg, ObjectNamespace):
+class MatrixObjects(ObjectNamespace):
     """What all linear algebra on object arrays is made with."""
 
     def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
@@ -101,12 +63,6 @@ class MatrixObjects(ComposedLinalg, ObjectNamespace):
         array = np.asarray(values)
         one = self.from_complex if array.dtype.kind == "c" else lambda x: self.scalar(float(x))
         return np.frompyfunc(one, 1, 1)(array)
-
-    def operand(self, x: Any) -> Array:
-        return self.as_array(x)
-
-    def identity_like(self, x: Array) -> Array:
-        return np.broadcast_to(self._eye(x.shape[-1]), x.shape)
 
     def _eye(self, m: int, n: int | None = None) -> Array:
         return self._numbers(np.eye(m, n))
@@ -169,6 +125,9 @@ class MatrixObjects(ComposedLinalg, ObjectNamespace):
 
     # Diagonals, triangles and products: entries are moved, multiplied and summed
 
+    def trace(self, x: Array, *, offset: int) -> Array:
+        return self.sum(np.diagonal(x, offset, -2, -1), axis=-1, keepdims=False)
+
     def diagonal(self, x: Array, *, offset: int) -> Array:
         return np.diagonal(x, offset, -2, -1)
 
@@ -183,10 +142,23 @@ class MatrixObjects(ComposedLinalg, ObjectNamespace):
         result[..., ~kept] = self.scalar(0) if x.dtype == object else x.dtype.type(0)
         return result
 
+    def outer(self, a: Array, b: Array) -> Array:
+        return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
+
     def kron(self, a: Array, b: Array) -> Array:
         product = self.multiply(a[..., :, np.newaxis, :, np.newaxis], b[..., np.newaxis, :, np.newaxis, :])
         *batch, m, p, n, q = product.shape
         return product.reshape(*batch, m * p, n * q)
+
+    def einsum(self, *arrays: Array, subscripts: str) -> Array:
+        """All products, summed over the letters that the result has not."""
+        left, _, out = subscripts.replace(" ", "").partition("->")
+        terms = left.split(",")
+        letters = out + "".join(sorted(set("".join(terms)) - set(out)))
+        operands = [aligned(letters, term, self.as_array(x)) for term, x in zip(terms, arrays, strict=True)]
+        product = functools.reduce(self.multiply, operands)
+        rest = tuple(range(len(out), len(letters)))
+        return self.sum(product, axis=rest, keepdims=False) if rest else self.as_array(product)[()]
 
 
 def signed(columns: Array, opposed: Any) -> Array:
@@ -222,5 +194,6 @@ def aligned(letters: str, term: str, array: Array) -> Array:
             array = np.diagonal(array, 0, i, j)
             term = term[:i] + term[i + 1 : j] + term[j + 1 :] + letter
     order = sorted(range(len(term)), key=lambda k: letters.index(term[k]))
-    sizes = [array.shape[term.index(c)] if c in term else 1 for c in letters]
-    return np.transpose(array, order).reshape(sizes)[()]
+    return np.transpose(array, order).reshape(
+        [array.shape[term.index(c)] if c in term else 1 for c in letters]
+    )
