@@ -9,7 +9,7 @@ own trip count and takes its own side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from gradfuzz.engine.api.tracing import active_builder, build, by_instance
@@ -17,8 +17,7 @@ from gradfuzz.engine.api.vectorize import Trace, is_vectorized, settled
 from gradfuzz.engine.rules.functions import stack
 from gradfuzz.engine.rules.value import Operand, Value, as_atom, shape_of
 from gradfuzz.errors import UsageError
-from gradfuzz.programs.graphs.builder import GraphBuilder
-from gradfuzz.programs.graphs.graph import Atom, Graph, LoopForm, Var
+from gradfuzz.programs.graphs.graph import Atom, LoopForm, Var
 from gradfuzz.programs.language.types import INT, Type, fail, promote
 
 Carry = Any
@@ -128,10 +127,8 @@ def cond(
         wanted = promote((a.type.dtype, b.type.dtype))
         for k, atom in enumerate((a, b)):
             outputs[k].append(sides[k][0].to(atom, wanted) if wanted in ("float", "complex") else atom)
-    inside = [[s[0].use(a) for a in out] for s, out in zip(sides, outputs, strict=True)]
-    shared = list(dict.fromkeys(v for s in sides for v in s[0].captured))
-    graphs = [s[0].finish(_stand_ins(s[0], shared), out) for s, out in zip(sides, inside, strict=True)]
-    results = builder.branch(predicate.atom, shared, graphs[0], graphs[1], names)
+    then_side, other_side = ((s[0], out) for s, out in zip(sides, outputs, strict=True))
+    results = builder.join(predicate.atom, then_side, other_side, names)
     values = [Value(builder, r, sides[0][3] - 1) for r in results]
     return tuple(values) if sides[0][2] else values[0]
 
@@ -146,10 +143,6 @@ def _each(initial: Carry, run: Callable[[Carry], Carry]) -> Carry:
     if not isinstance(initial, tuple):
         return by_instance(run, initial)
     return by_instance(lambda *values: run(values), *initial)
-
-
-def _stand_ins(builder: GraphBuilder, outer: Sequence[Var]) -> list[Var]:
-    return [builder.captured.get(v) or builder.input(v.type, v.name) for v in outer]
 
 
 def _record(
@@ -200,21 +193,14 @@ def _record(
             fail(f"the loop's condition returns {verdict[0].type}; it must be a bool scalar")
     if inner.instances or (tested is not None and tested.instances):
         return _each(initial, lambda c: _record(form, body, condition, c, count, rows))
-    shared = list(dict.fromkeys([*inner.captured, *(tested.captured if tested else ())]))
-    inputs = [*_stand_ins(inner, shared), *carries, *entries, *([index] if form == "for" else [])]
-    graph = inner.finish(inputs, [*after, *map(inner.use, written)], "body")
-    check: Graph | None = None
-    if tested is not None:
-        check = tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition")
     number = None if count is None else count.atom if isinstance(count, Value) else as_atom(int(count))
     lengths = [a.type.shape[0] for a in read]
-    results = builder.loop(
+    results = builder.join_loop(
         form,
-        constants=shared,
+        (inner, [*carries, *entries, *([index] if form == "for" else [])], [*after, *written]),
+        None if tested is None else (tested, seen, verdict),
         initial=starts,
         stacks=read,
-        body=graph,
-        condition=check,
         count=number,
         lengths=lengths,
     )

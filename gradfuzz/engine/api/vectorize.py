@@ -16,7 +16,6 @@ each instance and nothing summed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from gradfuzz.engine.rules.value import ACTIVE, Operand, Operators, Value, apply
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Var
-from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.ops import OPS, defaults_of
 from gradfuzz.programs.language.syntax import ParamValue
 from gradfuzz.programs.language.types import Type
 
@@ -80,7 +79,7 @@ class Vectorized(Operators):
             return apply(op, *seen, **params)
         sizes = union(seen)
         arrays = [align(o, sizes) if isinstance(o, Vectorized) else o for o in seen]
-        defaults = {k: v for k, v in OPS[op].params if not isinstance(v, EllipsisType)} if op in OPS else {}
+        defaults = defaults_of(op) if op in OPS else {}
         flags = [isinstance(o, Vectorized) for o in seen]
         lanes = Lanes(tuple(sizes.values()))
         return Vectorized(batch_op(lanes, op, arrays, flags, {**defaults, **params}), tuple(sizes))

@@ -38,11 +38,10 @@ from gradfuzz.fuzzer.tolerance.lanes import (
     of_exact,
     per_point,
 )
-from gradfuzz.programs.arithmetic.decompositions_numpy import hermitian
 from gradfuzz.programs.arithmetic.linalg_internal import GAP_UNITS
-from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
+from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy, hermitian
+from gradfuzz.programs.arithmetic.matrix_objects import aligned
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
-from gradfuzz.programs.arithmetic.product_objects import aligned
 from gradfuzz.programs.language.precision import FORMATS
 
 _NUMPY = LinalgNumpy()

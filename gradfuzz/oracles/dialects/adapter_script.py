@@ -23,8 +23,7 @@ from gradfuzz.oracles.emit.statements import (
     number_text,
     with_defaults,
 )
-from gradfuzz.oracles.foreign.wire import operand_dtypes
-from gradfuzz.programs.language.ops import result_type
+from gradfuzz.programs.language.ops import operand_dtypes, result_type
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import ArrayConst

@@ -18,7 +18,7 @@ from gradfuzz.oracles.emit.linalg_source import Params
 from gradfuzz.oracles.emit.several import JointResults
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
-from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.ops import OPS, defaults_of, result_type
 from gradfuzz.programs.language.precision import Precision, rounded
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import (
@@ -97,7 +97,7 @@ def as_piece(written: Written, of: Type) -> Piece:
 
 def with_defaults(op: str, params: Params) -> Params:
     """All parameters of an op."""
-    return {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
+    return {**defaults_of(op), **dict(params)}
 
 
 def number_text(value: float | int | bool | complex) -> str:

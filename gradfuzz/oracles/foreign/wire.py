@@ -16,10 +16,9 @@ values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import EllipsisType
 from typing import Any
 
-from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.ops import defaults_of, operand_dtypes, result_type
 from gradfuzz.programs.language.program import Program, names_in, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
@@ -32,16 +31,15 @@ from gradfuzz.programs.language.syntax import (
     Expr,
     For,
     If,
-    Name,
     ParamValue,
     Repeat,
     Return,
     Stmt,
     While,
 )
-from gradfuzz.programs.language.typecheck import typecheck
-from gradfuzz.programs.language.types import DType, Type, inexact, promote
-from gradfuzz.programs.text.json_form import encode_float, from_json, to_json
+from gradfuzz.programs.language.typecheck import expression_type, typecheck
+from gradfuzz.programs.language.types import DType, Type
+from gradfuzz.programs.text.json_form import from_json, to_json, write_expression, write_param
 
 Json = Any
 Names = frozenset[str]
@@ -86,15 +84,7 @@ class _WireForm:
         self._variables = variables
 
     def type_of(self, expr: Expr) -> Type:
-        match expr:
-            case Name(id):
-                return self._variables[id]
-            case Const():
-                return Type(expr.dtype)
-            case ArrayConst(dtype, shape, _):
-                return Type(dtype, shape)
-            case Call(op, args, params):
-                return result_type(op, tuple(self.type_of(a) for a in args), dict(params))
+        return expression_type(expr, self._variables)
 
     def converted(self, expr: Expr, dtype: DType) -> Json:
         """`expr` as `dtype`, which is no smaller than its own."""
@@ -102,28 +92,19 @@ class _WireForm:
         if own.dtype == dtype:
             return self.expression(expr)
         if isinstance(expr, Const) and dtype == "float":
-            return {"float": encode_float(float(expr.number))}
+            return write_expression(Const(float(expr.number)))
         if isinstance(expr, ArrayConst) and dtype == "float":
             entries = tuple(Const(float(v.number)) for v in expr.values)
             return self.expression(ArrayConst("float", expr.shape, entries))
         return _op("astype", [self.expression(expr)], {"dtype": dtype}, own.with_dtype(dtype))
 
     def expression(self, expr: Expr) -> Json:
-        match expr:
-            case Name(id):
-                return id
-            case Const():
-                return {expr.dtype: _number(expr)}
-            case ArrayConst(dtype, shape, values):
-                return {"array": dtype, "shape": list(shape), "values": [_number(v) for v in values]}
-            case Call(op, args, params):
-                row = OPS[op]
-                full: dict[str, ParamValue] = {n: d for n, d in row.params if not isinstance(d, EllipsisType)}
-                full.update(params)
-                types = [self.type_of(a) for a in args]
-                result = result_type(op, tuple(types), full)
-                written = list(map(self.converted, args, operand_dtypes(op, types, result)))
-                return _op(op, written, full, result)
+        if not isinstance(expr, Call):
+            return write_expression(expr)
+        full, types = {**defaults_of(expr.op), **dict(expr.params)}, [self.type_of(a) for a in expr.args]
+        result = result_type(expr.op, tuple(types), full)
+        written = list(map(self.converted, expr.args, operand_dtypes(expr.op, types, result)))
+        return _op(expr.op, written, full, result)
 
     # Statements
 
@@ -185,30 +166,9 @@ def _loop(
     }
 
 
-def operand_dtypes(op: str, types: Sequence[Type], result: Type) -> list[DType]:
-    """The dtypes that an op works in, operand by operand, as the interpreter converts them."""
-    own = [t.dtype for t in types]
-    row = OPS[op]
-    if op == "where":
-        return [own[0], *(result.dtype for _ in own[1:])]
-    if op == "index_update":
-        return [result.dtype, result.dtype, *own[2:]]
-    if op in ("astype", "index") or row.kind == "logic":
-        return own
-    dtype = promote(own) if row.kind == "comparison" else inexact(own) if result.is_inexact else result.dtype
-    return [own[k] if k in row.indices else dtype for k in range(len(own))]
-
-
 def _op(op: str, args: list[Json], params: Mapping[str, ParamValue], result: Type) -> Json:
-    return {"op": op, "args": args, "params": {n: _param(v) for n, v in params.items()}, "type": str(result)}
-
-
-def _number(const: Const) -> Json:
-    return encode_float(const.number) if const.dtype == "float" else const.number
-
-
-def _param(value: ParamValue) -> Json:
-    return [_param(v) for v in value] if isinstance(value, tuple) else value
+    written = {name: write_param(value) for name, value in params.items()}
+    return {"op": op, "args": args, "params": written, "type": str(result)}
 
 
 # What is read later -----------------------------------------------------------------------------------------

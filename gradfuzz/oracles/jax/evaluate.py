@@ -17,7 +17,7 @@ import numpy as np
 
 from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.exact import exact
-from gradfuzz.tracing.jax.scan import constants_and_carries
+from gradfuzz.tracing.jax.walker import constants_and_carries
 
 try:
     from jax.extend import core as core

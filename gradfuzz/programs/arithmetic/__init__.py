@@ -7,11 +7,10 @@
     object_namespace                   the base of the references' arithmetics
     linalg_numpy, tensor_numpy         linear algebra by NumPy and SciPy; tensor ops
     triangular_numpy                   triangular systems
-    decompositions_numpy               qr, lu and cholesky
     per_matrix                         NaN for single matrices of a stack
     linalg_internal                    the two ops that only derivatives use
     linalg_objects                     linear algebra on objects, but for the algorithms
-    matrix_objects, product_objects    stacks of matrices of objects; their triangles and products
+    matrix_objects                     stacks of matrices of objects; their triangles and products
     tensor_objects, complex_objects    tensor ops and complex numbers made of such objects
 
 - How a matrix of objects is factored is the business of each reference, in a subclass of its own. So the two

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.programs.arithmetic.decompositions_numpy import cholesky, hermitian, lu, qr
 from gradfuzz.programs.arithmetic.linalg_internal import cofactor, divide_by_gaps
 from gradfuzz.programs.arithmetic.per_matrix import each, real_dtype
 from gradfuzz.programs.arithmetic.tensor_numpy import methods
@@ -45,12 +44,44 @@ def _times_power_of_two(x: Any, exponents: Any) -> Any:
     return result
 
 
+def hermitian(x: Any) -> Any:
+    """(x + x^H) / 2: what `cholesky` and `eigh` are functions of, so that they have a derivative along every
+    direction.
+    """
+    twice = x + np.swapaxes(x, -1, -2).conj()
+    twice /= real_dtype(x).type(2)
+    return twice
+
+
 class LinalgNumpy:
     """The linear-algebra ops. Those with several results return them all, as tuples."""
 
     # Decompositions
 
-    qr, lu, cholesky = methods(qr, lu, cholesky)
+    def qr(self, x: Any, *, mode: Any) -> tuple[Any, Any]:
+        *batch, m, n = x.shape
+        if x.size == 0:  # NumPy has no batch of none
+            k = min(m, n) if mode == "reduced" else m
+            return np.broadcast_to(np.eye(m, k, dtype=x.dtype), (*batch, m, k)), np.zeros(
+                (*batch, k, n), x.dtype
+            )
+        q, r = np.linalg.qr(x, mode)
+        return q, r
+
+    def lu(self, x: Any) -> tuple[Any, Any, Any]:
+        """P (..., m, m), L (..., m, k) and U (..., k, n) of matrices (..., m, n), k = min(m, n)."""
+        from scipy.linalg import lu as found
+
+        *batch, m, n = x.shape
+        if not x.size:  # SciPy loses the shapes
+            k = min(m, n)
+            eye = np.broadcast_to(np.eye(m, dtype=x.real.dtype), (*batch, m, m))
+            return eye, np.zeros((*batch, m, k), x.dtype), np.zeros((*batch, k, n), x.dtype)
+        p, lower, upper = found(x, check_finite=False)
+        return p.real, lower, upper
+
+    def cholesky(self, x: Any, *, upper: bool) -> Any:
+        return each(lambda a: np.linalg.cholesky(a, upper=upper), hermitian(x))
 
     def svd(self, x: Any, *, full_matrices: bool) -> tuple[Any, Any, Any]:
         return each(lambda a: tuple(np.linalg.svd(a, full_matrices)), x)  # type: ignore[no-any-return]

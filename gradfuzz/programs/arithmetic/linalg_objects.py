@@ -25,6 +25,16 @@ Array = Any
 """An object array of numbers; a single number where a result has no axes."""
 
 
+def _per_matrix(op: str, one: str = "_{}") -> Any:
+    """The op that is a method, `one` with its name, of every matrix of a batch."""
+
+    def method(self: Any, *arrays: Array, **params: Any) -> Any:
+        function = functools.partial(getattr(self, one.format(op)), **params)
+        return self._over(op, function, *arrays, **params)
+
+    return method
+
+
 class LinalgObjects(MatrixObjects):
     """The linear-algebra ops. A subclass gives the algorithms, each for one matrix that has rows
     and columns.
@@ -100,15 +110,16 @@ class LinalgObjects(MatrixObjects):
 
     # Decompositions
 
+    qr, lu, svd, eigh, eig, eigvals = map(_per_matrix, ("qr", "lu", "svd", "eigh", "eig", "eigvals"))
+    pinv, det, expm = (_per_matrix(op, "{}_of") for op in ("pinv", "det", "expm"))
+    cofactor = _per_matrix("cofactor")
+
     def _completed(self, columns: Array, model: Any) -> Array:
         """The model's further columns, made orthonormal and orthogonal to `columns`."""
         further = self._numbers(model)
         inside = self.matmul(columns, self.matmul(self.adjoint(columns), further))
         result, _ = self.qr_of(self.subtract(further, inside))
         return self._turned(result, self._turns(result, model))
-
-    def qr(self, x: Array, *, mode: str) -> Any:
-        return self._over("qr", lambda a: self._qr(a, mode), x, mode=mode)
 
     def _qr(self, a: Array, mode: str) -> tuple[Array, Array]:
         m, n = a.shape
@@ -122,9 +133,6 @@ class LinalgObjects(MatrixObjects):
             q = np.concatenate([q, self._completed(q, model[:, k:])], axis=1)
             r = np.concatenate([r, self._numbers(np.zeros((m - k, n)))])
         return q, r
-
-    def lu(self, x: Array) -> Any:
-        return self._over("lu", self._lu, x)
 
     def _lu(self, a: Array) -> tuple[Array, Array, Array]:
         order, lower, upper = self.lu_of(a)
@@ -153,20 +161,17 @@ class LinalgObjects(MatrixObjects):
                 best = k
         return best
 
-    def svd(self, x: Array, *, full_matrices: bool) -> Any:
-        return self._over("svd", lambda a: self._svd(a, full_matrices), x, full_matrices=full_matrices)
-
-    def _svd(self, a: Array, full: bool) -> tuple[Array, Array, Array]:
+    def _svd(self, a: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
         m, n = a.shape
         k = min(m, n)
-        model_u, _, model_vh = self._model("svd", a, full_matrices=full)
+        model_u, _, model_vh = self._model("svd", a, full_matrices=full_matrices)
         u, s, vh = self.svd_of(a if m >= n else self.adjoint(a))
         u, v = (u, self.adjoint(vh)) if m >= n else (self.adjoint(vh), u)
         turns = self._turns(u, model_u[:, :k])
         u, v = self._turned(u, turns), self._turned(v, turns)
-        if full and m > k:
+        if full_matrices and m > k:
             u = np.concatenate([u, self._completed(u, model_u[:, k:])], axis=1)
-        if full and n > k:
+        if full_matrices and n > k:
             v = np.concatenate([v, self._completed(v, np.conj(model_vh[k:].T))], axis=1)
         return u, s, self.adjoint(v)
 
@@ -176,9 +181,6 @@ class LinalgObjects(MatrixObjects):
     def _hermitian(self, x: Array) -> Array:
         return self.multiply(self.add(x, self.adjoint(x)), self.scalar(0.5))
 
-    def eigh(self, x: Array) -> Any:
-        return self._over("eigh", self._eigh, x)
-
     def _eigh(self, a: Array) -> tuple[Array, Array]:
         _, model = self._model("eigh", a)
         w, v = self.eigh_of(self._hermitian(a))
@@ -187,18 +189,12 @@ class LinalgObjects(MatrixObjects):
     def eigvalsh(self, x: Array) -> Array:
         return self._over("eigvalsh", lambda a: self.eigenvalues(self._hermitian(a)), x)
 
-    def eig(self, x: Array) -> Any:
-        return self._over("eig", self._eig, x)
-
     def _eig(self, a: Array) -> tuple[Array, Array]:
         values, vectors = self._model("eig", a)
         w, v = self.eig_of(a)
         order = self._order_of(w, values)
         v = v[:, order]
         return w[order], self._turned(v, self._turns(v, vectors))
-
-    def eigvals(self, x: Array) -> Array:
-        return self._over("eigvals", self._eigvals, x)
 
     def _eigvals(self, a: Array) -> Array:
         w = self.spectrum_of(a)
@@ -240,16 +236,10 @@ class LinalgObjects(MatrixObjects):
     def inv(self, x: Array) -> Array:
         return self._over("inv", lambda a: self.solve_of(a, self._eye(len(a))), x)
 
-    def pinv(self, x: Array) -> Array:
-        return self._over("pinv", self.pinv_of, x)
-
     def lstsq(self, a: Array, b: Array) -> Array:
         return self.matmul(self.pinv(a), b)
 
     # Determinants and powers
-
-    def det(self, x: Array) -> Array:
-        return self._over("det", self.det_of, x)
 
     def slogdet(self, x: Array) -> tuple[Array, Array]:
         det = self.det(x)
@@ -259,13 +249,10 @@ class LinalgObjects(MatrixObjects):
         sign = self.sign(det)
         return sign, self.log(self.multiply(sign, det))
 
-    def cofactor(self, x: Array, *directions: Array) -> Array:
+    def _cofactor(self, a: Array, *directions: Array) -> Array:
         """D^k cof(X)[E1, ..., Ek] for k directions: each takes the place of one row of a minor, in every
         order of distinct rows.
         """
-        return self._over("cofactor", self._cofactor, x, *directions)
-
-    def _cofactor(self, a: Array, *directions: Array) -> Array:
         n = len(a)
         result = np.empty((n, n), object)
         for i, j in itertools.product(range(n), repeat=2):
@@ -313,9 +300,6 @@ class LinalgObjects(MatrixObjects):
             return x
         square = self.matmul(half, half)
         return self.matmul(square, x) if n % 2 else square
-
-    def expm(self, x: Array) -> Array:
-        return self._over("expm", self.expm_of, x)
 
     # Norms
 

@@ -1,10 +1,11 @@
 """Stacks of matrices of Python numbers: one matrix at a time, and beside it LAPACK's answer for it, which
-settles signs and phases.
+settles signs and phases; the ops that factor nothing.
 """
 
 from __future__ import annotations
 
 import abc
+import functools
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
-from gradfuzz.programs.arithmetic.product_objects import ProductObjects
+from gradfuzz.programs.arithmetic.object_namespace import ObjectNamespace
 from gradfuzz.programs.language.precision import Precision
 
 Array = Any
@@ -27,7 +28,7 @@ _SAME = 2.0**-45
 _NUMPY = LinalgNumpy()
 
 
-class MatrixObjects(ProductObjects):
+class MatrixObjects(ObjectNamespace):
     """What all linear algebra on object arrays is made with."""
 
     def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
@@ -122,6 +123,43 @@ class MatrixObjects(ProductObjects):
     def _turned(self, columns: Array, turns: Array) -> Array:
         return self.multiply(columns, turns) if turns.dtype == object else signed(columns, turns)
 
+    # Diagonals, triangles and products: entries are moved, multiplied and summed
+
+    def trace(self, x: Array, *, offset: int) -> Array:
+        return self.sum(np.diagonal(x, offset, -2, -1), axis=-1, keepdims=False)
+
+    def diagonal(self, x: Array, *, offset: int) -> Array:
+        return np.diagonal(x, offset, -2, -1)
+
+    def tril(self, x: Array, *, k: int) -> Array:
+        return self._triangle(x, np.tri(x.shape[-2], x.shape[-1], k) == 1)
+
+    def triu(self, x: Array, *, k: int) -> Array:
+        return self._triangle(x, np.tri(x.shape[-2], x.shape[-1], k - 1) == 0)
+
+    def _triangle(self, x: Array, kept: Any) -> Array:
+        result = x.copy()
+        result[..., ~kept] = self.scalar(0) if x.dtype == object else x.dtype.type(0)
+        return result
+
+    def outer(self, a: Array, b: Array) -> Array:
+        return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
+
+    def kron(self, a: Array, b: Array) -> Array:
+        product = self.multiply(a[..., :, np.newaxis, :, np.newaxis], b[..., np.newaxis, :, np.newaxis, :])
+        *batch, m, p, n, q = product.shape
+        return product.reshape(*batch, m * p, n * q)
+
+    def einsum(self, *arrays: Array, subscripts: str) -> Array:
+        """All products, summed over the letters that the result has not."""
+        left, _, out = subscripts.replace(" ", "").partition("->")
+        terms = left.split(",")
+        letters = out + "".join(sorted(set("".join(terms)) - set(out)))
+        operands = [aligned(letters, term, self.as_array(x)) for term, x in zip(terms, arrays, strict=True)]
+        product = functools.reduce(self.multiply, operands)
+        rest = tuple(range(len(out), len(letters)))
+        return self.sum(product, axis=rest, keepdims=False) if rest else self.as_array(product)[()]
+
 
 def signed(columns: Array, opposed: Any) -> Array:
     """The columns, those that are `opposed` negated."""
@@ -144,3 +182,18 @@ def _close(a: Any, b: Any) -> bool:
     largest = np.abs(a).max(initial=0.0)
     with np.errstate(invalid="ignore"):  # an infinity is close to nothing
         return bool(np.all(np.abs(a - b) <= _SAME * largest))
+
+
+def aligned(letters: str, term: str, array: Array) -> Array:
+    """An operand of `einsum` with one axis for each of `letters`, of size 1 where it has not that letter. Its
+    axes are named by `term`.
+    """
+    for letter in letters:
+        while term.count(letter) > 1:
+            i, j = (k for k, c in enumerate(term) if c == letter and term[:k].count(letter) < 2)
+            array = np.diagonal(array, 0, i, j)
+            term = term[:i] + term[i + 1 : j] + term[j + 1 :] + letter
+    order = sorted(range(len(term)), key=lambda k: letters.index(term[k]))
+    return np.transpose(array, order).reshape(
+        [array.shape[term.index(c)] if c in term else 1 for c in letters]
+    )

@@ -22,14 +22,13 @@ from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.programs.arithmetic.complex_objects import ComplexObjects
 from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.numpy_namespace import ArrayNamespace
-from gradfuzz.programs.arithmetic.tensor_objects import TensorObjects
+from gradfuzz.programs.arithmetic.tensor_objects import TensorObjects, of_numbers
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision, rounded
 from gradfuzz.programs.language.syntax import ParamValue
 
 Array = np.ndarray[Any, Any]
-Compare = Callable[[int], bool]
 
 
 class UndecidedError(EvaluationError):
@@ -55,6 +54,16 @@ def _box(value: Any) -> Array:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray)
+
+
+def _entrywise(scalar: str, ints: Callable[..., Any]) -> Any:
+    """The op that is the method `scalar` of the entries."""
+    return lambda self, *arguments: self._each(getattr(self, scalar), ints, *arguments)
+
+
+def _comparison(holds: Callable[[int], bool], ints: Callable[..., Any]) -> Any:
+    """The op that asks whether the sign of a difference `holds`."""
+    return lambda self, a, b: self._tested(lambda p, q: holds(self.compare(p, q)), ints, a, b)
 
 
 class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
@@ -138,23 +147,13 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
                 return np.frompyfunc(scalar, len(boxed), 1)(*boxed)
         return scalar(*arguments)
 
-    def add(self, a: Any, b: Any) -> Any:
-        return self._each(self.plus, np.add, a, b)
-
-    def subtract(self, a: Any, b: Any) -> Any:
-        return self._each(self.minus, np.subtract, a, b)
-
-    def multiply(self, a: Any, b: Any) -> Any:
-        return self._each(self.times, np.multiply, a, b)
+    add, subtract = _entrywise("plus", np.add), _entrywise("minus", np.subtract)
+    multiply, divide = _entrywise("times", np.multiply), _entrywise("quotient", np.divide)
+    abs, sign = _entrywise("_absolute", np.absolute), _entrywise("_sign", np.sign)
+    pow = _entrywise("power", np.power)
 
     def negative(self, a: Any) -> Any:
         return self._each(operator.neg, np.negative, a)
-
-    def divide(self, a: Any, b: Any) -> Any:
-        return self._each(self.quotient, np.divide, a, b)
-
-    def pow(self, a: Any, b: Any) -> Any:
-        return self._each(self.power, np.power, a, b)
 
     def integer_pow(self, x: Any, *, n: int) -> Any:
         return self._each(lambda y: self._integer_power(y, n), np.power, x)
@@ -198,16 +197,10 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
         self.choices.append(sign)
         return self.scalar(sign)
 
-    def abs(self, x: Any) -> Any:
-        return self._each(self._absolute, np.absolute, x)
-
     def _absolute(self, x: Any) -> Any:
         if self.is_complex(x):
             return self.modulus(x)
         return -x if self._choice(x, self.scalar(0)) < 0 else x
-
-    def sign(self, x: Any) -> Any:
-        return self._each(self._sign, np.sign, x)
 
     def maximum(self, a: Any, b: Any) -> Any:
         return self._each(lambda p, q: p if self._choice(p, q) >= 0 else q, np.maximum, a, b)
@@ -222,24 +215,13 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
             return a if condition else b
         return np.where(decisions, self.as_array(a), self.as_array(b))
 
-    def _compared(self, holds: Compare, ints: Callable[..., Any], a: Any, b: Any) -> Any:
-        return self._tested(lambda p, q: holds(self.compare(p, q)), ints, a, b)
-
     def _tested(self, test: Callable[[Any, Any], bool], ints: Callable[..., Any], a: Any, b: Any) -> Any:
         result = self._each(test, ints, a, b)
         return result.astype(np.bool_) if _is_array(result) else result
 
-    def less(self, a: Any, b: Any) -> Any:
-        return self._compared(lambda sign: sign < 0, np.less, a, b)
-
-    def less_equal(self, a: Any, b: Any) -> Any:
-        return self._compared(lambda sign: sign <= 0, np.less_equal, a, b)
-
-    def greater(self, a: Any, b: Any) -> Any:
-        return self._compared(lambda sign: sign > 0, np.greater, a, b)
-
-    def greater_equal(self, a: Any, b: Any) -> Any:
-        return self._compared(lambda sign: sign >= 0, np.greater_equal, a, b)
+    less, less_equal = _comparison(lambda k: k < 0, np.less), _comparison(lambda k: k <= 0, np.less_equal)
+    greater = _comparison(lambda k: k > 0, np.greater)
+    greater_equal = _comparison(lambda k: k >= 0, np.greater_equal)
 
     def equal(self, a: Any, b: Any) -> Any:
         return self._tested(self.same, np.equal, a, b)
@@ -249,32 +231,29 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
 
     # Folds
 
-    def _fold(
-        self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: Any, keepdims: bool, ints: Any
-    ) -> Any:
-        """`combine` of all entries; NumPy's own function `ints` of ints and bools."""
-        if _is_array(x) and x.dtype != object:
-            return ints(x, axis=axis, keepdims=keepdims)
+    def _fold(self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: Any, keepdims: bool) -> Any:
+        """`combine` of all entries."""
 
         def folded(row: list[Any]) -> Any:
             return functools.reduce(combine, row) if row else self.scalar(start)
 
         return self.over(folded, x, axis, keepdims)
 
+    @of_numbers(np.sum)
     def sum(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        return self._fold(self.plus, 0, x, axis, keepdims, np.sum)
+        return self._fold(self.plus, 0, x, axis, keepdims)
 
+    @of_numbers(np.prod)
     def prod(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        return self._fold(self.times, 1, x, axis, keepdims, np.prod)
+        return self._fold(self.times, 1, x, axis, keepdims)
 
     def mean(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
         array = self.as_array(x)
         count = math.prod(array.shape[a] for a in normalize_axes(axis, array.ndim, "mean"))
-        return self.divide(self._fold(self.plus, 0, x, axis, keepdims, np.sum), self.scalar(count))
+        return self.divide(self.sum(x, axis=axis, keepdims=keepdims), self.scalar(count))
 
+    @of_numbers(np.cumsum)
     def cumulative_sum(self, x: Any, *, axis: int) -> Any:
-        if x.dtype != object:
-            return np.cumsum(x, axis=axis)
         result = x.copy()
         along = np.moveaxis(result, axis, 0)
         for k in range(1, len(along)):

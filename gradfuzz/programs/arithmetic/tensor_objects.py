@@ -19,6 +19,18 @@ Array = Any
 """An object array of numbers, an int or bool array, or a single number."""
 
 
+def of_numbers(ints: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """An op on numbers; on ints and bools it is NumPy's own function `ints`."""
+
+    def decorated(op: Callable[..., Any]) -> Any:
+        def method(self: Any, x: Any, **params: Any) -> Any:
+            return op(self, x, **params) if self.as_array(x).dtype == object else ints(x, **params)
+
+        return method
+
+    return decorated
+
+
 class TensorObjects:
     """Folds and selections by the namespace's own arithmetic and its `choose`.
 
@@ -61,27 +73,21 @@ class TensorObjects:
         self.choices.extend(self.choose(entry, row[best]) for entry in row)
         return best
 
+    @of_numbers(np.max)
     def amax(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        return self._selected(np.max, x, axis, keepdims, lambda row: row[self._winner(row, 1)])
+        return self.over(lambda row: row[self._winner(row, 1)], x, axis, keepdims)
 
+    @of_numbers(np.min)
     def amin(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        return self._selected(np.min, x, axis, keepdims, lambda row: row[self._winner(row, -1)])
+        return self.over(lambda row: row[self._winner(row, -1)], x, axis, keepdims)
 
+    @of_numbers(np.argmax)
     def argmax(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        places = self._selected(np.argmax, x, axis, keepdims, lambda row: self._winner(row, 1))
-        return np.asarray(places, np.int64)[()]
+        return np.asarray(self.over(lambda row: self._winner(row, 1), x, axis, keepdims), np.int64)[()]
 
+    @of_numbers(np.argmin)
     def argmin(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
-        places = self._selected(np.argmin, x, axis, keepdims, lambda row: self._winner(row, -1))
-        return np.asarray(places, np.int64)[()]
-
-    def _selected(
-        self: Any, ints: Any, x: Any, axis: ParamValue, keepdims: bool, choose: Callable[[list[Any]], Any]
-    ) -> Any:
-        """`choose` of each row of numbers; NumPy's own function `ints` on ints and bools."""
-        if self.as_array(x).dtype != object:
-            return ints(x, axis=axis, keepdims=keepdims)
-        return self.over(choose, x, axis, keepdims)
+        return np.asarray(self.over(lambda row: self._winner(row, -1), x, axis, keepdims), np.int64)[()]
 
     # Order
 
@@ -97,24 +103,22 @@ class TensorObjects:
         self.choices.extend(self.choose(row[i], row[j]) for i, j in itertools.pairwise(order))
         return order
 
+    @of_numbers(np.sort)
     def sort(self: Any, x: Array, *, axis: int) -> Array:
-        if x.dtype != object:
-            return np.sort(x, axis)
         return self._along(lambda row: [row[k] for k in self._order(row)], x, axis)
 
+    @of_numbers(functools.partial(np.argsort, kind="stable"))
     def argsort(self: Any, x: Array, *, axis: int) -> Array:
-        if x.dtype != object:
-            return np.argsort(x, axis, kind="stable")
         return self._along(self._order, x, axis).astype(np.int64)
 
     # Scans
 
+    @of_numbers(np.cumprod)
     def cumulative_prod(self: Any, x: Array, *, axis: int) -> Array:
-        return self._scan(self.times, x, axis) if x.dtype == object else np.cumprod(x, axis=axis)
+        return self._scan(self.times, x, axis)
 
+    @of_numbers(np.maximum.accumulate)
     def cumulative_max(self: Any, x: Array, *, axis: int) -> Array:
-        if x.dtype != object:
-            return np.maximum.accumulate(x, axis)
         return self._scan(lambda old, new: new if self._choice(new, old) > 0 else old, x, axis)
 
     def _scan(self: Any, combine: Callable[[Any, Any], Any], x: Array, axis: int) -> Array:

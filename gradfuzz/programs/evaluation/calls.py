@@ -14,16 +14,16 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import EllipsisType
 from typing import Any
 
 from gradfuzz.errors import DomainError
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.tensor_numpy import in_range
 from gradfuzz.programs.language.axes import normalize_axis
-from gradfuzz.programs.language.ops import OPS, Params
+from gradfuzz.programs.language.ops import OPS, defaults_of, operand_dtypes
 from gradfuzz.programs.language.syntax import ArrayConst, Const, ParamValue
-from gradfuzz.programs.language.types import DType, Type, inexact, promote
+from gradfuzz.programs.language.tensor_rules import Params
+from gradfuzz.programs.language.types import DType, Type
 
 Environment = list[Any]
 Read = Callable[[Environment], Any]
@@ -137,9 +137,9 @@ def convert(frame: Frame, operand: Operand, dtype: DType) -> Operand:
 def call(frame: Frame, op: str, operands: Sequence[Operand], params: Params, result: Type) -> Operand:
     """`op` on `operands` as a closure; `result` is its type by the op table."""
     row = OPS[op]
-    full = {name: default for name, default in row.params if not isinstance(default, EllipsisType)}
-    full.update(params)
-    arguments = _converted(frame, op, operands, result)
+    full = {**defaults_of(op), **params}
+    dtypes = operand_dtypes(op, [o.type for o in operands], result)
+    arguments = [convert(frame, o, dtype) for o, dtype in zip(operands, dtypes, strict=True)]
     if op == "astype" and not result.shape:
         return _cast(frame, arguments[0], result)
     if _is_python(result) and all(_is_python(a.type) for a in arguments):
@@ -149,20 +149,6 @@ def call(frame: Frame, op: str, operands: Sequence[Operand], params: Params, res
     if op in ("index", "index_update"):
         return _indexed(frame, op, arguments, full, result)
     return _apply(frame, op, arguments, full, result)
-
-
-def _converted(frame: Frame, op: str, operands: Sequence[Operand], result: Type) -> list[Operand]:
-    """The operands in the dtype that the op works in."""
-    kind = OPS[op].kind
-    if op == "where":
-        return [operands[0], *(convert(frame, o, result.dtype) for o in operands[1:])]
-    if op == "index_update":
-        return [*(convert(frame, o, result.dtype) for o in operands[:2]), *operands[2:]]
-    if op in ("astype", "index") or kind == "logic":
-        return list(operands)
-    own = [o.type.dtype for o in operands]
-    dtype = promote(own) if kind == "comparison" else inexact(own) if result.is_inexact else result.dtype
-    return [o if k in OPS[op].indices else convert(frame, o, dtype) for k, o in enumerate(operands)]
 
 
 def _apply(frame: Frame, op: str, arguments: Sequence[Operand], params: Params, result: Type) -> Operand:

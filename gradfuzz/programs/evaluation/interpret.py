@@ -11,7 +11,8 @@ A trace records what was decided on the way: 0 or 1 for every `if` and, when a l
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,26 +92,38 @@ def evaluate(
     return _graphs.get(graph).run(inputs, namespace, trip_limit, None)
 
 
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A program or a graph inside an environment: where it wants its inputs, how it runs, how its outputs are
+    read.
+    """
+
+    inputs: Sequence[int]
+    run: Run
+    outputs: Sequence[Read]
+
+    def call(self, environment: Environment, arguments: Sequence[Any]) -> list[Any]:
+        for place, value in zip(self.inputs, arguments, strict=True):
+            environment[place] = value
+        self.run(environment)
+        return [read(environment) for read in self.outputs]
+
+
+@dataclass(frozen=True, slots=True)
 class _Compiled:
     """Closures, and the layout of the environment they run in."""
 
-    def __init__(self, frame: Frame, inputs: Sequence[int], body: Run, outputs: Sequence[Read]) -> None:
-        self._frame = frame
-        self._inputs = inputs
-        self._body = body
-        self._outputs = outputs
+    frame: Frame
+    function: _Function
 
     def run(
         self, inputs: Sequence[Any], namespace: Namespace, trip_limit: int, trace: list[int] | None
     ) -> tuple[Any, ...]:
         with namespace.context() if hasattr(namespace, "context") else contextlib.nullcontext():
-            environment = self._frame.bind(namespace)
+            environment = self.frame.bind(namespace)
             environment[TRACE] = [] if trace is None else trace
             environment[LIMIT] = trip_limit
-            for place, value in zip(self._inputs, inputs, strict=True):
-                environment[place] = value
-            self._body(environment)
-            return tuple([materialized(read(environment)) for read in self._outputs])
+            return tuple(map(materialized, self.function.call(environment, inputs)))
 
 
 # Statements -------------------------------------------------------------------------------------------------
@@ -124,11 +137,10 @@ class _Statements:
         self._types = typecheck(program).variables
         self._places: dict[str, int] = {}
 
-    def compile(self, program: Program) -> _Compiled:
+    def function(self, program: Program) -> _Function:
         inputs = [self._place(p.name) for p in program.params]
-        run = [self.statement(s) for s in program.body[:-1]]
-        outputs = [self.expression(e).read for e in program.result.values]
-        return _Compiled(self.frame, inputs, _sequence(run), outputs)
+        run = self.block(program.body[:-1])
+        return _Function(inputs, run, [self.expression(e).read for e in program.result.values])
 
     def _place(self, name: str) -> int:
         if name not in self._places:
@@ -157,14 +169,15 @@ class _Statements:
             case syntax.Assign(target, value):
                 return self._store(target, self.expression(value))
             case syntax.While(condition, body, line):
-                return _while(self.expression(condition).read, self.block(body), line)
+                trips = functools.partial(_while, self.expression(condition).read)
+                return _looped(trips, self.block(body), line)
             case syntax.Repeat(body, condition, line):
                 run = self.block(body)
-                return _repeat(run, self.expression(condition).read, line)
+                return _looped(functools.partial(_repeat, self.expression(condition).read), run, line)
             case syntax.For(counter, bound, body, line):
                 count = self.expression(bound).read
                 place = self._place(counter)
-                return _for(place, count, self.block(body), line)
+                return _looped(functools.partial(_for, place, count), self.block(body), line)
             case syntax.If(condition, body, orelse):
                 return _if(self.expression(condition).read, self.block(body), self.block(orelse))
             case syntax.Break():
@@ -217,47 +230,38 @@ def _holds(condition: Read, environment: Environment) -> bool:
     return decided
 
 
-def _while(condition: Read, body: Run, line: int) -> Run:
+Trips = Callable[[Environment], Iterator[None]]
+"""The trips of a loop: each is asked for when the one before has ended."""
+
+
+def _looped(trips: Trips, body: Run, line: int) -> Run:
     def run(environment: Environment) -> None:
-        trips, limit = 0, environment[LIMIT]
-        while _holds(condition, environment):
-            if trips == limit:
+        count, limit = 0, environment[LIMIT]
+        for _ in trips(environment):
+            if count == limit:
                 raise _too_long(limit, line)
-            trips += 1
+            count += 1
             if body(environment) == _BREAK:
                 break
-        environment[TRACE].append(TripCount(trips))
+        environment[TRACE].append(TripCount(count))
 
     return run
 
 
-def _repeat(body: Run, condition: Read, line: int) -> Run:
-    def run(environment: Environment) -> None:
-        trips, limit = 0, environment[LIMIT]
-        while True:
-            if trips == limit:
-                raise _too_long(limit, line)
-            trips += 1
-            if body(environment) == _BREAK or not _holds(condition, environment):
-                break
-        environment[TRACE].append(TripCount(trips))
-
-    return run
+def _while(condition: Read, environment: Environment) -> Iterator[None]:
+    while _holds(condition, environment):
+        yield
 
 
-def _for(target: int, count: Read, body: Run, line: int) -> Run:
-    def run(environment: Environment) -> None:
-        trips, limit = 0, environment[LIMIT]
-        for index in range(count(environment)):
-            if trips == limit:
-                raise _too_long(limit, line)
-            trips += 1
-            environment[target] = index
-            if body(environment) == _BREAK:
-                break
-        environment[TRACE].append(TripCount(trips))
+def _repeat(condition: Read, environment: Environment) -> Iterator[None]:
+    yield
+    yield from _while(condition, environment)
 
-    return run
+
+def _for(target: int, count: Read, environment: Environment) -> Iterator[None]:
+    for index in range(count(environment)):
+        environment[target] = index
+        yield
 
 
 def _too_long(limit: int, line: int = 0) -> TripLimitError:
@@ -269,21 +273,6 @@ def _too_long(limit: int, line: int = 0) -> TripLimitError:
 
 
 # The functional form ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Function:
-    """A graph inside an environment: where it wants its inputs, how it runs, how its outputs are read."""
-
-    inputs: Sequence[int]
-    run: Run
-    outputs: Sequence[Read]
-
-    def call(self, environment: Environment, arguments: Sequence[Any]) -> list[Any]:
-        for place, value in zip(self.inputs, arguments, strict=True):
-            environment[place] = value
-        self.run(environment)
-        return [read(environment) for read in self.outputs]
 
 
 class _Equations:
@@ -424,13 +413,13 @@ class _Equations:
 
 
 def _compile_program(program: Program) -> _Compiled:
-    return _Statements(program).compile(program)
+    statements = _Statements(program)
+    return _Compiled(statements.frame, statements.function(program))
 
 
 def _compile_graph(graph: Graph) -> _Compiled:
     equations = _Equations()
-    function = equations.function(graph)
-    return _Compiled(equations.frame, function.inputs, function.run, function.outputs)
+    return _Compiled(equations.frame, equations.function(graph))
 
 
 _programs = Recent(_compile_program, 1024)

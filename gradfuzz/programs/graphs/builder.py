@@ -23,16 +23,11 @@ from gradfuzz.programs.graphs.graph import (
     Node,
     Var,
 )
-from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.ops import OPS, defaults_of, result_type
 from gradfuzz.programs.language.syntax import Const, ParamValue
 from gradfuzz.programs.language.types import DType, Type, inexact
 
 _KEEPS_INTS = frozenset({"index", "index_update", "astype"})
-
-
-@functools.cache
-def _defaults(op: str) -> dict[str, ParamValue]:
-    return {p: default for p, default in OPS[op].params if default is not ...}
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -100,7 +95,7 @@ class GraphBuilder:
         """The same, with a hint for the name of the result."""
         if op in ("conj", "real") and inputs[0].type.is_float:
             return self.use(inputs[0])
-        items = tuple(sorted({**_defaults(op), **params}.items())) if params or _defaults(op) else ()
+        items = tuple(sorted({**defaults_of(op), **params}.items())) if params or defaults_of(op) else ()
         result, wanted = _signature(op, tuple([a.type for a in inputs]), items)
         if wanted is not None:
             inputs = tuple([self.to(a, dtype) for a, dtype in zip(inputs, wanted, strict=True)])
@@ -190,6 +185,42 @@ class GraphBuilder:
         self.nodes.append(Branch(chosen, taken, then, otherwise, outputs))
         return outputs
 
+    def stand_ins(self, outer: Sequence[Var]) -> list[Var]:
+        """An input for each value of an outer builder: the one that stands for it, or one that is not
+        read.
+        """
+        return [self.captured.get(v) or self.input(v.type, v.name) for v in outer]
+
+    def join(self, predicate: Atom, then: Side, otherwise: Side, names: Sequence[str]) -> tuple[Var, ...]:
+        """A branch between what was built in two builders, on all that these have captured."""
+        sides = [(inner, [inner.use(a) for a in outputs]) for inner, outputs in (then, otherwise)]
+        operands = list(dict.fromkeys(v for inner, _ in sides for v in inner.captured))
+        graphs = [
+            inner.finish(inner.stand_ins(operands), outputs, name)
+            for (inner, outputs), name in zip(sides, ("then", "otherwise"), strict=True)
+        ]
+        return self.branch(predicate, operands, graphs[0], graphs[1], names)
+
+    def join_loop(self, form: LoopForm, body: Part, condition: Part | None, **more: Any) -> tuple[Var, ...]:
+        """A loop of what was built in one or two builders, whose constants are all that these have captured.
+        `more` is what `loop` takes.
+        """
+        parts = [body] if condition is None else [body, condition]
+        ends = [[inner.use(a) for a in outputs] for inner, _, outputs in parts]
+        constants = list(dict.fromkeys(v for inner, _, _ in parts for v in inner.captured))
+        graphs = [
+            inner.finish([*inner.stand_ins(constants), *inputs], end, name)
+            for (inner, inputs, _), end, name in zip(parts, ends, ("body", "condition"), strict=False)
+        ]
+        check = None if condition is None else graphs[1]
+        return self.loop(form, constants=constants, body=graphs[0], condition=check, **more)
+
     def finish(self, inputs: Sequence[Var], outputs: Sequence[Atom], name: str = "f") -> Graph:
         """The graph of what was built; everything captured must be among `inputs`."""
         return Graph(tuple(inputs), tuple(self.nodes), tuple(self.use(a) for a in outputs), name)
+
+
+Side = tuple[GraphBuilder, Sequence[Atom]]
+"""A builder, and the outputs of what was built in it."""
+Part = tuple[GraphBuilder, Sequence[Var], Sequence[Atom]]
+"""A builder with its own inputs, and the outputs."""

@@ -7,7 +7,7 @@ of the program is a loop of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import TEMPORARY, Atom, Constant, Graph, LoopForm, Var
@@ -132,7 +132,7 @@ class _Lowering:
                 (inner, [local[n] if n in local else inner.zeros(self.types[n]) for n in names])
                 for inner, local in sides
             )
-            results = join_branch(builder, predicate, *then, *otherwise, names)
+            results = builder.join(predicate, then, otherwise, names)
             environment.update(zip(names, results, strict=True))
 
     def loop(
@@ -181,58 +181,17 @@ class _Lowering:
         if breaks:
             inner = GraphBuilder()
             stop = (GraphBuilder(), [constant(False)])
-            (verdict,) = join_branch(condition, seen[_RUN], inner, [test(inner)], *stop, ["go"])
+            (verdict,) = condition.join(seen[_RUN], (inner, [test(inner)]), stop, ["go"])
         elif not counted:
             verdict = test(condition)
 
-        body_captured, outputs = _settle(body, outputs)
-        condition_captured, (verdict,) = _settle(condition, [verdict]) if needs_condition else ({}, [verdict])
-        constants = list(dict.fromkeys([*body_captured, *condition_captured]))
-        inputs = [*_inputs(body, constants), *carries, *([counter] if counter else [])]
-        graph, check = body.finish(inputs, outputs, "body"), None
-        if needs_condition:
-            check = condition.finish([*_inputs(condition, constants), *tested], [verdict], "condition")
-        results = builder.loop(
+        results = builder.join_loop(
             "while" if breaks and counted else _FORMS[type(stmt)],
-            constants=constants,
+            (body, [*carries, *([counter] if counter else [])], outputs),
+            (condition, tested, [verdict]) if needs_condition else None,
             initial=[before[n] for n in names],
-            body=graph,
-            condition=check,
             count=None if needs_condition else count,
         )
         for n, result in zip(names, results, strict=True):
             if n not in (_RUN, _COUNTER):
                 environment[n] = result
-
-
-def _settle(builder: GraphBuilder, outputs: Sequence[Atom]) -> tuple[dict[Var, Var], list[Atom]]:
-    """What `builder` has captured once the outputs are seen from inside."""
-    inside = [builder.use(a) for a in outputs]
-    return builder.captured, inside
-
-
-def _inputs(builder: GraphBuilder, operands: Sequence[Var]) -> list[Var]:
-    """One input per operand: the one that stands for it, or one that is not read."""
-    return [builder.captured.get(a) or builder.input(a.type, a.name) for a in operands]
-
-
-def join_branch(
-    builder: GraphBuilder,
-    predicate: Atom,
-    then: GraphBuilder,
-    then_outputs: Sequence[Atom],
-    otherwise: GraphBuilder,
-    otherwise_outputs: Sequence[Atom],
-    names: Sequence[str],
-) -> tuple[Var, ...]:
-    """A branch of `builder` between what was built in `then` and in `otherwise`."""
-    then_captured, then_outputs = _settle(then, then_outputs)
-    other_captured, otherwise_outputs = _settle(otherwise, otherwise_outputs)
-    operands = list(dict.fromkeys([*then_captured, *other_captured]))
-    return builder.branch(
-        predicate,
-        operands,
-        then.finish(_inputs(then, operands), then_outputs, "then"),
-        otherwise.finish(_inputs(otherwise, operands), otherwise_outputs, "otherwise"),
-        names,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,21 +72,17 @@ def walk(node: Node | Block | Program) -> Iterator[Node]:
     while stack:
         here = stack.pop()
         yield here
-        for name in reversed(_INNER.get(type(here), ())):
-            inner = getattr(here, name)
-            if isinstance(inner, tuple):
-                stack.extend(reversed(inner))
-            else:
-                stack.append(inner)
+        if (inner := INNER.get(type(here))) is not None:
+            stack += inner(here)[::-1]
 
 
-_INNER: dict[type, tuple[str, ...]] = {
-    Call: ("args",),
-    Assign: ("value",),
-    While: ("condition", "body"),
-    Repeat: ("body", "condition"),
-    For: ("count", "body"),
-    If: ("condition", "body", "orelse"),
-    Return: ("values",),
+INNER: dict[type, Callable[[Any], tuple[Node, ...]]] = {
+    Call: lambda call: call.args,
+    Assign: lambda assign: (assign.value,),
+    While: lambda loop: (loop.condition, *loop.body),
+    Repeat: lambda loop: (*loop.body, loop.condition),
+    For: lambda loop: (loop.count, *loop.body),
+    If: lambda branch: (branch.condition, *branch.body, *branch.orelse),
+    Return: lambda stmt: stmt.values,
 }
-"""The fields that hold other nodes, in the order of the text."""
+"""What stands one level deeper, in the order of the text."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gradfuzz.programs.language.axes import normalize_axes
-from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.ops import OPS, defaults_of, result_type
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     ArrayConst,
@@ -139,8 +139,7 @@ def _values(program: Program, name: str, index: Sequence[int]) -> list[_Value] |
 
 
 def _called(op: str, args: tuple[_Value, ...], params: Mapping[str, ParamValue]) -> _Value:
-    row = OPS[op]
-    kind = row.rule(tuple(a.type for a in args), {**_defaults(op), **params})
+    kind = result_type(op, tuple(a.type for a in args), params)
     reached: Box | None = None
     if any(a.reached is not None for a in args):
         links = _links(op, args, params, kind)
@@ -149,10 +148,6 @@ def _called(op: str, args: tuple[_Value, ...], params: Mapping[str, ParamValue])
         everywhere: Box = (None,) * kind.rank
         reached = everywhere if scalars else tuple(map(_joined, zip(*boxes, strict=True)))
     return _Value(kind, reached, None, op, args, params)
-
-
-def _defaults(op: str) -> dict[str, ParamValue]:
-    return {name: value for name, value in OPS[op].params if not isinstance(value, type(...))}
 
 
 def _forward(kind: Type, links: _Links, reached: Box | None) -> Box:
@@ -173,7 +168,7 @@ def _links(
 ) -> tuple[_Links, ...]:
     """How the axes of each argument go along with those of the result."""
     row, shapes = OPS[op], [a.type.sizes for a in args]
-    full = {**_defaults(op), **params}
+    full = {**defaults_of(op), **params}
     if op == "broadcast_to" or op == "astype" or (row.kind in _BROADCASTING and "axis" not in full):
         return tuple(_aligned(shape, kind.sizes) for shape in shapes)
     if op == "matmul":
@@ -267,7 +262,7 @@ class _Builder:
         assert first.reached is not None, "only what moves is added up"
         (links,) = _links(value.op, value.args, value.params, value.type)
         own = tuple(r if k is None else box[k] for k, r in zip(links, first.reached, strict=True))
-        params = {**_defaults(value.op), **value.params}
+        params = {**defaults_of(value.op), **value.params}
         total = self._named("sum", [self.moving(first, own)], params)
         if value.op == "sum":
             return total

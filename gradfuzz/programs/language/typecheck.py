@@ -15,16 +15,16 @@ from __future__ import annotations
 import functools
 import keyword
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language import syntax
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import ALIASES, OPS, result_type
 from gradfuzz.programs.language.printer import expression_text, statement_text
-from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.program import INNER, Program, walk
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.types import BOOL, INT, Type, fail, promote
 
@@ -124,36 +124,24 @@ def _plain_type(op: str, types: tuple[Type, ...]) -> Type:
     return result_type(op, types, {})
 
 
-def check_name(name: str, what: str, line: int = 0) -> None:
+def check_name(name: str, what: str) -> None:
     """`ProgramTypeError` where `name` cannot be the name of `what`: a plain ASCII Python name that means
     nothing else.
     """
     if name in RESERVED:
-        fail(f"{name} cannot be the name of {what}: it already means something; choose another", line)
+        fail(f"{name} cannot be the name of {what}: it already means something; choose another")
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("__"):
         allowed = "letters a-z, digits and _, no Python keyword, no leading __"
-        fail(f"{name!r} cannot be the name of {what}: use {allowed}", line)
-
-
-_INNER: dict[type, Callable[[Any], tuple[syntax.Stmt | syntax.Expr, ...]]] = {
-    syntax.Call: lambda call: call.args,
-    syntax.Assign: lambda assign: (assign.value,),
-    syntax.While: lambda loop: (loop.condition, *loop.body),
-    syntax.Repeat: lambda loop: (loop.condition, *loop.body),
-    syntax.For: lambda loop: (loop.count, *loop.body),
-    syntax.If: lambda branch: (branch.condition, *branch.body, *branch.orelse),
-    syntax.Return: lambda stmt: stmt.values,
-}
-"""What stands one level deeper."""
+        fail(f"{name!r} cannot be the name of {what}: use {allowed}")
 
 
 def nesting(program: Program) -> int:
     """The depth of the deepest node; a statement of the program's own body has depth 1."""
     deepest = 0
-    level: list[syntax.Stmt | syntax.Expr] = [*program.body]
+    level: list[syntax.Node] = [*program.body]
     while level:
         deepest += 1
-        level = [inner for node in level if (parts := _INNER.get(type(node))) for inner in parts(node)]
+        level = [inner for node in level if (parts := INNER.get(type(node))) for inner in parts(node)]
     return deepest
 
 

@@ -8,13 +8,14 @@ from gradfuzz.programs.language.types import fail
 Pairs = tuple[tuple[int, int], ...]
 
 
-def _is_size(n: ParamValue, least: int) -> bool:
+def is_size(n: ParamValue, least: int) -> bool:
+    """Whether a parameter is an int of at least `least`; a bool is none."""
     return isinstance(n, int) and not isinstance(n, bool) and n >= least
 
 
 def sizes_of(value: ParamValue, count: int, op: str, what: str) -> tuple[int, ...]:
     """`value` as `count` positive ints; `ProgramTypeError` for anything else."""
-    if not (isinstance(value, tuple) and len(value) == count and all(_is_size(n, 1) for n in value)):
+    if not (isinstance(value, tuple) and len(value) == count and all(is_size(n, 1) for n in value)):
         per = f"{count} ints >= 1, one per axis that it slides over"
         fail(f"{op} takes {what} as a tuple of {per}, not {value!r}")
     return tuple(n for n in value if isinstance(n, int))
@@ -32,7 +33,7 @@ def padding_of(padding: ParamValue, count: int, op: str = "a window") -> Pairs:
     pairs: list[tuple[int, int]] = []
     for pair in padding if isinstance(padding, tuple) else ():
         match pair:
-            case (int(before), int(after)) if _is_size(before, 0) and _is_size(after, 0):
+            case (int(before), int(after)) if is_size(before, 0) and is_size(after, 0):
                 pairs.append((before, after))
     if not isinstance(padding, tuple) or not len(pairs) == len(padding) == count:
         fail(f"{op} takes padding as a tuple of {count} pairs (before, after) of ints >= 0, not {padding!r}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from gradfuzz.errors import ProgramTypeError, listed
-from gradfuzz.programs.language.ops import ALIASES, OPS
+from gradfuzz.programs.language.ops import ALIASES, OPS, defaults_of
 from gradfuzz.programs.language.program import walk
 from gradfuzz.programs.language.syntax import ArrayConst, Call, Const, Expr, Name, ParamValue
 from gradfuzz.programs.language.typecheck import MAX_NESTING, RESERVED, expression_type
@@ -69,13 +69,10 @@ def call(op: str, *args: Expr, line: int = 0, **params: ParamValue) -> Call:
     row = OPS.get(op)
     if row is None:
         refuse(line, f"unknown op {op!r}; the ops are {listed(OPS, op)}")
-    known = dict(row.params)
-    full: dict[str, ParamValue] = {}
-    for name, default in known.items():
-        value = params.get(name, default)
-        if value is ...:
+    known, full = [name for name, _ in row.params], {**defaults_of(op), **params}
+    for name in known:
+        if name not in full:
             refuse(line, f"{op} needs its parameter {name}")
-        full[name] = value
     for name in params:
         if name not in known:
             refuse(line, f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}")

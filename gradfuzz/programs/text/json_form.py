@@ -148,7 +148,8 @@ def _write_const(const: syntax.Const) -> Json:
     return encode_float(const.number) if const.dtype == "float" else const.number
 
 
-def _write(expr: syntax.Expr) -> Json:
+def write_expression(expr: syntax.Expr) -> Json:
+    """An expression as data."""
     match expr:
         case syntax.Name(id):
             return id
@@ -157,14 +158,15 @@ def _write(expr: syntax.Expr) -> Json:
         case syntax.ArrayConst(dtype, shape, values):
             return {"array": dtype, "shape": list(shape), "values": [_write_const(v) for v in values]}
         case syntax.Call(op, args, params):
-            data: dict[str, Json] = {"op": op, "args": [_write(a) for a in args]}
+            data: dict[str, Json] = {"op": op, "args": [write_expression(a) for a in args]}
             if params:
-                data["params"] = {name: _write_param(value) for name, value in params}
+                data["params"] = {name: write_param(value) for name, value in params}
             return data
 
 
-def _write_param(value: syntax.ParamValue) -> Json:
-    return [_write_param(v) for v in value] if isinstance(value, tuple) else value
+def write_param(value: syntax.ParamValue) -> Json:
+    """A static parameter as data."""
+    return [write_param(v) for v in value] if isinstance(value, tuple) else value
 
 
 # Reading ----------------------------------------------------------------------------------------------------
@@ -363,9 +365,9 @@ _STATEMENTS: dict[str, tuple[Any, ...]] = {
 """By the field that tells it: each statement, and its fields as (name, attribute, what it holds)."""
 _WRITERS: dict[str, Callable[[Any], Json]] = {
     "name": lambda name: name,
-    "expr": _write,
+    "expr": write_expression,
     "block": _write_block,
-    "list": lambda values: [_write(v) for v in values],
+    "list": lambda values: [write_expression(v) for v in values],
 }
 _READERS: dict[str, Callable[[Json, str, int], Any]] = {
     "name": lambda data, path, depth: _name(data, path),

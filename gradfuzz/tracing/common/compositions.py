@@ -9,7 +9,7 @@ fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from gradfuzz.engine.api.tracing import active_builder, type_of
 from gradfuzz.engine.rules.value import ACTIVE, Operand, Value, apply, as_atom
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.functions import Function, for_each
-from gradfuzz.programs.language.types import DType
+from gradfuzz.programs.language.types import DType, promote
 
 MOST_EQUATIONS = 20_000
 """Equations of a trace: an unrolled Python loop of more is too long for the references anyway."""
@@ -27,7 +27,6 @@ MOST_EQUATIONS = 20_000
 MOST_ENTRIES = 20_000
 """Entries of one constant of a trace."""
 
-_RANK: dict[DType, int] = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 _DTYPES: dict[DType, Any] = {"bool": np.bool_, "int": np.int64, "float": np.float64, "complex": np.complex128}
 
 
@@ -85,7 +84,7 @@ def kind_of(x: Operand) -> DType:
 
 def common_kind(*operands: Operand) -> DType:
     """The dtype that all operands convert to."""
-    return max((kind_of(o) for o in operands), key=lambda kind: _RANK[kind])
+    return promote(map(kind_of, operands))
 
 
 def as_kind(x: Operand, kind: DType) -> Any:
@@ -97,7 +96,7 @@ def as_kind(x: Operand, kind: DType) -> Any:
         return x
     if kind == "bool":
         return engine_compare("not_equal", x, as_kind(0, have))
-    if _RANK[have] > _RANK[kind]:
+    if promote((have, kind)) != kind:
         raise UntraceableError(
             f"{have} numbers are converted to {kind}, which hides a derivative; no op of gradfuzz does that"
         )
@@ -269,6 +268,20 @@ def cross(x: Operand, y: Operand, *, axis: int) -> Any:
 def at_positions(x: Operand, positions: Any) -> Any:
     """The entries of `x` at `positions`, ints that count them in row-major order."""
     return engine.take(flat(x), positions, axis=0)
+
+
+def by_windows(windows: Sequence[Any], reduced: Callable[[Any], Sequence[Any]]) -> Iterator[Any]:
+    """What `reduced` makes of the places in windows, a row each, where those of equally many are taken
+    together: one result after the other, in the order of the windows.
+    """
+    counts = np.array([len(places) for places in windows])
+    if not counts.all():
+        raise UntraceableError("a window without entries")
+    order = [np.flatnonzero(counts == count) for count in np.unique(counts)]
+    found = [reduced(np.array([windows[k] for k in chosen.tolist()])) for chosen in order]
+    back = np.argsort(np.concatenate(order))
+    for parts in zip(*found, strict=True):
+        yield at_positions(engine.concat(parts, axis=0), back) if len(parts) > 1 else parts[0]
 
 
 def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:

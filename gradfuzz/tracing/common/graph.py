@@ -159,7 +159,12 @@ def need_symmetric(x: Operand, name: str) -> None:
     traced = _TRACED.get()
     if traced is not None and traced.derivative:
         return
-    values = _at_others(x) if isinstance(x, Value) else [np.asarray(x)]
+    try:
+        values = _at_others(x) if isinstance(x, Value) else [np.asarray(x)]
+    except EvaluationError as error:
+        raise UntraceableError(
+            f"{name} of a matrix that is not known beside the arguments: {error}"
+        ) from error
     for value in values:
         apart = value - np.conj(np.swapaxes(value, -1, -2))
         if not np.max(np.abs(apart), initial=0.0) <= 1e-9 * np.max(np.abs(value), initial=0.0):
@@ -171,18 +176,27 @@ def need_symmetric(x: Operand, name: str) -> None:
 
 
 def _at_others(x: Value) -> list[Array]:
-    """The value at some arguments beside those of the trace."""
+    """The value at some arguments beside those of the trace. What comes into a loop or a branch may be any
+    number there.
+    """
     traced = _TRACED.get()
     assert traced is not None, "a function is being traced"
-    inputs = [v.atom for v in traced.values if isinstance(v.atom, Var)]
-    graph = prune(Graph(tuple(inputs), tuple(x.builder.nodes), (x.atom,)))
+    known = {v.atom: a for v, a in zip(traced.values, traced.arrays, strict=True) if isinstance(v.atom, Var)}
+    nodes = x.builder.nodes
+    made = {v for node in nodes for v in node.outputs}
+    read = [a for node in nodes for a in node.inputs] + [x.atom]
+    inputs = list(dict.fromkeys([*known, *(a for a in read if isinstance(a, Var) and a not in made)]))
+    graph = prune(Graph(tuple(inputs), tuple(nodes), (x.atom,)))
     rng, found = np.random.default_rng(0), []
     for size in (1e-3, 1e-2):
         moved = []
-        for a in traced.arrays:
-            if is_float(a.dtype):
-                factor = 1.0 + size * rng.uniform(-1, 1, a.shape)
-                a = a.astype(np.float64) * factor + size * size * rng.uniform(-1, 1, a.shape)
+        for v in inputs:
+            anything = np.full(v.type.sizes, v.type.is_inexact, v.type.dtype)  # 1.0, or 0 as an index
+            reach, a = (size, known[v]) if v in known else (0.5, anything)
+            if is_float(a.dtype) or a.dtype.kind == "c":
+                factor = 1.0 + reach * rng.uniform(-1, 1, a.shape)
+                a = a.astype(complex if a.dtype.kind == "c" else float) * factor
+                a = a + size * size * rng.uniform(-1, 1, a.shape)
             moved.append(entered(a))
         found.append(np.asarray(evaluate(graph, moved, NumpyNamespace("float64"))[0]))
     return found

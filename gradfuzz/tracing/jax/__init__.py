@@ -5,11 +5,10 @@ walker                           whoever walks, as the rules of loops and device
 cell                             what a variable of a jaxpr is meanwhile: a recording value or a constant
 ops, arrays, indexing, linalg    JAX's primitives as ops
 windows                          reductions of windows, and those by a function
-flow, scan                       loops, branches, linear solves by functions; the operands of a scan
+flow                             loops, branches, linear solves by functions
 devices                          functions of several devices, and what these tell each other
 units                            the equations of a jaxpr, one by one
-source, symmetry                 which function a piece comes from; whether a matrix is symmetric by the
-                                 way it is made
+source                           which function a piece comes from
 """
 
 from __future__ import annotations

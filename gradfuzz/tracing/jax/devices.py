@@ -17,7 +17,7 @@ from gradfuzz.engine.rules.value import Operand
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
 from gradfuzz.tracing.jax.indexing import part
-from gradfuzz.tracing.jax.walker import Devices, Place, Walker
+from gradfuzz.tracing.jax.walker import Devices, Place, Walker, all_equations
 
 Group = Sequence[Any]
 """What the devices of a group have of one array, in their order on the axes of a collective."""
@@ -169,11 +169,4 @@ def _names(axes: Any) -> tuple[str, ...]:
 
 def tells(jaxpr: Any) -> bool:
     """Whether a device says something to another one, or asks where it is."""
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
-        if equation.primitive.name in _COLLECTIVES or equation.primitive.name == "axis_index":
-            return True
-        for value in equation.params.values():
-            for one in value if isinstance(value, (tuple, list)) else [value]:
-                if hasattr(getattr(one, "jaxpr", one), "eqns") and tells(one):
-                    return True
-    return False
+    return any(e.primitive.name in (*_COLLECTIVES, "axis_index") for e in all_equations(jaxpr))

@@ -22,8 +22,7 @@ from gradfuzz.private_names import private
 from gradfuzz.tracing.common.compositions import recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
 from gradfuzz.tracing.jax.linalg import BY_BITS
-from gradfuzz.tracing.jax.scan import constants_and_carries
-from gradfuzz.tracing.jax.walker import Walker
+from gradfuzz.tracing.jax.walker import Walker, all_equations, constants_and_carries
 
 Rule = Callable[..., Sequence[Any]]
 
@@ -159,7 +158,7 @@ def _linear_solve(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> 
     stops = np.cumsum([0, *lengths])
     consts = [list(cells[a:b]) for a, b in itertools.pairwise(stops)]
     right = list(cells[stops[-1] :])
-    if not any(e.primitive.name in ("while", "scan") for e in _all_equations(jaxprs.solve.jaxpr)):
+    if not any(e.primitive.name in ("while", "scan") for e in all_equations(jaxprs.solve)):
         return walker.run(jaxprs.solve, [*consts[2], *right])
     shape = tuple(equation.outvars[0].aval.shape)
     size = math.prod(shape)
@@ -171,17 +170,6 @@ def _linear_solve(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> 
         columns.append(engine.reshape(column.operand, (size,)))
     solution = engine.linalg.solve(engine.stack(columns, axis=1), engine.reshape(right[0].operand, (size,)))
     return [engine.reshape(solution, shape)]
-
-
-def _all_equations(jaxpr: Any) -> list[Any]:
-    found = []
-    for equation in jaxpr.eqns:
-        found.append(equation)
-        for value in equation.params.values():
-            inner = getattr(value, "jaxpr", value)
-            if hasattr(inner, "eqns"):
-                found += _all_equations(inner)
-    return found
 
 
 def _ragged(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:

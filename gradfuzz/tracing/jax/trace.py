@@ -20,18 +20,16 @@ import numpy as np
 from jax.extend import core
 
 import gradfuzz.engine as engine
-from gradfuzz.engine.api.tracing import trace_function, type_of
-from gradfuzz.engine.modes.prune import prune
+from gradfuzz.engine.api.tracing import type_of
 from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import GradfuzzError, UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of
-from gradfuzz.tracing.common.graph import positional
+from gradfuzz.tracing.common.graph import graph_of, need_symmetric, positional, program_of
 from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.tracing.jax.devices import mapped, tells, told
@@ -40,7 +38,6 @@ from gradfuzz.tracing.jax.indexing import INDEXING
 from gradfuzz.tracing.jax.linalg import BITS, LIBRARY, LINALG
 from gradfuzz.tracing.jax.ops import OF_ORDERS, OPS, function_of
 from gradfuzz.tracing.jax.source import caller_of, source_of
-from gradfuzz.tracing.jax.symmetry import is_symmetric
 from gradfuzz.tracing.jax.walker import Walker
 from gradfuzz.tracing.jax.windows import FOLDS, WINDOWS
 
@@ -94,13 +91,12 @@ class JaxprWalker(Walker):
         closed: Any,
         lanes: Sequence[Sequence[JaxprCell]],
         wanted: Sequence[bool] = (),
-        symmetric: Sequence[bool] = (),
     ) -> list[list[JaxprCell]]:
         is_closed = isinstance(closed, core.ClosedJaxpr)
         jaxpr, consts = (closed.jaxpr, closed.consts) if is_closed else (closed, ())
         scopes = []
         for cells in lanes:
-            scope = _JaxprScope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
+            scope = _JaxprScope()
             scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
             scope.cells.update(zip(jaxpr.invars, cells, strict=True))
             scopes.append(scope)
@@ -146,7 +142,7 @@ class JaxprWalker(Walker):
         """The results of one equation."""
         name = equation.primitive.name
         if name in _CALL_PRIMITIVES:
-            return self.call(equation, inputs, scope, wanted)
+            return self.call(equation, inputs, wanted)
         if name in _PLACED:
             return inputs
         if (meant := _MEANT.get(own_primitive(equation))) is not None:
@@ -159,16 +155,9 @@ class JaxprWalker(Walker):
             return [cell_of(np.int32(_platform(equation.params["platforms"])))]
         if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; what is none has no truth
             return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
-        if (
-            name in ("cholesky", "eigh")
-            and not self.derivative
-            and not self.symmetric(equation.invars[0], scope)
-        ):
-            raise UntraceableError(
-                f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient"
-                " stands is a convention",
-                detached=True,
-            )
+        if name in ("cholesky", "eigh"):
+            (matrix,) = inputs
+            need_symmetric(matrix.known if matrix.is_constant else matrix.operand, f"JAX's {name}")
         if all(c.is_constant for c in inputs):
             return self.folded(equation, inputs)
         if name in _FLOW:
@@ -225,9 +214,7 @@ class JaxprWalker(Walker):
         fitted = [a.astype(o.dtype) for a, o in zip(arrays, outs, strict=True)]
         return list(map(cell_of, fitted)) if all(map(np.array_equal, fitted, arrays)) else unsaid
 
-    def call(
-        self, equation: Any, inputs: Sequence[JaxprCell], scope: _JaxprScope, wanted: list[bool]
-    ) -> list[JaxprCell]:
+    def call(self, equation: Any, inputs: Sequence[JaxprCell], wanted: list[bool]) -> list[JaxprCell]:
         """What a call computes, written out. Some functions of JAX are ops of gradfuzz as they stand."""
         closed = next(equation.params[p] for p in _CALLS if p in equation.params)
         name, file = source_of(closed)
@@ -245,8 +232,7 @@ class JaxprWalker(Walker):
             results = result if isinstance(result, tuple) else (result,)
             if result is not None and len(results) == len(equation.outvars):  # it is no derivative
                 return [cell_of(r) for r in results]
-        symmetric = [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars]
-        return self.run(closed, inputs, wanted, symmetric)
+        return self.run(closed, inputs, wanted)
 
     def stopped(self, equation: Any, cell: JaxprCell, scope: _JaxprScope) -> JaxprCell:
         """What `stop_gradient` gives where it changes no derivative."""
@@ -286,12 +272,6 @@ class JaxprWalker(Walker):
                 return None
             (variable,) = loose
         return None
-
-    def symmetric(self, variable: Any, scope: _JaxprScope) -> bool:
-        """Whether a matrix is symmetric, whatever the arguments are."""
-        if self.pair is not None and variable.aval.dtype == self.pair:
-            return _is_hermitian(variable, scope)
-        return is_symmetric(variable, scope.made.get, lambda v: scope[v].known, scope.symmetric)
 
     def type(self, aval: Any, name: str) -> Type:
         """The type of a variable of a jaxpr; `UntraceableError` where programs have none."""
@@ -339,8 +319,7 @@ def _takes(rule: Callable[..., Any], count: int) -> bool:
 class _JaxprScope:
     """The variables of a jaxpr, and the equations that made them."""
 
-    def __init__(self, symmetric: frozenset[Any]) -> None:
-        self.symmetric = symmetric
+    def __init__(self) -> None:
         self.cells: dict[Any, JaxprCell] = {}
         self.made: dict[Any, Any] = {}
 
@@ -365,18 +344,6 @@ def _platform(platforms: Sequence[tuple[str, ...] | None]) -> int:
     CPU's, or that of all others.
     """
     return next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
-
-
-def _is_hermitian(variable: Any, scope: _JaxprScope) -> bool:
-    """Whether a matrix of complex numbers is (x + x^H) / 2, as JAX makes one; no other is looked at."""
-    names = []
-    for name in ("div", "add", "conj", "transpose"):
-        equation = scope.made.get(variable)
-        if equation is None or equation.primitive.name != name:
-            return False
-        names.append(equation.invars[0])
-        variable = equation.invars[1] if name == "add" else equation.invars[0]
-    return names[1] is names[3]
 
 
 def _working(args: Sequence[np.ndarray[Any, Any]]) -> np.dtype[Any]:
@@ -421,11 +388,7 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
     Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
     say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
     """
-    graph = traced_graph(f, args)
-    try:
-        return to_program(graph)
-    except GradfuzzError as error:
-        raise UntraceableError(f"the function makes no program: {error}") from error
+    return program_of(traced_graph(f, args))
 
 
 def traced_graph(
@@ -445,7 +408,8 @@ def traced_graph(
             return tuple(c.operand for c in walker.run(closed, [JaxprCell(v) for v in values]))
 
         run.__name__ = getattr(f, "__name__", "f")
-        graph = prune(trace_function(run, types, positional(f)[: len(arrays)]).graph)
+        names = positional(f)[: len(arrays)]
+        graph = graph_of(run, types, names, arrays, derivative=derivative)
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
     return graph

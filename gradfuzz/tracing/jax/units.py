@@ -14,9 +14,9 @@ from jax.extend import core
 from gradfuzz.private_names import missing, private
 from gradfuzz.tracing.common.graph import Array
 from gradfuzz.tracing.common.units import Unit
-from gradfuzz.tracing.jax.scan import constants_and_carries
 from gradfuzz.tracing.jax.source import place_of
 from gradfuzz.tracing.jax.trace import PLAIN_CALLS
+from gradfuzz.tracing.jax.walker import constants_and_carries
 
 _TABLES = ("jax.interpreters.ad.primitive_jvps", "jax.interpreters.ad.primitive_transposes")
 """The rules of primitives; the second table has those that reverse mode needs, too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,26 @@ class Devices:
         return math.prod(self.axes[axis] for axis in axes)
 
 
+def all_equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr, and of those inside of it."""
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        yield equation
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else [value]:
+                if hasattr(getattr(inner, "jaxpr", inner), "eqns"):
+                    yield from all_equations(inner)
+
+
+def constants_and_carries(params: Mapping[str, Any]) -> tuple[int, int]:
+    """How many operands of a scan are constants, which come first, and how many are carries; what is read row
+    by row comes last. JAX 0.12 has trees of the three in the place of two counts.
+    """
+    if "ft_in" not in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carries, _ = params["ft_in"].unpack()
+    return len(list(constants.vals)), len(list(carries.vals))
+
+
 class Walker(abc.ABC):
     """Walks jaxprs of one working dtype; another float dtype cannot be said beside it.
 
@@ -59,27 +79,15 @@ class Walker(abc.ABC):
         self.devices: Devices | None = None
         """The mesh, in the body of a `shard_map`."""
 
-    def run(
-        self,
-        closed: Any,
-        cells: Sequence[JaxprCell],
-        wanted: Sequence[bool] = (),
-        symmetric: Sequence[bool] = (),
-    ) -> list[JaxprCell]:
+    def run(self, closed: Any, cells: Sequence[JaxprCell], wanted: Sequence[bool] = ()) -> list[JaxprCell]:
         """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are)
         nothing is worked out.
-
-        `symmetric` says which arguments are symmetric by the way they are made.
         """
-        return self.run_lanes(closed, [cells], wanted, symmetric)[0]
+        return self.run_lanes(closed, [cells], wanted)[0]
 
     @abc.abstractmethod
     def run_lanes(
-        self,
-        closed: Any,
-        lanes: Sequence[Sequence[JaxprCell]],
-        wanted: Sequence[bool] = (),
-        symmetric: Sequence[bool] = (),
+        self, closed: Any, lanes: Sequence[Sequence[JaxprCell]], wanted: Sequence[bool] = ()
     ) -> list[list[JaxprCell]]:
         """The same for the arguments of several devices, which may tell each other what they have."""
 

@@ -6,7 +6,7 @@ Those that a function of its own reduces are folded entry by entry.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from jax.extend import core
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.tracing.common.compositions import at_positions, flat, recorded
+from gradfuzz.tracing.common.compositions import at_positions, by_windows, flat, recorded
 from gradfuzz.tracing.jax.cell import JaxprCell, cell_of
 from gradfuzz.tracing.jax.walker import Walker
 
@@ -43,22 +43,10 @@ def _rows(equation: Any, shape: tuple[int, ...]) -> Rows:
     return np.asarray(places.reshape(-1, math.prod(p["window_dimensions"])))
 
 
-def _by_count(rows: Rows) -> Iterator[tuple[Rows, Rows]]:
-    """The windows of equally many entries together: their numbers and their entries."""
-    counts = (rows >= 0).sum(axis=1)
-    for count in np.unique(counts):
-        if count == 0:
-            raise UntraceableError("JAX's extreme of a window that holds padding alone")
-        chosen = np.flatnonzero(counts == count)
-        yield chosen, np.array([row[row >= 0] for row in rows[chosen]])
-
-
 def _of_each(rows: Rows, reduced: Callable[[Rows], Any]) -> Any:
-    """What `reduced` makes of the entries of windows of equal counts, in the order of the windows."""
-    order, found = zip(*((chosen, reduced(inside)) for chosen, inside in _by_count(rows)), strict=True)
-    if len(found) == 1:
-        return found[0]
-    return at_positions(engine.concat(found, axis=0), np.argsort(np.concatenate(order)))
+    """What `reduced` makes of the entries of windows, in the order of the windows."""
+    (found,) = by_windows([row[row >= 0] for row in rows], lambda inside: (reduced(inside),))
+    return found
 
 
 def _window_sum(equation: Any, x: Operand) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -47,18 +48,24 @@ def _over(op: str, x: Any, axis: Any, keepdims: Any) -> Any:
     return apply(op, x, axis=_axes(axis), keepdims=keepdims is True) if np.shape(x) else x
 
 
+def _asked(name: str, handler: Handler, known: str) -> Handler:
+    """A handler that is given the array and the options that are `known`, by the names that NumPy has for
+    them.
+    """
+    signature, names = inspect.signature(getattr(np, name)), known.split()
+
+    def called(trace: NumpyTrace, *args: Any, **options: Any) -> Any:
+        (_, a), *said = signature.bind(*args, **options).arguments.items()
+        given = {option: v for option, v in said if v is not signature.parameters[option].default}
+        no_options(trace, {option: v for option, v in given.items() if option not in names})
+        return handler(trace, a, **{option: v for option, v in given.items() if option in names})
+
+    return called
+
+
 def _reduction(op: str) -> Handler:
-    def handler(
-        trace: NumpyTrace,
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        **options: Any,
-    ) -> Any:
-        other = None if dtype is None or np.dtype(dtype) == trace.dtype else dtype
-        no_options(trace, {**options, "out": out, "dtype": other})
+    def handler(trace: NumpyTrace, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
+        no_options(trace, {"dtype": None if dtype is None or np.dtype(dtype) == trace.dtype else dtype})
         result = _over(op, _number(trace.raw(a)), axis, keepdims)
         return as_kind(result, "float") if op == "mean" else result
 
@@ -67,58 +74,41 @@ def _reduction(op: str) -> Handler:
 
 def _extreme(op: str, of_two: str, neutral: float) -> Handler:
     def handler(
-        trace: NumpyTrace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+        trace: NumpyTrace, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None
     ) -> Any:
-        least = options.pop("initial", None)
-        no_options(trace, {**options, "out": out})
         result = _over(op, trace.raw(a), axis, keepdims)
-        return result if least is None or least == neutral else apply(of_two, result, trace.raw(least))
+        return result if initial is None or initial == neutral else apply(of_two, result, trace.raw(initial))
 
     return handler
 
 
 def _quantifier(op: str) -> Handler:
-    def handler(
-        trace: NumpyTrace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
-    ) -> Any:
-        no_options(trace, {**options, "out": out})
+    def handler(trace: NumpyTrace, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
         return _over(op, as_kind(trace.raw(a), "bool"), axis, keepdims)
 
     return handler
 
 
 def _arg(op: str) -> Handler:
-    def handler(
-        trace: NumpyTrace, a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False
-    ) -> Any:
-        no_options(trace, {"out": out})
+    def handler(trace: NumpyTrace, a: Any, axis: int | None = None, keepdims: Any = False) -> Any:
         return apply(op, _number(trace.raw(a)), axis=axis, keepdims=keepdims is True)
 
     return handler
 
 
 def _var(
-    trace: NumpyTrace,
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: Any = False,
-    **options: Any,
+    trace: NumpyTrace, a: Any, axis: Any = None, ddof: Any = 0, correction: Any = None, keepdims: Any = False
 ) -> Any:
-    correction = options.pop("correction", None)
-    no_options(trace, {**options, "out": out, "dtype": dtype})
-    axes = (axis,) if isinstance(axis, int) else _axes(axis)
+    axes: Any = (axis,) if isinstance(axis, int) else _axes(axis)
     chosen = ddof if correction is None else correction
-    return variance(trace.raw(a), axis=axes, correction=chosen, keepdims=keepdims is True)  # type: ignore[arg-type]
+    return variance(trace.raw(a), axis=axes, correction=chosen, keepdims=keepdims is True)
 
 
-def _std(trace: NumpyTrace, a: Any, *args: Any, **options: Any) -> Any:
-    return engine.sqrt(_var(trace, a, *args, **options))
+def _std(trace: NumpyTrace, a: Any, **options: Any) -> Any:
+    return engine.sqrt(_var(trace, a, **options))
 
 
-def _ptp(trace: NumpyTrace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def _ptp(trace: NumpyTrace, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     x, over = trace.raw(a), {"axis": _axes(axis), "keepdims": keepdims is True}
     return apply("amax", x, **over) - apply("amin", x, **over)
 
@@ -129,7 +119,6 @@ def _average(
     axis: Any = None,
     weights: Any = None,
     returned: bool = False,
-    *,
     keepdims: Any = False,
 ) -> Any:
     if weights is None or returned:
@@ -147,10 +136,7 @@ def _average(
 
 
 def _scan(op: str) -> Handler:
-    def handler(
-        trace: NumpyTrace, a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, **options: Any
-    ) -> Any:
-        no_options(trace, {**options, "out": out, "dtype": dtype})
+    def handler(trace: NumpyTrace, a: Any, axis: int | None = None) -> Any:
         x = _number(trace.raw(a))
         return apply(op, flat(x) if axis is None and len(np.shape(x)) != 1 else x, axis=axis or 0)
 
@@ -172,14 +158,7 @@ def _argsort(trace: NumpyTrace, a: Any, axis: int | None = -1, **options: Any) -
     return engine.argsort(flat(x) if axis is None else x, axis=-1 if axis is None else axis)
 
 
-def _median(
-    trace: NumpyTrace,
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Any:
+def _median(trace: NumpyTrace, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean of the two in the middle, or the one."""
     if isinstance(axis, tuple) or keepdims:
         raise trace.refuse("numpy.median over several axes, or with keepdims")
@@ -253,33 +232,34 @@ def _einsum(trace: NumpyTrace, *operands: Any, **options: Any) -> Any:
     return arrays[0].sharing(product) if len(arrays) == 1 and len(set(written)) == len(out) else product
 
 
-def _trace(
-    trace: NumpyTrace,
-    a: Any,
-    offset: int = 0,
-    axis1: int = 0,
-    axis2: int = 1,
-    dtype: Any = None,
-    out: Any = None,
-) -> Any:
+def _trace(trace: NumpyTrace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = trace.raw(a)
     rank = len(np.shape(x))
-    no_options(trace, {"dtype": dtype, "out": out})
     if (axis1 % rank, axis2 % rank) != (rank - 2, rank - 1):
         raise trace.refuse("numpy.trace over other axes than the last two; use numpy.linalg.trace")
     return engine.linalg.trace(x, offset=offset)
 
 
+_ASKED: dict[str, tuple[Handler, str]] = {
+    **{name: (_reduction(name), "axis dtype keepdims") for name in ("sum", "prod", "mean")},
+    "max": (_extreme("amax", "maximum", -np.inf), "axis keepdims initial"),
+    "min": (_extreme("amin", "minimum", np.inf), "axis keepdims initial"),
+    **{name: (_quantifier(name), "axis keepdims") for name in ("all", "any")},
+    **{name: (_arg(name), "axis keepdims") for name in ("argmax", "argmin")},
+    "var": (_var, "axis ddof correction keepdims"),
+    "std": (_std, "axis ddof correction keepdims"),
+    "ptp": (_ptp, "axis keepdims"),
+    "average": (_average, "axis weights returned keepdims"),
+    "median": (_median, "axis keepdims"),
+    "trace": (_trace, "offset axis1 axis2"),
+    **dict.fromkeys(("cumsum", "cumulative_sum"), (_scan("cumulative_sum"), "axis")),
+    **dict.fromkeys(("cumprod", "cumulative_prod"), (_scan("cumulative_prod"), "axis")),
+}
+"""Handlers, and the options of NumPy's function that they know."""
+
 HANDLERS: dict[str, Handler] = {
-    **{name: _reduction(name) for name in ("sum", "prod", "mean")},
-    "max": _extreme("amax", "maximum", -np.inf),
-    "min": _extreme("amin", "minimum", np.inf),
-    **{name: _quantifier(name) for name in ("all", "any")},
-    **{name: _arg(name) for name in ("argmax", "argmin")},
-    **by_name(_var, _std, _ptp, _average, _count_nonzero, _sort, _argsort, _median, _dot, _outer, _inner),
-    **by_name(_tensordot, _einsum, _trace, _kron),
-    **dict.fromkeys(("cumsum", "cumulative_sum"), _scan("cumulative_sum")),
-    **dict.fromkeys(("cumprod", "cumulative_prod"), _scan("cumulative_prod")),
+    **{name: _asked(name, *handler) for name, handler in _ASKED.items() if hasattr(np, name)},
+    **by_name(_count_nonzero, _sort, _argsort, _dot, _outer, _inner, _tensordot, _einsum, _kron),
     "vdot": lambda trace, a, b: engine.matmul(engine.conj(flat(trace.raw(a))), flat(trace.raw(b))),
     "tril": lambda trace, m, k=0: engine.linalg.tril(trace.raw(m), k=k),
     "triu": lambda trace, m, k=0: engine.linalg.triu(trace.raw(m), k=k),

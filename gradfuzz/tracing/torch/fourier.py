@@ -22,29 +22,22 @@ def _scaled(x: Any, terms: int, normalization: int) -> Any:
     return x / (engine.sqrt(count) if normalization == 1 else count)
 
 
-def _c2c(out: Out, x: Any, dim: Sequence[int], normalization: int, forward: bool) -> Any:
-    x = operand(x)
-    sizes = [np.shape(x)[d] for d in dim]
-    kind: Transform = "forward" if forward else "back"
-    return _scaled(of_all(x, dim, sizes, kind) if dim else x, math.prod(sizes), normalization)
+def _transform(name: str) -> Handler:
+    """The last argument says: is it forward, is one half kept, or how many numbers come out."""
+
+    def handler(out: Out, x: Any, dim: Sequence[int], normalization: int, last: Any) -> Any:
+        x, kind = operand(x), _REALS.get((name, bool(last)))
+        sizes = [np.shape(x)[d] for d in dim]
+        if kind == "to reals":
+            sizes[-1] = last
+        if kind is None:
+            x, kind = as_kind(x, "complex"), "forward" if name == "r2c" or last else "back"
+        return _scaled(of_all(x, dim, sizes, kind) if dim else x, math.prod(sizes), normalization)
+
+    return handler
 
 
-def _r2c(out: Out, x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
-    x = operand(x)
-    sizes = [np.shape(x)[d] for d in dim]
-    found = (
-        of_all(x, dim, sizes, "of reals")
-        if onesided
-        else of_all(as_kind(x, "complex"), dim, sizes, "forward")
-    )
-    return _scaled(found, math.prod(sizes), normalization)
+_REALS: dict[tuple[str, bool], Transform] = {("r2c", True): "of reals", ("c2r", True): "to reals"}
 
-
-def _c2r(out: Out, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
-    x = operand(x)
-    sizes = [*(np.shape(x)[d] for d in dim[:-1]), last_dim_size]
-    return _scaled(of_all(x, dim, sizes, "to reals"), math.prod(sizes), normalization)
-
-
-HANDLERS: dict[str, Handler] = {"_fft_c2c": _c2c, "_fft_r2c": _r2c, "_fft_c2r": _c2r}
+HANDLERS: dict[str, Handler] = {f"_fft_{name}": _transform(name) for name in ("c2c", "r2c", "c2r")}
 """By the name of an op without its overload."""

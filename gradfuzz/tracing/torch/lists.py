@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,18 @@ from gradfuzz.tracing.common.compositions import norm, power
 from gradfuzz.tracing.torch.values import Handler, Out, operand
 
 
-def _each(op: str) -> Handler:
-    """An op of two, the second of which may be one number for all."""
+def _each(f: Callable[..., Any]) -> Handler:
+    """A function of two, one of which may be one number for all."""
 
-    def handler(out: Out, xs: Sequence[Any], ys: Any) -> list[Any]:
-        return [apply(op, operand(x), operand(y)) for x, y in _pairs(xs, ys)]
+    def handler(out: Out, xs: Any, ys: Any) -> list[Any]:
+        count = len(xs if isinstance(xs, (list, tuple)) else ys)
+        both = [x if isinstance(x, (list, tuple)) else [x] * count for x in (xs, ys)]
+        return [f(operand(x), operand(y)) for x, y in zip(*both, strict=True)]
 
     return handler
 
 
-def _pairs(xs: Any, ys: Any) -> list[tuple[Any, Any]]:
-    """Of two lists, or of a list and a number."""
-    count = len(xs if isinstance(xs, (list, tuple)) else ys)
-    both = [x if isinstance(x, (list, tuple)) else [x] * count for x in (xs, ys)]
-    return list(zip(*both, strict=True))
-
-
-def _pow(out: Out, xs: Any, ys: Any) -> list[Any]:
-    return [power(operand(x), operand(y)) for x, y in _pairs(xs, ys)]
+_OPS = {"div": "divide", "maximum": "maximum", "minimum": "minimum", "mm": "matmul"}
 
 
 def _norm(out: Out, xs: Sequence[Any], order: float = 2.0, **options: Any) -> list[Any]:
@@ -37,11 +32,8 @@ def _norm(out: Out, xs: Sequence[Any], order: float = 2.0, **options: Any) -> li
 
 
 HANDLERS: dict[str, Handler] = {
-    "_foreach_div": _each("divide"),
-    "_foreach_maximum": _each("maximum"),
-    "_foreach_minimum": _each("minimum"),
-    "_foreach_mm": _each("matmul"),
+    **{f"_foreach_{name}": _each(functools.partial(apply, op)) for name, op in _OPS.items()},
     "_foreach_norm": _norm,
-    "_foreach_pow": _pow,
+    "_foreach_pow": _each(power),
 }
 """By the name of an op without its overload."""

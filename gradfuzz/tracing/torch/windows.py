@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,14 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
-from gradfuzz.tracing.common.compositions import MOST_ENTRIES, at_positions, by_name, flat, recorded
+from gradfuzz.tracing.common.compositions import (
+    MOST_ENTRIES,
+    at_positions,
+    by_name,
+    by_windows,
+    flat,
+    recorded,
+)
 from gradfuzz.tracing.common.convolutions import convolution, kernel_gradient, transposed_convolution
 from gradfuzz.tracing.torch.values import UNSAID, Handler, Out, operand
 
@@ -41,27 +48,15 @@ def _convolution(
     groups: int,
     *flags: Any,
 ) -> Any:
-    x, count = out.cast(x), len(out.shape) - 2
-    strides, amounts, dilations = (pairs(n, count) for n in (stride, padding, dilation))
+    x, kernel, count = out.cast(x), out.cast(kernel), len(out.shape) - 2
+    amounts = pairs(padding, count)
+    about: dict[str, Any] = {"strides": pairs(stride, count), "dilation": pairs(dilation, count)}
     if transposed:
         result = transposed_convolution(
-            x,
-            out.cast(kernel),
-            strides=strides,
-            padding=amounts,
-            dilation=dilations,
-            output=out.shape[2:],
-            groups=groups,
+            x, kernel, padding=amounts, output=out.shape[2:], groups=groups, **about
         )
     else:
-        result = convolution(
-            x,
-            out.cast(kernel),
-            strides=strides,
-            padding=tuple((n, n) for n in amounts),
-            dilation=dilations,
-            groups=groups,
-        )
+        result = convolution(x, kernel, padding=[(n, n) for n in amounts], groups=groups, **about)
     if bias is None:
         return result
     return result + engine.reshape(out.cast(bias), (out.shape[1], *[1] * count))
@@ -153,14 +148,9 @@ def linear(out: Out, x: Any, *args: Any, **options: Any) -> Any:
     vector.
     """
     x = operand(x)
-    shape, size = np.shape(x), math.prod(np.shape(x))
     rest, named = pytree.tree_map(_plain, (args, options))
     terms: list[list[tuple[int, Fraction]]] = [[] for _ in range(math.prod(out.shape))]
-    for k in range(size):
-        unit = torch.zeros(size, dtype=torch.float64)
-        unit[k] = 1.0
-        found = out.op(unit.reshape(shape), *rest, **named)
-        found = (found[0] if isinstance(found, (tuple, list)) else found).flatten()
+    for k, found in _of_units(out, np.shape(x), *rest, **named):
         for place in found.nonzero().flatten().tolist():
             terms[place].append((k, _quotient(float(found[place]))))
     most = max(map(len, terms), default=0)
@@ -178,6 +168,18 @@ def linear(out: Out, x: Any, *args: Any, **options: Any) -> Any:
     if not (np.all(above == 1.0) and np.all(below == 1.0)):
         entries = entries * above if np.all(below == 1.0) else entries * (recorded(above) / below)
     return engine.reshape(engine.sum(entries, axis=1), out.shape)
+
+
+def _of_units(
+    out: Out, shape: Sequence[int], *args: Any, **options: Any
+) -> Iterator[tuple[int, torch.Tensor]]:
+    """What an op makes of each unit vector of this shape, as one row."""
+    size = math.prod(shape)
+    for k in range(size):
+        unit = torch.zeros(size, dtype=torch.float64)
+        unit[k] = 1.0
+        found = out.op(unit.reshape(tuple(shape)), *args, **options)
+        yield k, (found[0] if isinstance(found, (tuple, list)) else found).flatten()
 
 
 def _plain(leaf: Any) -> Any:
@@ -225,45 +227,27 @@ def _max_pool(axes: int) -> Handler:
 
     def handler(out: Out, x: Any, *args: Any) -> Any:
         x = operand(x)
-        shape, size = np.shape(x), math.prod(np.shape(x))
         windows: list[list[int]] = [[] for _ in range(math.prod(out.shape))]
-        for k in range(size):
-            unit = torch.zeros(size, dtype=torch.float64)
-            unit[k] = 1.0
-            found = out.op(unit.reshape(shape), *args)
-            found = found[0] if isinstance(found, (tuple, list)) else found
-            for place in found.flatten().nonzero().flatten().tolist():
+        for k, found in _of_units(out, np.shape(x), *args):
+            for place in found.nonzero().flatten().tolist():
                 windows[place].append(k)
-        image = math.prod(shape[len(shape) - axes :])
-        return _greatest(x, windows, image, out.shape)
+        return _greatest(x, windows, math.prod(np.shape(x)[np.ndim(x) - axes :]), out.shape)
 
     return handler
 
 
 def _greatest(x: Any, windows: Sequence[Sequence[int]], image: int, shape: tuple[int, ...]) -> Any:
-    """The greatest of the entries at the places of each window, and where in an image it stands; windows of
-    equally many entries are searched together.
-    """
+    """The greatest of the entries at the places of each window, and where in an image it stands."""
     if not windows:
         return engine.broadcast_to(recorded(0.0), shape), np.zeros(shape, np.int64)
-    counts = np.array([len(w) for w in windows])
-    if np.any(counts == 0):
-        raise UntraceableError("a window without entries")
-    values, standing, order = [], [], []
-    for count in np.unique(counts):
-        chosen = np.flatnonzero(counts == count)
-        places = np.array([windows[int(k)] for k in chosen])
+
+    def reduced(places: Any) -> tuple[Any, Any]:
         entries = at_positions(x, places)
-        values.append(engine.amax(entries, axis=1))
-        first = engine.reshape(engine.argmax(entries, axis=1), (len(chosen), 1))
-        standing.append(engine.reshape(engine.take_along_axis(places % image, first, axis=1), (len(chosen),)))
-        order.append(chosen)
-    back = np.argsort(np.concatenate(order))
-    joined = []
-    for parts in (values, standing):
-        one = engine.concat(parts, axis=0) if len(parts) > 1 else parts[0]
-        joined.append(engine.reshape(at_positions(one, back) if len(parts) > 1 else one, shape))
-    return tuple(joined)
+        greatest = engine.amax(entries, axis=1)
+        first = engine.reshape(engine.argmax(entries, axis=1), (len(places), 1))
+        return greatest, flat(engine.take_along_axis(places % image, first, axis=1))
+
+    return tuple(engine.reshape(found, shape) for found in by_windows(windows, reduced))
 
 
 def _max_pool_backward(axes: int) -> Handler:

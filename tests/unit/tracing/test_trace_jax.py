@@ -443,6 +443,11 @@ ROWS: list[Row] = [
     ("inverse", lambda a: jnp.linalg.inv(a) @ a.T, (regular(3),)),
     ("determinants", lambda a: jnp.linalg.det(a) + jnp.linalg.slogdet(a)[1], (regular(3, 2),)),
     ("cholesky", jnp.linalg.cholesky, (definite(3, 2),)),
+    (
+        "cholesky in a loop",
+        lambda a: lax.fori_loop(0, 2, lambda _, x: jnp.linalg.cholesky(x @ x.T + jnp.eye(2)), a),
+        (regular(2),),
+    ),
     ("eigenvalues", lambda a: jnp.linalg.eigvalsh(a) ** 2, (definite(3),)),
     (
         "a spectral function",
@@ -626,6 +631,11 @@ def custom_square_root(x: Any) -> Any:
         (lambda x: np.sin(x), (1.0,), "TracerArrayConversionError"),
         (lambda x, k: x + jax.random.normal(jax.random.wrap_key_data(k)), (1.0, KEY), "random"),
         (lambda x: jsp.linalg.cho_factor(x)[0], (np.eye(2),), "one triangle"),
+        (
+            lambda x: lax.fori_loop(0, 2, lambda _, y: jsp.linalg.cho_factor(y)[0], x + x.T),
+            (np.eye(2),),
+            "one triangle",
+        ),
         (lambda x: jax.pure_callback(np.sin, NUMBER, x), (1.0,), "pure_callback"),
         (lambda x: custom_square_root(x), (2.0,), "the root"),
         (lambda x: jnp.bitwise_or(3, 4) + x, (np.float64(1.0), ), None),

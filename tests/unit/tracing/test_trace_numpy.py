@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import math
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,8 +18,7 @@ from autograd.extend import defvjp, primitive
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.oracles.base import Point, Truth
-from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.base import Point
 from gradfuzz.programs import Program, to_text
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
@@ -28,32 +26,23 @@ from gradfuzz.strategies import FAMILIES, draw_many
 from gradfuzz.tracing.common import compositions
 from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.numpy.trace import traced
+from tests.traced import (
+    ARB,
+    Array,
+    counting,
+    drawn,
+    proved,
+    same_gradient,
+    same_truth,
+    same_values,
+    swallowing,
+    truth_of,
+)
 
-Array = np.ndarray[Any, Any]
-ARB = ArbReference()
 
-
-def truth_of(program: Program, args: Sequence[Array]) -> tuple[Truth, tuple[Array | None, ...]]:
-    """What `arb` proves of the gradient of the weighted outputs, and the weights."""
-    point = Point({p.name: a for p, a in zip(program.params, args, strict=True)})
-    question = weighted_question(program, [point], "float64", ("rev",))
-    (truth,) = ARB.truth(question)
-    assert truth.status == "ok", f"{truth.message}\n{to_text(program)}"
-    return truth, question.weights
-
-
-def same_values(f: Callable[..., Any], program: Program, truth: Truth, args: Sequence[Array]) -> None:
-    inputs = {
-        p.name: a[()] if a.ndim or a.dtype.kind == "f" else a.item()
-        for p, a in zip(program.params, args, strict=True)
-    }
-    computed = interpret(program, inputs, NumpyNamespace())
-    expected = [leaf for _, leaf in leaves_of(f(*(np.array(a)[()] for a in args)))]
-    assert len(computed) == len(expected)
-    for mine, proved, theirs in zip(computed, truth.values, expected, strict=True):
-        assert np.shape(mine) == np.shape(theirs)
-        np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-12)
-        np.testing.assert_allclose(proved, theirs, rtol=1e-11, atol=1e-12)
+def leaves(f: Callable[..., Any], args: Sequence[Array]) -> list[Any]:
+    """What `f` returns."""
+    return [leaf for _, leaf in leaves_of(f(*(np.array(a)[()] for a in args)))]
 
 
 def check(f: Callable[..., Any], args: Sequence[Array]) -> Program:
@@ -62,8 +51,8 @@ def check(f: Callable[..., Any], args: Sequence[Array]) -> Program:
     """
     for namespace in (np, autograd.numpy):
         program = traced(functools.partial(f, namespace), args)
-        truth, weights = truth_of(program, args)
-        same_values(functools.partial(f, np), program, truth, args)
+        truth, weights = proved(program, args)
+        same_values(program, truth, args, leaves(functools.partial(f, np), args))
 
         def total(*xs: Any, weights: Any = weights) -> Any:
             outputs = [leaf for _, leaf in leaves_of(f(autograd.numpy, *xs))]
@@ -72,8 +61,7 @@ def check(f: Callable[..., Any], args: Sequence[Array]) -> Program:
             )
 
         gradient = autograd.grad(total, list(range(len(args))))(*(np.array(a) for a in args))
-        for proved, theirs in zip(truth.gradient.values(), gradient, strict=True):
-            np.testing.assert_allclose(proved, theirs, rtol=1e-9, atol=1e-11)
+        same_gradient(truth, gradient)
     return program
 
 
@@ -83,8 +71,8 @@ def by_differences(
     """The gradient of the weighted outputs by central differences of order six."""
 
     def total(xs: Sequence[Array]) -> float:
-        leaves = [leaf for _, leaf in leaves_of(f(*(np.array(x)[()] for x in xs)))]
-        return float(sum(np.sum(w * y) for w, y in zip(weights, leaves, strict=True) if w is not None))
+        pairs = zip(weights, leaves(f, xs), strict=True)
+        return float(sum(np.sum(w * y) for w, y in pairs if w is not None))
 
     gradient = []
     for k, x in enumerate(args):
@@ -101,12 +89,6 @@ def by_differences(
             )
         gradient.append(slopes)
     return gradient
-
-
-def drawn(name: str, shapes: Sequence[tuple[int, ...]], seed: int) -> list[Array]:
-    """Numbers between 0.2 and 0.9, in the domain of every function below."""
-    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    return [rng.uniform(0.2, 0.9, shape) for shape in shapes]
 
 
 def well(np: Any, x: Any) -> Any:
@@ -381,15 +363,15 @@ def test_what_autograd_does_not_have(name: str, seed: int) -> None:
     for attempt in range(9):
         args = drawn(f"{name} {attempt}", shapes, seed)
         program = traced(f, args)
-        truth, weights = truth_of(program, args)
-        same_values(f, program, truth, args)
+        truth, weights = proved(program, args)
+        same_values(program, truth, args, leaves(f, args))
         wide, narrow = (by_differences(f, args, weights, h) for h in (1e-3, 2e-4))
         if all(np.allclose(x, y, rtol=1e-7, atol=1e-8) for x, y in zip(wide, narrow, strict=True)):
             break
     else:
         pytest.fail("there is a kink everywhere")
-    for proved, theirs in zip(truth.gradient.values(), wide, strict=True):
-        np.testing.assert_allclose(proved, theirs, rtol=1e-7, atol=1e-8)
+    for own, theirs in zip(truth.gradient.values(), wide, strict=True):
+        np.testing.assert_allclose(own, theirs, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
@@ -407,8 +389,8 @@ def test_whole_numbers() -> None:
 
     args = [np.array([0.21, -0.33, 0.51, 0.73])]
     program = traced(f, args)
-    truth, weights = truth_of(program, args)
-    same_values(f, program, truth, args)
+    truth, weights = proved(program, args)
+    same_values(program, truth, args, leaves(f, args))
     np.testing.assert_allclose(truth.gradient["x"], weights[0] * (np.floor(args[0] * 5) + 7.0), rtol=1e-14)
 
 
@@ -419,7 +401,7 @@ def test_a_wrong_rule_of_autograd_does_not_change_the_program(seed: int) -> None
 
     defvjp(f, lambda ans, x: lambda g: 2.0 * g)
     args = drawn("primitive", [V], seed)
-    truth, weights = truth_of(traced(f, args), args)
+    truth, weights = proved(traced(f, args), args)
     (x,), (gradient,) = args, truth.gradient.values()
     np.testing.assert_allclose(gradient, weights[0] * (np.sin(x) + x * np.cos(x)), rtol=1e-14)
 
@@ -451,13 +433,6 @@ def test_an_array_that_was_written_to_is_as_it_was() -> None:
 
 
 # What is no program -----------------------------------------------------------------------------------------
-
-
-def swallowing(x: Any) -> Any:
-    try:
-        return x * 2 if x.sum() > 0 else x
-    except Exception:  # noqa: BLE001 - as careless code does it
-        return x * 3
 
 
 def while_loop(x: Any) -> Any:
@@ -496,16 +471,6 @@ def aliased(x: Any) -> Any:
     other = total
     total += x
     return other
-
-
-def counting() -> Callable[[Any], Any]:
-    calls: list[int] = []
-
-    def f(x: Any) -> Any:
-        calls.append(1)
-        return x * len(calls)
-
-    return f
 
 
 UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
@@ -585,34 +550,11 @@ def test_programs_that_numpy_runs_are_traced_back(family: str, least: int, seed:
         def f(*xs: Any, program: Program = program, plain: Any = plain, names: Any = names) -> Any:
             return interpret(program, {**plain, **dict(zip(names, xs, strict=True))}, NumpyNamespace())
 
+        args = [inputs[n] for n in names]
         try:
-            back = traced(f, [inputs[n] for n in names])
+            back = traced(f, args)
         except UntraceableError:
             continue
-        told += same_truth(program, inputs, back, names)
+        (truth,) = ARB.truth(weighted_question(program, [Point(inputs)], "float64", ("rev",)))
+        told += same_truth(truth, truth_of(back, args)[0], names)
     assert told >= least
-
-
-def same_truth(program: Program, inputs: Any, back: Program, names: Sequence[str]) -> bool:
-    """Whether `arb` decides both programs; that it says the same of them is asserted.
-
-    What is not used is not traced: a kink in it is gone. NumPy's own softmax has one inside, where two
-    entries tie. Constants that a program computes are rounded in the trace, and some programs make much of
-    that.
-    """
-    there, here = (
-        ARB.truth(weighted_question(p, [Point(at)], "float64", ("rev",)))[0]
-        for p, at in (
-            (program, inputs),
-            (back, {q.name: inputs[n] for q, n in zip(back.params, names, strict=True)}),
-        )
-    )
-    if there.status != "ok" or here.status != "ok":
-        assert there.status == here.status or "kink" in there.message + here.message
-        return False
-    for x, y in zip(there.values, here.values, strict=True):
-        np.testing.assert_allclose(y, x, rtol=1e-6)
-    for name, y in zip(names, here.gradient.values(), strict=True):
-        x = there.gradient[name]
-        np.testing.assert_allclose(y, x, rtol=1e-6, atol=1e-9 * float(np.max(np.abs(x), initial=0.0)))
-    return True

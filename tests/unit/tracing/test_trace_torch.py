@@ -4,7 +4,6 @@ torch.autograd, and what is no program is said.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,8 +14,7 @@ import torch.nn.functional as F  # noqa: N812 - as everybody calls it
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.oracles.base import Point, Question, Truth
-from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.torch.unrolled import unrolled
 from gradfuzz.programs import Program, to_text
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
@@ -24,17 +22,18 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.strategies import FAMILIES, draw_many
 from gradfuzz.tracing.common import compositions
 from gradfuzz.tracing.torch.trace import traced
-
-Array = np.ndarray[Any, Any]
-ARB = ArbReference()
-
-
-def truth_of(program: Program, args: Sequence[Array]) -> tuple[Truth, tuple[Array | None, ...]]:
-    """What `arb` proves of the gradient of the weighted outputs, and the weights."""
-    point = Point({p.name: a for p, a in zip(program.params, args, strict=True)})
-    question = weighted_question(program, [point], "float64", ("rev",))
-    (truth,) = ARB.truth(question)
-    return truth, question.weights
+from tests.traced import (
+    ARB,
+    Array,
+    counting,
+    drawn,
+    proved,
+    same_gradient,
+    same_truth,
+    same_values,
+    swallowing,
+    truth_of,
+)
 
 
 def by_autograd(
@@ -55,27 +54,11 @@ def by_autograd(
 def check(f: Callable[..., Any], args: Sequence[Array]) -> Program:
     """Traces `f`; the program has its values and, by `arb`, the gradient that torch.autograd gives."""
     program = traced(f, args)
-    truth, weights = truth_of(program, args)
-    assert truth.status == "ok", f"{truth.message}\n{to_text(program)}"
+    truth, weights = proved(program, args)
     values, gradient = by_autograd(f, args, weights)
-    inputs = {
-        p.name: a[()] if a.ndim or a.dtype.kind == "f" else a.item()
-        for p, a in zip(program.params, args, strict=True)
-    }
-    computed = interpret(program, inputs, NumpyNamespace())
-    for mine, proved, theirs in zip(computed, truth.values, values, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-12)
-        np.testing.assert_allclose(proved, theirs, rtol=1e-11, atol=1e-12)
-    for proved, theirs in zip(truth.gradient.values(), gradient, strict=True):
-        assert proved.shape == theirs.shape
-        np.testing.assert_allclose(proved, theirs, rtol=1e-9, atol=1e-11)
+    same_values(program, truth, args, values)
+    same_gradient(truth, gradient)
     return program
-
-
-def drawn(name: str, shapes: Sequence[tuple[int, ...]], seed: int) -> list[Array]:
-    """Numbers between 0.2 and 0.9, in the domain of every function below."""
-    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    return [rng.uniform(0.2, 0.9, shape) for shape in shapes]
 
 
 def well(x: torch.Tensor) -> torch.Tensor:
@@ -414,13 +397,6 @@ def test_ints_and_bools_are_inputs() -> None:
 # What is no program -----------------------------------------------------------------------------------------
 
 
-def swallowing(x: torch.Tensor) -> torch.Tensor:
-    try:
-        return x * 2 if x.sum() > 0 else x
-    except Exception:  # noqa: BLE001 - as careless code does it
-        return x * 3
-
-
 def while_loop(x: torch.Tensor) -> torch.Tensor:
     while x.norm() > 0.1:
         x = x / 2
@@ -455,16 +431,6 @@ class Marked(torch.autograd.Function):
 
 def random(x: torch.Tensor) -> torch.Tensor:
     return x * torch.rand(3, dtype=x.dtype)
-
-
-def counting() -> Callable[[torch.Tensor], torch.Tensor]:
-    calls: list[int] = []
-
-    def f(x: torch.Tensor) -> torch.Tensor:
-        calls.append(1)
-        return x * len(calls)
-
-    return f
 
 
 def unused_decision(x: torch.Tensor) -> torch.Tensor:
@@ -569,23 +535,5 @@ def test_programs_that_torch_runs_are_traced_back(family: str, count: int, least
             back = traced(unrolled(question, point), args)
         except UntraceableError:
             continue
-        told += same_truth(question, back, args)
+        told += same_truth(ARB.truth(question)[0], truth_of(back, args)[0], question.wrt)
     assert told >= least
-
-
-def same_truth(question: Question, back: Program, args: Sequence[Array]) -> bool:
-    """Whether `arb` decides both programs; that it says the same of them is asserted.
-
-    What is not used is not traced: a kink in it is gone. Constants that a program computes are rounded in the
-    trace, and some programs make much of that.
-    """
-    (there,), (here, _) = ARB.truth(question), truth_of(back, args)
-    if there.status != "ok" or here.status != "ok":
-        assert there.status == here.status or "kink" in there.message + here.message
-        return False
-    for x, y in zip(there.values, here.values, strict=True):
-        np.testing.assert_allclose(y, x, rtol=1e-6)
-    for name, y in zip(question.wrt, here.gradient.values(), strict=True):
-        x = there.gradient[name]
-        np.testing.assert_allclose(y, x, rtol=1e-6, atol=1e-9 * float(np.max(np.abs(x), initial=0.0)))
-    return True
