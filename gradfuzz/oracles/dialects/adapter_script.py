@@ -74,15 +74,17 @@ def script(
     *,
     dtypes: bool = False,
     program: Program | None = None,
+    operators: bool = False,
 ) -> str:
     """The script; with `dtypes` it also compares dtypes. `program` is the question's, as it was sent.
+    `operators` is as for `AdapterEmitter`.
 
     Raises `CutError` where a way needs the kit, and `KeyError` where it has no such op.
     """
     question = shown.question
     program = program or question.program
     asked = OpCollector()
-    AdapterEmitter(question.precision, asked).function(program, "f")
+    AdapterEmitter(question.precision, asked, operators=operators).function(program, "f")
     truth = truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
     rest = [_gradient(question), truth]
     taken = _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"}
@@ -93,7 +95,7 @@ def script(
         heading(question, title, needs, found.imports) + inputs_source(question, shown.place),
         found.source,
         _TENSORS.format(way=found.way),
-        AdapterEmitter(question.precision, found.spelling).function(program, "f"),
+        AdapterEmitter(question.precision, found.spelling, operators=operators).function(program, "f"),
         *rest,
     ]
     return "\n\n".join(parts)
@@ -134,15 +136,16 @@ class OpCollector(dict[str, str]):
 
 class AdapterEmitter(HostEmitter):
     """Programs as the adapters' kit runs them: all but plain ints and bools are tensors, ops have names, and
-    return the one result that is asked for.
+    return the one result that is asked for. `operators`: Python's operators are the library's own calls.
     """
 
     reserved = RESERVED | {"array", "f", "tensor", "way"}
     joint = False
 
-    def __init__(self, precision: Precision, spelling: Mapping[str, str]) -> None:
-        super().__init__(precision, bare=False)
+    def __init__(self, precision: Precision, spelling: Mapping[str, str], *, operators: bool = False) -> None:
+        super().__init__(precision, bare=operators)
         self._spelling = spelling
+        self._operators = operators
 
     def name(self, name: str) -> str:
         own = super().name(name)
@@ -178,6 +181,8 @@ class AdapterEmitter(HostEmitter):
         return f'{self._spelling["astype"]}({piece.text}, dtype="{self.dtype(dtype)}")'
 
     def apply(self, op: str, args: Pieces, params: Params, together: str | None = None) -> Piece:
+        if self._operators and (op in self.infix or op == "negative"):
+            return super().apply(op, args, params, together)
         full, types = with_defaults(op, params), tuple(a.type for a in args)
         result = result_type(op, types, full)
         if self.is_host(result) and all(map(self.is_host, types)):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.adapter_script import AdapterEmitter, OpCollector
 from gradfuzz.oracles.dialects.adapter_source import CutError, cut
+from gradfuzz.oracles.dialects.autograd_script import IN_NUMPY
 from gradfuzz.oracles.emit.short import (
     RESERVED,
     ShortInput,
@@ -64,6 +65,10 @@ class ShortForm:
     """Whether `forward` is by one argument only, `{x}` along `{d}`."""
     of_numpy: bool = False
     """Whether its arrays have NumPy's shapes and dtypes, which a script can print."""
+    functions: Mapping[str, str] = field(default_factory=dict)
+    """Functions that the adapter looks up in the library: where they are."""
+    operators: bool = False
+    """Whether Python's operators are the calls that the adapter makes."""
 
     def pushes(self, arguments: int) -> bool:
         """Whether the library has forward mode by so many arguments."""
@@ -158,8 +163,8 @@ FORMS: Mapping[str, ShortForm] = {
         ways=("eager",),
         imports=("import autograd", "import autograd.numpy as anp"),
         settings=(),
-        array='np.array({entries}, "{dtype}")',
-        empty='np.zeros({shape}, "{dtype}")',
+        array='anp.array({entries}, "{dtype}")',
+        empty='anp.zeros({shape}, "{dtype}")',
         total="anp.sum({})",
         one="autograd.grad({g})({xs})",
         several="autograd.grad({g}, {places})({xs})",
@@ -167,6 +172,8 @@ FORMS: Mapping[str, ShortForm] = {
         helpers={},
         one_forward=True,
         of_numpy=True,
+        functions={name: f"anp.{name}" for name in IN_NUMPY},
+        operators=True,
     ),
 }
 """The libraries that have a short form."""
@@ -184,10 +191,12 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     _Emitter(form, question.precision, asked).function(question.program, "f")
     script = adapters.path(ADAPTERS[name.library].script)
     try:
-        found = cut(script, name.way, asked, RESERVED | {"f", *form.helpers}, bare=True)
+        found = cut(
+            script, name.way, asked.keys() - form.functions.keys(), RESERVED | {"f", *form.helpers}, bare=True
+        )
     except CutError:
         return ""
-    emitter = _Emitter(form, question.precision, found.spelling)
+    emitter = _Emitter(form, question.precision, {**found.spelling, **form.functions})
     lines = _lines(shown, form)
     body = "\n".join(lines)
     helpers = [text for helper, text in form.helpers.items() if used(body, helper)]
@@ -248,7 +257,7 @@ class _Emitter(AdapterEmitter):
     reserved = RESERVED | {"f", _GRADIENT, _ALONG}
 
     def __init__(self, form: ShortForm, precision: Precision, spelling: Mapping[str, str]) -> None:
-        super().__init__(precision, spelling)
+        super().__init__(precision, spelling, operators=form.operators)
         self._form = form
 
     def scalar(self, text: str) -> str:
