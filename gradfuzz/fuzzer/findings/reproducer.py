@@ -20,11 +20,11 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialect_table import DIALECTS, dialect
 from gradfuzz.oracles.dialects import adapter_script
-from gradfuzz.oracles.dialects.adapter_short import FORMS
 from gradfuzz.oracles.dialects.adapter_source import CutError
 from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.emit.short import Measure, ShortInput
+from gradfuzz.oracles.emit.short_forms import FORMS
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.libraries import LIBRARIES
 from gradfuzz.oracles.registry import beside, plugged_in, settle, ways_module

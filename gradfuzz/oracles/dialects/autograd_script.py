@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gradfuzz.adapters.shipped import ADAPTERS
+from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import as_port
+from gradfuzz.oracles.emit.short_forms import FORMS
 from gradfuzz.oracles.foreign.expanding import NORMALIZED, expanded, functions_of
 
 LACKS: Mapping[str, str] = {
@@ -25,15 +27,13 @@ LACKS: Mapping[str, str] = {
     "take_along_axis": "autograd has no derivative of numpy.take_along_axis",
     "window_sum": "autograd has no sums over windows",
 }
-IN_NUMPY = (
-    "ceil cosh exp2 floor floor_divide hypot log10 log2 logaddexp reciprocal round sinc sinh square trunc"
-).split()
-"""Elementwise functions that autograd has a derivative of: those that the adapter looks up in `anp`."""
-_OTHERS = (
+_FUNCTIONS = (
     "acos acosh asin asinh atan atan2 atanh cos digamma erf erfc erfinv exp expit expm1 lgamma log log1p"
     " polygamma sin sqrt tan tanh"
-).split()
-LIMITS = DialectLimits("autograd", LACKS, kinks=True, functions=frozenset([*IN_NUMPY, *_OTHERS]))
+)
+FUNCTIONS = frozenset({*_FUNCTIONS.split(), *FORMS["autograd"].functions})
+"""Elementwise functions that autograd has a derivative of."""
+LIMITS = DialectLimits("autograd", LACKS, kinks=True, functions=FUNCTIONS)
 
 
 def unsupported(shown: ReproducerInput) -> str | None:
@@ -42,8 +42,9 @@ def unsupported(shown: ReproducerInput) -> str | None:
 
 
 def port(shown: ReproducerInput) -> str:
-    question = replace(shown.question, modes=("rev",) * shown.question.order)
-    lacking = functions_of(question.program).difference(LIMITS.functions or ())
+    reverse: Mode = "rev"
+    question = replace(shown.question, modes=(reverse,) * shown.question.order)
+    lacking = functions_of(question.program) - FUNCTIONS
     program = expanded(question.program, lacking | NORMALIZED)
     title = shown.title("autograd (https://github.com/HIPS/autograd)")
     own, adapter = replace(shown, question=question), ADAPTERS["autograd"]

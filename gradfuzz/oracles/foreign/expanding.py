@@ -28,7 +28,6 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.language.types import Type
 
-
 NORMALIZED = frozenset({"softmax", "log_softmax"})
 """What has a composition, too: it subtracts logsumexp."""
 

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
-from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.emit.short import (
     ShortInput,
     assembled,
-    by_jacobians,
-    calling,
     cotangent_names,
     direction_names,
-    input_lines,
-    literal,
-    objective,
-    picked,
-    stages,
     tuple_of,
     used,
-    value_line,
 )
+from gradfuzz.oracles.emit.short_forms import FORMS, input_lines, transformed, units
 from gradfuzz.oracles.emit.vmap_source import BATCHED
 from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch.loops import loop_source
 from gradfuzz.oracles.torch.script import COMPILED, UNROLLED
 from gradfuzz.programs.graphs.lower import lower
 
-_TOTAL = "torch.sum({})"
+FORM = FORMS["torch"]
 
 
 def short(shown: ShortInput, oracle_name: str) -> str:
@@ -54,33 +44,18 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     plain = backend is not None or oracle_name in UNROLLED
     functional = way in ("func", "jacobian")
     leaves = "rev" in question.modes and not functional
-    inputs = _inputs(shown, plain=plain, leaves=leaves)
-    if not question.modes:
-        lines = value_line(shown)
-    elif way == "jacobian":
-        last, lines = by_jacobians(shown, "torch.func.jac{mode}({g})({x})", "torch.tensordot")
-        lines += [f"got = {last}({shown.wrt()[0]})"]
+    own = shown.wrt() if leaves else []
+    inputs = [
+        f"{x[:-1]}, requires_grad=True)" if x.partition(" = ")[0] in own else x
+        for x in input_lines(shown, FORM, plain=plain)
+    ]
+    if question.modes and not functional:
+        lines = _by_autograd(shown)
     else:
-        lines = _by_func(shown) if functional else _by_autograd(shown)
+        lines = transformed(shown, FORM, "torch.func", whole=way == "jacobian")
     imports += ["import numpy as np"] if used(function, "np") else []
     scalar = question.modes[-1:] == ("fwd",) and not functional
     return assembled(shown, imports, function, inputs, lines, scalar=scalar)
-
-
-def _inputs(shown: ShortInput, *, plain: bool, leaves: bool) -> list[str]:
-    def other(value: Array) -> str:
-        return literal(value) if plain and not value.shape else f"torch.tensor({literal(value)})"
-
-    lines = input_lines(shown, lambda value: _tensor(value, shown.question.precision), other)
-    own = shown.wrt() if leaves else []
-    return [f"{x[:-1]}, requires_grad=True)" if x.partition(" = ")[0] in own else x for x in lines]
-
-
-def _tensor(value: Array, precision: str) -> str:
-    value = np.asarray(value)
-    if not value.size:
-        return f"torch.zeros({value.shape}, dtype=torch.{precision})"
-    return f"torch.tensor({literal(value)}, dtype=torch.{precision})"
 
 
 def _by_autograd(shown: ShortInput) -> list[str]:
@@ -94,11 +69,11 @@ def _by_autograd(shown: ShortInput) -> list[str]:
     ws, lines, tangents = cotangents, list[str](), ""
     forward = "fwd" in question.modes
     if forward:
-        units = question.modes[-1] == "fwd"
-        vs = _units(shown) if units else directions
-        if units:
-            lines += [f"unit{k if len(vs) > 1 else ''} = {text}" for k, text in enumerate(vs)]
-            vs = ["unit"] if len(vs) == 1 else [f"unit{k}" for k in range(len(vs))]
+        vs = directions
+        if question.modes[-1] == "fwd":
+            along = units(shown, lambda unit: FORM.of(unit, question.precision))
+            lines += [f"{v} = {text}" for v, text in along.items()]
+            vs = [*along]
         duals = {
             name: f"torch.autograd.forward_ad.make_dual({x}, {v})"
             for (name, x), v in zip(names.items(), vs, strict=True)
@@ -132,29 +107,3 @@ def _by_autograd(shown: ShortInput) -> list[str]:
         lines += [f"{tangents}got = torch.autograd.grad({of}, {xs}{weights}{more}){at}{otherwise}"]
         ys, ws = ["got"] if at else [f"got[{k}]" for k in range(len(wrt))], directions
     return lines
-
-
-def _units(shown: ShortInput) -> list[str]:
-    """For each input the direction of the entry that is shown."""
-    (name, index), texts = shown.entry, []
-    for own in shown.question.wrt:
-        unit = np.zeros(np.shape(shown.inputs[own]))
-        if own == name:
-            unit[index] = 1.0
-        texts.append(_tensor(unit, shown.question.precision))
-    return texts
-
-
-def _by_func(shown: ShortInput) -> list[str]:
-    """By torch.func."""
-    question, wrt = shown.question, shown.wrt()
-    given = ", ".join(wrt)
-    if question.modes == ("rev",) and not shown.one and len(question.weights) == 1:
-        return [f"got = torch.func.vjp({calling(shown)}, {given})[1](cotangent)[{shown.place}]"]
-    which, at = picked(shown)
-    first, lines = objective(shown, _TOTAL)
-    last, stage_lines = stages(
-        shown, first, f"torch.func.grad({{g}}{which})({{xs}})", "torch.func.jvp({g}, {xs}, {v})[1]", _TOTAL
-    )
-    by = "grad" if question.modes[-1] == "rev" else "jacfwd"
-    return [*lines, *stage_lines, f"got = torch.func.{by}({last}{which})({given}){at}"]
