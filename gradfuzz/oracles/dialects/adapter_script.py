@@ -11,7 +11,7 @@ from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.adapter_source import cut
 from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.host import HostEmitter
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.script import RESERVED, heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
 from gradfuzz.oracles.emit.statements import (

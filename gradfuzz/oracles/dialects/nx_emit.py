@@ -13,7 +13,7 @@ import numpy as np
 from gradfuzz.oracles.dialects.numbers import decimal
 from gradfuzz.oracles.dialects.nx_linalg_source import LACKS as LINALG_LACKS
 from gradfuzz.oracles.dialects.nx_linalg_source import shape_text, spread, spread_stacks, write
-from gradfuzz.oracles.emit.linalg_source import Params, Shape, is_linalg
+from gradfuzz.oracles.emit.op_source import Params, Shape, is_linalg
 from gradfuzz.oracles.emit.statements import ATOM, UNARY, Emitter, Piece, Pieces, Written, nested_list
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.ops import result_type

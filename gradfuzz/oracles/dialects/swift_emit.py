@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.braces import BraceEmitter
 from gradfuzz.oracles.dialects.numbers import decimal
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.statements import ATOM, OPERATORS, PRODUCT, SUM, Piece, Pieces, Written
 from gradfuzz.programs.language.functions import FUNCTIONS as ELEMENTWISE
 from gradfuzz.programs.language.ops import OPS

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.oracles.dialects.braces import BraceEmitter
-from gradfuzz.oracles.emit.linalg_source import INTERNAL, LINALG, Params, Shape
+from gradfuzz.oracles.emit.op_source import INTERNAL, LINALG, Params, Shape
 from gradfuzz.oracles.emit.statements import (
     COMPARISON,
     INFIX,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gradfuzz.oracles.emit.linalg_source import Items
+from gradfuzz.oracles.emit.op_source import Items
 from gradfuzz.oracles.emit.statements import Emitter, Piece
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.language.ops import OPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from dataclasses import replace
 
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.statements import AND, NOT, OR, SUM, Emitter, Piece, Pieces, Written, as_piece
 from gradfuzz.programs.language.types import Type
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.statements import ATOM, Piece, Pieces
 from gradfuzz.oracles.torch.emit import TorchEmitter
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var

@@ -20,7 +20,7 @@ pytest.importorskip("jax", reason="the jax extra is not installed")
 
 from gradfuzz.oracles.base import Answer, Mode, Point, Question  # noqa: E402
 from gradfuzz.oracles.emit import script_linalg  # noqa: E402
-from gradfuzz.oracles.emit.linalg_source import is_linalg  # noqa: E402
+from gradfuzz.oracles.emit.op_source import is_linalg  # noqa: E402
 from gradfuzz.oracles.emit.plain_source import called  # noqa: E402
 from gradfuzz.oracles.emit.script import MpmathEmitter, inputs_source, reference_source  # noqa: E402
 from gradfuzz.oracles.jax import ways as jax_ways  # noqa: E402 - after both are known to be there
