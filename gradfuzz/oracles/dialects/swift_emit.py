@@ -62,9 +62,6 @@ class SwiftEmitter(BraceEmitter):
         self.real = "Double" if precision == "float64" else "Float"
         self.weights = weights
 
-    def test(self, condition: str) -> str:
-        return condition
-
     def type_name(self, of: Type) -> str:
         """Swift's name of a type."""
         return {"float": self.real, "int": "Int", "bool": "Bool"}[of.dtype]
