@@ -102,6 +102,19 @@ class GraphWriter(abc.ABC):
             scope.indent + "    ", {*self.emitter.reserved, *(p.text for p in shared.values())}, [], shared
         )
 
+    def named(self, inner: FunctionScope, loop: Loop, outputs: Sequence[str]) -> list[str]:
+        """The names of the new carries of a body-first loop, for its condition, which is written next."""
+        assert loop.condition is not None, "a body-first loop has a condition"
+        inputs, shared = loop.condition.inputs, len(loop.constants)
+        for var, same in zip(inputs[:shared], loop.body.inputs, strict=False):
+            inner.values[var] = inner.values[same]
+        for var, text in zip(inputs[shared:], outputs, strict=True):
+            if text.isidentifier():
+                inner.values[var] = Piece(text, var.type)
+            else:
+                inner.add(f"{self.new(inner, var)} = {text}")
+        return [inner.values[var].text for var in inputs[shared:]]
+
     def define(
         self, scope: FunctionScope, hint: str, params: Sequence[str], inner: FunctionScope, result: str
     ) -> str:
