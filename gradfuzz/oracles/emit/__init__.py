@@ -5,8 +5,10 @@
     several                          ops with several results: computed once, where the first is wanted
     op_source, elementwise_source    how an op is written in a library: the namespace runs the text that a
                                      script shows
-    plain_source, vmap_source        functions of ours as text; the parts of a script about many instances
-    script, script_verdict           the parts of a script; its end, which compares and exits
+    plain_source                     functions of ours as text
+    script, script_gradient, script_verdict
+                                     the parts of a script; how JAX and Torch are asked; the end, which
+                                     compares and exits
     short, short_forms               reproducers of a few lines; how each library is asked in them
     script_linalg, script_tensors    the truth in mpmath, for the script to compute
 

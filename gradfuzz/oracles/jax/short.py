@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gradfuzz.oracles.emit.script_gradient import BATCHED
 from gradfuzz.oracles.emit.short import ShortInput, assembled, used
 from gradfuzz.oracles.emit.short_forms import FORMS, differentiated, input_lines, transformed
-from gradfuzz.oracles.emit.vmap_source import BATCHED
 from gradfuzz.oracles.jax.emit import JaxEmitter
 from gradfuzz.oracles.jax.script import structured_source
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gradfuzz.oracles.emit.script_gradient import BATCHED
 from gradfuzz.oracles.emit.short import (
     ShortInput,
     assembled,
@@ -13,7 +14,6 @@ from gradfuzz.oracles.emit.short import (
     used,
 )
 from gradfuzz.oracles.emit.short_forms import FORMS, input_lines, transformed, units
-from gradfuzz.oracles.emit.vmap_source import BATCHED
 from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch.loops import loop_source
 from gradfuzz.oracles.torch.script import COMPILED, UNROLLED

@@ -413,10 +413,7 @@ def test_a_script_without_bounds_derives_them(tmp_path: Path) -> None:
     q = question(text, points[0], wrt=wrt)
     source = script(q, 0, "torch:eager", {"x": np.array(0.75)})
     assert run_script(source, tmp_path).returncode == 0
-    assert (
-        run_script(source.replace("[f(*point.values())]", "[2 * f(*point.values())]"), tmp_path).returncode
-        == 1
-    )
+    assert run_script(source.replace("(f(*changed),)", "(2 * f(*changed),)"), tmp_path).returncode == 1
 
 
 def test_scripts_need_no_gradfuzz() -> None:

@@ -1,12 +1,13 @@
-"""The parts of a reproducer for many instances in one call: the whole inputs, and the nested vmaps.
+"""The function `gradient()` of a script of JAX or Torch, and the parts for many instances in one call.
 
-The script compares one instance, `inputs`; `columns` has all of them, and the call answers all of them.
+A script about many instances compares one of them, `inputs`; `columns` has all of them, and the call answers
+all of them.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.emit.script import array_text
@@ -57,39 +58,54 @@ def gradient_source(
     array: Callable[[str, Param], str],
     derivative: str,
     to_numpy: str,
+    factors: Sequence[str] = (),
+    compiled: str = "{}",
+    tuples: bool = True,
 ) -> str:
     """The function `gradient()` of the script.
 
     `vmap` and `option` are the library's mapping function and the name of its parameter for the axes.
-    `array(column, parameter)` is the text of an argument; `derivative` is the text of the gradient of
-    `of_wrt` at `xs`, which may read `spread`. `to_numpy` is a format for an array of the library.
+    `array(input, parameter)` is the text of an argument; `derivative` is the text of the gradient of
+    `of_wrt` at `xs`, which may read `spread` and what the lines `factors` define. `to_numpy` is a format for
+    an array of the library, `compiled` for a function that is called. `tuples`: `of_wrt` returns a tuple of a
+    single output, too.
     """
-    layout, params = _layout(question, way), question.program.params
+    batched, params = way in BATCHED, question.program.params
     single = len(question.program.result.values) == 1
-    arguments = ", ".join(array(f'columns["{p.name}"]', p) for p in params)
+    table, result = ("columns", f"{to_numpy}[instance]") if batched else ("inputs", to_numpy)
+    arguments = ", ".join(array(f'{table}["{p.name}"]', p) for p in params)
+    head = f"def gradient():\n    arguments = [{arguments}]\n"
+    nested = _nested(question, way, vmap, option) if batched else ""
+    outside = f"    mapped = f\n{nested}" if batched else ""
+    if not question.modes:
+        call = f"{compiled.format('mapped' if batched else 'f')}(*arguments)"
+        return (
+            f"{head}{outside}    outputs = {f'[{call}]' if single else call}\n"
+            f'    return {{f"output {{k}}": {result.format("y")} for k, y in enumerate(outputs)}}\n'
+        )
     places = ", ".join(str([p.name for p in params].index(name)) for name in question.wrt)
-    nested = ""
+    call = "mapped(*changed)" if way == "grad_of_vmap" else "f(*changed)"
+    steps = _OF_WRT.format(places=places, outputs=f"({call},)" if single and tuples else call)
+    steps += f"\n    xs = tuple(arguments[place] for place in [{places}])\n"
+    steps += "".join(f"    {line}\n" for line in factors)
+    if way == "vmap" or compiled != "{}":
+        inner = textwrap.indent(f"{steps}    return {derivative}\n", "    ")
+        mapped = f"    mapped = slopes_of\n{nested}" if batched else ""
+        asked = compiled.format("mapped" if batched else "slopes_of")
+        body = f"\n    def slopes_of(*arguments):\n{inner}\n{mapped}    slopes = {asked}(*arguments)\n"
+    else:
+        body = f"{outside}\n{steps}    slopes = {derivative}\n"
+    return f"{head}{body}    return {{name: {result.format('slope')} for name, slope in zip(wrt, slopes)}}\n"
+
+
+def _nested(question: Question, way: str, vmap: str, option: str) -> str:
+    """The lines that map `mapped` over each axis."""
+    layout, params, lines = _layout(question, way), question.program.params, ""
     for axis in reversed(list(layout.sizes)):
         axes = ", ".join("0" if axis in layout.axes[p.name] else "None" for p in params)
         axes += "," if len(params) == 1 else ""
-        nested += f"    mapped = {vmap}(mapped, {option}=({axes}))  # the axis {axis}\n"
-    head, result = f"def gradient():\n    arguments = [{arguments}]\n", f"{to_numpy}[instance]"
-    if not question.modes:
-        outputs = "[mapped(*arguments)]" if single else "mapped(*arguments)"
-        return (
-            f"{head}    mapped = f\n{nested}    outputs = {outputs}\n"
-            f'    return {{f"output {{k}}": {result.format("y")} for k, y in enumerate(outputs)}}\n'
-        )
-    call = "f(*changed)" if way == "vmap" else "mapped(*changed)"
-    of_wrt = _OF_WRT.format(places=places, outputs=f"({call},)" if single else call)
-    xs = f"xs = tuple(arguments[place] for place in [{places}])"
-    if way == "vmap":
-        inner = textwrap.indent(f"{of_wrt}\n    {xs}\n    return {derivative}\n", "    ")
-        body = f"\n    def slopes_of(*arguments):\n{inner}\n    mapped = slopes_of\n{nested}"
-        body += "    slopes = mapped(*arguments)\n"
-    else:
-        body = f"    mapped = f\n{nested}\n{of_wrt}\n    {xs}\n    slopes = {derivative}\n"
-    return f"{head}{body}    return {{name: {result.format('slope')} for name, slope in zip(wrt, slopes)}}\n"
+        lines += f"    mapped = {vmap}(mapped, {option}=({axes}))  # the axis {axis}\n"
+    return lines
 
 
 _OF_WRT = """\
