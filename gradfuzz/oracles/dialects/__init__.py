@@ -14,7 +14,7 @@
 
 - The script of such a target is cut out of the adapter's own source: the functions of the ops that the
   program uses, and the methods of the way. A way whose loops the kit makes is asked by gradfuzz itself.
-- JAX and Torch are dialects, too; their modules `port` lie with their oracles.
+- JAX and Torch are dialects, too; their modules `script` lie with their oracles.
 """
 
 from __future__ import annotations

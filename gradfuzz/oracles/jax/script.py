@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.plain_source import plain_source_in
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_gradient import BATCHED, SPREAD, columns_source, gradient_source
-from gradfuzz.oracles.emit.script_verdict import Across, truth_source
+from gradfuzz.oracles.emit.script_verdict import Across, as_port, truth_source
 from gradfuzz.oracles.jax.emit import JaxEmitter
 from gradfuzz.oracles.jax.loops import STYLES, Style
+from gradfuzz.programs.arithmetic.half_numpy import refused_op
+from gradfuzz.programs.language.precision import HALF
 from gradfuzz.programs.language.syntax import Param
+
+LIMITS = DialectLimits("JAX", {}, precisions=(*HALF, "float32", "float64"), kinks=True)
+"""Of the dialect, which asks jax:unrolled: Python runs the loops."""
+
+
+def unsupported(shown: ReproducerInput) -> str | None:
+    """Why JAX cannot be asked; None where it can."""
+    return refusal(LIMITS, shown) or refused_op(shown.question.program, shown.question.precision)
+
+
+def port(shown: ReproducerInput) -> str:
+    asked = shown.question, shown.place, "jax:unrolled", shown.expected, shown.allowed, shown.across
+    return as_port(script(*asked, title=shown.title("JAX")))
 
 
 def script(
