@@ -13,6 +13,7 @@ from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.host import HostEmitter
 from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.script import RESERVED, heading, inputs_source
+from gradfuzz.oracles.emit.script_gradient import gradient_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
 from gradfuzz.oracles.emit.statements import (
     COMPARISON,
@@ -49,21 +50,6 @@ def array(value):
     dtype, shape, entries = way.entries(value)
     return np.array(entries, dtype).reshape(shape)
 '''
-
-_GRADIENT = """\
-def gradient():
-    point = {{name: tensor(value) for name, value in inputs.items()}}
-
-    def function(*xs):
-        return {outputs}
-
-    xs, along = [point[name] for name in {wrt}], {directions}
-    outputs, slopes = way.differentiate(function, xs, {weights}, along, {modes})
-    return {result}
-"""
-
-_SLOPES = "{name: array(s) for name, s in zip(wrt, slopes)}"
-_OUTPUTS = '{f"output {k}": array(output) for k, output in enumerate(outputs)}'
 
 
 def script(
@@ -110,19 +96,15 @@ def _defined(source: str) -> set[str]:
 
 
 def _gradient(question: Question) -> str:
-    single = len(question.program.result.values) == 1
-    wrt = "wrt" if question.modes else "[]"
-    given = f"f(*{{**point, **dict(zip({wrt}, xs))}}.values())"
-    weights, result = str([None] * len(question.weights)), _OUTPUTS
-    if question.modes:
-        weights, result = "[None if w is None else tensor(w) for w in weights]", _SLOPES
-    return _GRADIENT.format(
-        outputs=f"[{given}]" if single else f"list({given})",
-        wrt=wrt,
-        directions="[tensor(directions[name]) for name in wrt]" if question.order > 1 else "[]",
-        weights=weights,
-        modes=tuple(question.modes),
-        result=result,
+    vs = "[tensor(directions[name]) for name in wrt]" if question.order > 1 else "[]"
+    return gradient_source(
+        question,
+        "",
+        array=lambda given, _: f"tensor({given})",
+        derivative=f"way.differentiate(of_wrt, list(xs), ws, {vs}, {question.modes})[1]",
+        to_numpy="array({})",
+        factors=["ws = [None if w is None else tensor(w) for w in weights]"],
+        outputs=("[{}]", "list({})"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The function `gradient()` of a script of JAX or Torch, and the parts for many instances in one call.
+"""The function `gradient()` of a script in Python, and the parts for many instances in one call.
 
 A script about many instances compares one of them, `inputs`; `columns` has all of them, and the call answers
 all of them.
@@ -53,22 +53,22 @@ def gradient_source(
     question: Question,
     way: str,
     *,
-    vmap: str,
-    option: str,
     array: Callable[[str, Param], str],
     derivative: str,
     to_numpy: str,
+    vmap: str = "",
+    option: str = "",
     factors: Sequence[str] = (),
     compiled: str = "{}",
-    tuples: bool = True,
+    outputs: tuple[str, str] = ("({},)", "{}"),
 ) -> str:
     """The function `gradient()` of the script.
 
-    `vmap` and `option` are the library's mapping function and the name of its parameter for the axes.
     `array(input, parameter)` is the text of an argument; `derivative` is the text of the gradient of
     `of_wrt` at `xs`, which may read `spread` and what the lines `factors` define. `to_numpy` is a format for
-    an array of the library, `compiled` for a function that is called. `tuples`: `of_wrt` returns a tuple of a
-    single output, too.
+    an array of the library, `compiled` for a function that is called, `outputs` for what `of_wrt` returns: a
+    single output, or several. `vmap` and `option` are the library's mapping function and the name of its
+    parameter for the axes.
     """
     batched, params = way in BATCHED, question.program.params
     single = len(question.program.result.values) == 1
@@ -85,7 +85,7 @@ def gradient_source(
         )
     places = ", ".join(str([p.name for p in params].index(name)) for name in question.wrt)
     call = "mapped(*changed)" if way == "grad_of_vmap" else "f(*changed)"
-    steps = _OF_WRT.format(places=places, outputs=f"({call},)" if single and tuples else call)
+    steps = _OF_WRT.format(places=places, outputs=outputs[not single].format(call))
     steps += f"\n    xs = tuple(arguments[place] for place in [{places}])\n"
     steps += "".join(f"    {line}\n" for line in factors)
     if way == "vmap" or compiled != "{}":

@@ -113,7 +113,7 @@ def _gradient(question: Question, way: str, kind: str) -> tuple[str, list[str]]:
         ),
         to_numpy="np.asarray({})",
         compiled="jax.jit({})" if jit else "{}",
-        tuples=not simple,
+        outputs=("{}" if simple else "({},)", "{}"),
     )
     if simple or not question.modes:
         return text, []
