@@ -177,11 +177,6 @@ def objective(shown: ShortInput, total: str) -> tuple[str, list[str]]:
     return f"lambda {given}: {terms[0]}", []
 
 
-def applied(function: str, wrt: Sequence[str]) -> str:
-    """The value of a function that `objective` returned, at the differentiated inputs `wrt`."""
-    return function.partition(": ")[2] or f"{function}({', '.join(wrt)})"
-
-
 def cotangent_names(shown: ShortInput) -> list[str]:
     """The name of the cotangent of each output that counts."""
     active = shown.active

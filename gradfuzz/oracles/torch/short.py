@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gradfuzz.oracles.emit.script_gradient import BATCHED
 from gradfuzz.oracles.emit.short import (
@@ -44,13 +45,10 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     plain = backend is not None or oracle_name in UNROLLED
     functional = way in ("func", "jacobian")
     leaves = "rev" in question.modes and not functional
-    own = shown.wrt() if leaves else []
-    inputs = [
-        f"{x[:-1]}, requires_grad=True)" if x.partition(" = ")[0] in own else x
-        for x in input_lines(shown, FORM, plain=plain)
-    ]
+    inputs = input_lines(shown, FORM, plain=plain)
+    inputs = as_leaves(shown, inputs) if leaves else inputs
     if question.modes and not functional:
-        lines = _by_autograd(shown)
+        lines = by_autograd(shown)
     else:
         lines = transformed(shown, FORM, "torch.func", whole=way == "jacobian")
     imports += ["import numpy as np"] if used(function, "np") else []
@@ -58,8 +56,16 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     return assembled(shown, imports, function, inputs, lines, scalar=scalar)
 
 
-def _by_autograd(shown: ShortInput) -> list[str]:
-    """By torch.autograd.grad, and once by torch.autograd.forward_ad."""
+def as_leaves(shown: ShortInput, inputs: Sequence[str]) -> list[str]:
+    """The lines of the inputs, where those that are differentiated require a gradient."""
+    own = shown.wrt()
+    return [f"{x[:-1]}, requires_grad=True)" if x.partition(" = ")[0] in own else x for x in inputs]
+
+
+def by_autograd(shown: ShortInput, *, unused: bool = False) -> list[str]:
+    """By torch.autograd.grad, and once by torch.autograd.forward_ad. `unused`: what requires a gradient may not
+    depend on the inputs.
+    """
     question, wrt = shown.question, shown.wrt()
     every, names = shown.names(), dict(zip(question.wrt, wrt, strict=True))
     cotangents = [] if shown.one else cotangent_names(shown)
@@ -95,7 +101,7 @@ def _by_autograd(shown: ShortInput) -> list[str]:
             lines += [f"{tangents}got = {ys[0]}"] if step + 1 == len(question.modes) else []
             continue
         more = ", create_graph=True" if step + 1 < len(question.modes) else ""
-        more += ", materialize_grads=True" if len(wrt) > 1 or len(question.modes) > 1 else ""
+        more += ", materialize_grads=True" if unused or len(wrt) > 1 or len(question.modes) > 1 else ""
         of = ys[0] if len(ys) == 1 else tuple_of(ys)
         weights = f", {ws[0] if len(ws) == 1 else tuple_of(ws)}" if ws else ""
         last = step + 1 == len(question.modes)

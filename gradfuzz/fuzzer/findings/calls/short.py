@@ -16,8 +16,9 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.library import Library
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.emit.short import ShortInput, applied, around, assembled, objective, tuple_of, used
+from gradfuzz.oracles.emit.short import ShortInput, around, assembled, used
 from gradfuzz.oracles.emit.short_forms import FORMS, differentiated
+from gradfuzz.oracles.torch.short import as_leaves, by_autograd
 
 
 def short(call: Call, case: CheckResult) -> str:
@@ -44,8 +45,9 @@ def short(call: Call, case: CheckResult) -> str:
     function = "\n".join([f"def f({', '.join(wrt)}):", *seed, f"    return {expression(call)}"])
     inputs = [f"{name} = {text}" for name, text in zip(wrt, arrays(call), strict=True)]
     inputs += _around(shown, library)
-    only_reverse = call.library == "torch" and "fwd" not in question.modes
-    lines = _by_grad(shown) if only_reverse else differentiated(shown, form, library.array_code)
+    lines = differentiated(shown, form, library.array_code)
+    if call.library == "torch" and "fwd" not in question.modes:  # it takes any function; torch.func does not
+        inputs, lines = as_leaves(shown, inputs), by_autograd(shown, unused=True)
     helpers = [text for name, text in form.helpers.items() if used("\n".join(lines), name)]
     function = "\n\n".join([function, *helpers])
     imports = _imports(call, library, "\n".join([function, *inputs, *lines]))
@@ -86,22 +88,3 @@ def _around(shown: ShortInput, library: Library) -> list[str]:
         return library.array_code(np.asarray(value, own.get(id(value), np.float64)))
 
     return around(shown, text)
-
-
-def _by_grad(shown: ShortInput) -> list[str]:
-    """torch.autograd.grad takes any function; torch.func does not."""
-    wrt = [p.name for p in shown.question.program.params]
-    first, lines = objective(shown, FORMS["torch"].total)
-    xs = wrt[0] if len(wrt) == 1 else tuple_of(wrt)
-    lines += [*(f"{x}.requires_grad_()" for x in wrt), f"got = {applied(first, wrt)}"]
-    for step, _ in enumerate(shown.question.modes):
-        more = ", create_graph=True" if step + 1 < len(shown.question.modes) else ""
-        slopes = f"torch.autograd.grad(got, {xs}{more}, materialize_grads=True)"
-        if more and len(wrt) == 1:
-            lines += [f"got = torch.sum(direction * {slopes}[0])"]
-        elif more:
-            terms = [f"torch.sum(direction{k} * got[{k}])" for k, _ in enumerate(wrt)]
-            lines += [f"got = {slopes}", f"got = {' + '.join(terms)}"]
-        else:
-            lines += [f"got = {slopes}[{wrt.index(shown.entry[0])}]"]
-    return lines
