@@ -79,14 +79,10 @@ class BraceEmitter(Emitter):
                 return Piece(f"!{x.at(ATOM)}", result, UNARY)
             case "remainder":
                 return f"modulo({', '.join(texts)})"
-            case "astype" if result.dtype == x.type.dtype:
-                return x
             case "astype" if result.dtype == "int":
                 return f"({x.text} ? 1 : 0)"
             case "astype" if result.dtype == "bool":
                 return f"({x.text} != 0)"
-            case "index_update":
-                return args[1]
         return None
 
     def body(self, program: Program) -> list[str]:

@@ -30,10 +30,8 @@ def on_numbers(op: str, args: Pieces, result: Type) -> Written | None:
             return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
         case "logical_not":
             return Piece(f"not {x.at(NOT)}", result, NOT)
-        case "astype" if result.dtype != x.type.dtype:
+        case "astype":
             return f"{result.dtype}({x.text})"
-        case "index_update":
-            return args[1]
     return None
 
 

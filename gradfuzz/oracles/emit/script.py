@@ -296,15 +296,11 @@ class MpmathEmitter(Emitter):
                 return f"np.{op}({', '.join(texts)})"
             case "index":
                 return self.indexed(x, args[1:], params["pattern"], result)
-            case "index_update" if not x.type.shape:
-                return args[1]
             case "index_update":
                 return f"replaced({x.text}, {self.place(params['pattern'], args[2:])}, {texts[1]})"
         raise AssertionError(f"no mpmath form of {op}; every row of the op table has one")
 
     def _cast(self, x: Piece, result: Type) -> Written:
-        if result.dtype == x.type.dtype:
-            return x
         if result.is_complex:
             return self.to_complex(x)
         return f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})"

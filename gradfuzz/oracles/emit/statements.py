@@ -125,6 +125,14 @@ def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
     return texts[0]
 
 
+def _kept(op: str, args: Pieces, result: Type) -> Piece | None:
+    """The operand that an op returns as it is."""
+    x = args[0]
+    if op in ("index", "index_update") and not x.type.shape:
+        return args[-1]
+    return x if op == "astype" and x.type.dtype == result.dtype else None
+
+
 class Emitter(abc.ABC):
     """Writes programs in one dialect.
 
@@ -285,7 +293,8 @@ class Emitter(abc.ABC):
         written = self.elementwise(row, prepared, full, result) if row else None
         if row and (written is not None or row.composition):
             return self.composed(row, prepared) if written is None else as_piece(written, result)
-        piece = as_piece(self.call(op, prepared, full, result), result)
+        kept = _kept(op, prepared, result)
+        piece = as_piece(self.call(op, prepared, full, result) if kept is None else kept, result)
         return replace(piece, host=piece.host or self.is_host(result))
 
     def elementwise(self, row: Function, args: Pieces, params: Params, result: Type) -> Written | None:

@@ -65,16 +65,10 @@ class JaxEmitter(Emitter):
                 return f"lax.complex({', '.join(self.spread(a, result) for a in args)})"
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
-            case "astype" if x.type.dtype == result.dtype:
-                return x
             case "astype":
                 return f"jnp.asarray({x.text}, {_DTYPES[result.dtype]})"
-            case "index" if not x.type.shape:
-                return x
             case "index":
                 return self.indexed(x, args[1:], params["pattern"], result)
-            case "index_update" if not x.type.shape:
-                return args[1]
             case "index_update":
                 place = ", ".join(self.places(params["pattern"], texts[2:]))
                 return f"{x.at(ATOM)}.at[{place}].set({texts[1]})"

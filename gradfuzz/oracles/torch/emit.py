@@ -77,8 +77,6 @@ class TorchEmitter(HostEmitter):
                 return tensors_source.write(op, texts, self.shapes(args), params)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
-            case "astype" if result.dtype == x.type.dtype:
-                return x
             case "astype":
                 return f"{x.at(ATOM)}.to({self.dtype(result.dtype)})"
             case "real" | "imag" if x.type.is_complex:
@@ -87,8 +85,6 @@ class TorchEmitter(HostEmitter):
                 return replace(x, type=result)
             case "imag":
                 return f"torch.zeros_like({x.text})"
-            case "index" | "index_update" if not x.type.shape:
-                return args[-1]
             case "index":
                 return self.indexed(x, args[1:], params["pattern"], result)
             case "index_update":

@@ -63,8 +63,8 @@ def as_leaves(shown: ShortInput, inputs: Sequence[str]) -> list[str]:
 
 
 def by_autograd(shown: ShortInput, *, unused: bool = False) -> list[str]:
-    """By torch.autograd.grad, and once by torch.autograd.forward_ad. `unused`: what requires a gradient may not
-    depend on the inputs.
+    """By torch.autograd.grad, and once by torch.autograd.forward_ad. `unused`: what requires a gradient may
+    not depend on the inputs.
     """
     question, wrt = shown.question, shown.wrt()
     every, names = shown.names(), dict(zip(question.wrt, wrt, strict=True))
