@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import subprocess
 import sys
 import warnings
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from gradfuzz.oracles.target_name import RULE
 from gradfuzz.oracles.torch.ways import script, ways
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.parse import parse
+from tests.running import run_script
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
@@ -352,14 +352,6 @@ def test_an_oracle_says_who_it_is() -> None:
 
 
 # Reproducers ------------------------------------------------------------------------------------------------
-
-
-def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = folder / "reproducer.py"
-    path.write_text(text, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-I", str(path)], capture_output=True, text=True, check=False, cwd=folder
-    )
 
 
 REPRODUCERS = [
