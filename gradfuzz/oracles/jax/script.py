@@ -49,22 +49,17 @@ def script(
     """
     way = oracle_name.removeprefix("jax:")
     kind = way.partition(":")[0]
-    if kind == "unrolled":
-        function = JaxEmitter(question.precision).function(question.program, "f")
-    else:
-        function = structured_source(question, point_index, kind)
+    imports, function = function_source(question, point_index, kind)
     gradient, helpers = _gradient(question, way, kind)
     what = "derivative" if question.modes else "value"
     title = title or f"The {what} of this function by JAX ({way}) is not the true one."
-    imports = "import jax\nimport jax.numpy as jnp\n"
-    imports += "import jax.scipy.linalg\n" if "jax.scipy." in function else ""
-    imports += "from jax import lax\n" if "lax." in function else ""
     dtype = 'np.dtype("bfloat16").type' if question.precision == "bfloat16" else f"np.{question.precision}"
     settings = f'jax.config.update("jax_enable_x64", True)\nF = {dtype}\n'
     if "C(" in function or ", C)" in function:
         settings += f"C = np.{'complex128' if question.precision == 'float64' else 'complex64'}\n"
+    head = heading(question, title, "jax", "\n".join(imports))
     parts = [
-        f"{heading(question, title, 'jax', imports)}{settings}\n{inputs_source(question, point_index)}",
+        f"{head}{settings}\n{inputs_source(question, point_index)}",
         *([columns_source(question, point_index, kind)] if kind in BATCHED else []),
         function,
         *helpers,
@@ -74,7 +69,18 @@ def script(
     return "\n\n".join(parts)
 
 
-def structured_source(question: Question, point_index: int, kind: str) -> str:
+def function_source(question: Question, point_index: int, kind: str) -> tuple[list[str], str]:
+    """The imports that the function needs, and itself: with JAX's loops, or unrolled."""
+    if kind == "unrolled":
+        function = JaxEmitter(question.precision).function(question.program, "f")
+    else:
+        function = _structured(question, point_index, kind)
+    imports = ["import jax", "import jax.numpy as jnp"]
+    imports += ["import jax.scipy.linalg"] if "jax.scipy." in function else []
+    return [*imports, *(["from jax import lax"] if "lax." in function else [])], function
+
+
+def _structured(question: Question, point_index: int, kind: str) -> str:
     """The function with JAX's loops."""
     from gradfuzz.oracles.jax.answers import trip_counts
     from gradfuzz.oracles.jax.lowered import program_source

@@ -10,8 +10,7 @@ import numpy as np
 from gradfuzz.oracles.emit.script_gradient import BATCHED
 from gradfuzz.oracles.emit.short import ShortInput, assembled, used
 from gradfuzz.oracles.emit.short_forms import FORMS, differentiated, input_lines, transformed
-from gradfuzz.oracles.jax.emit import JaxEmitter
-from gradfuzz.oracles.jax.script import structured_source
+from gradfuzz.oracles.jax.script import function_source
 
 FORM = FORMS["jax"]
 
@@ -24,11 +23,7 @@ def short(shown: ShortInput, oracle_name: str) -> str:
         return ""
     question = shown.question
     unrolled = kind == "unrolled"
-    function = (
-        JaxEmitter(question.precision).function(question.program, "f")
-        if unrolled
-        else structured_source(question, 0, kind)
-    )
+    imports, function = function_source(question, 0, kind)
     jit = not unrolled and not way.endswith(":nojit")
     scalar = question.modes[-1:] == ("fwd",) and kind != "jacobian" and _is_one_number(shown)
     if scalar:
@@ -36,9 +31,6 @@ def short(shown: ShortInput, oracle_name: str) -> str:
     else:
         compiled = "jax.jit({})" if jit else "{}"
         lines = transformed(shown, FORM, "jax", compiled=compiled, whole=kind == "jacobian")
-    imports = [*FORM.imports]
-    imports += ["import jax.scipy.linalg"] if "jax.scipy." in function else []
-    imports += ["from jax import lax"] if used(function, "lax") else []
     settings = ["", *FORM.settings]
     wide = question.precision == "float64"
     dtype = "jnp.bfloat16" if question.precision == "bfloat16" else f"np.{question.precision}"

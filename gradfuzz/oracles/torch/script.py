@@ -21,7 +21,7 @@ from gradfuzz.programs.language.syntax import Param
 COMPILED = "compile:"
 """The prefix of torch.compile's entry points."""
 
-UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
+UNROLLED = ("eager", "func", "jacobian", *BATCHED)
 """The entry points whose loops Python runs."""
 
 LIMITS = DialectLimits("torch", {}, precisions=(*HALF, "float32", "float64"), kinks=True)
@@ -55,15 +55,8 @@ def script(
     scale of the bound without `allowed`. Torch is not imported here.
     """
     way = oracle_name.removeprefix("torch:")
-    backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     floats = "float32" if _is_widened(question) else None
-    if backend is not None or oracle_name in UNROLLED:
-        # Torch's forward mode widens a float32 scalar beside a plain number; the oracle has only tensors.
-        bare = backend is None and (question.precision == "float64" or "fwd" not in question.modes)
-        imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
-    else:
-        imports, function = loop_source(lower(question.program), question.precision, way)
-    helpers = [text for name, text in HELPERS.items() if f"{name}(" in function]
+    imports, function = function_source(question, way)
     gradient, used = _gradient(question, oracle_name)
     if any("forward_ad" in text for text in used):
         imports += "from torch.autograd import forward_ad\n"
@@ -73,13 +66,31 @@ def script(
     parts = [
         f"{heading(question, title, 'torch', imports)}{dtype}{inputs_source(question, point_index, floats)}",
         *([columns_source(question, point_index, way, floats)] if way in BATCHED else []),
-        *helpers,
-        f'{function}\n\nf = torch.compile(f, backend="{backend}")\n' if backend else function,
+        *function,
         *used,
         gradient,
         truth_source(question, point_index, expected, allowed, across, dtypes=dtypes and floats is None),
     ]
     return "\n\n".join(parts)
+
+
+def function_source(question: Question, way: str) -> tuple[str, list[str]]:
+    """The imports that the function needs, and the sources of its helpers and of itself."""
+    _, compiled, backend = way.rpartition(COMPILED)
+    if is_plain(way):
+        # Torch's forward mode widens a float32 scalar beside a plain number; the oracle has only tensors.
+        bare = not compiled and (question.precision == "float64" or "fwd" not in question.modes)
+        imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
+    else:
+        imports, function = loop_source(lower(question.program), question.precision, way)
+    helpers = [text for name, text in HELPERS.items() if f"{name}(" in function]
+    function += f'\n\nf = torch.compile(f, backend="{backend}")\n' if compiled else ""
+    return imports, [*helpers, function]
+
+
+def is_plain(way: str) -> bool:
+    """Whether ints and bools without a shape are Python's, which runs the loops."""
+    return way in UNROLLED or way.startswith(COMPILED)
 
 
 def _helper(name: str) -> str:
@@ -114,12 +125,11 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     way = oracle_name.removeprefix("torch:")
     batched, outside = way in BATCHED, way == "grad_of_vmap"
     call, used = _derivative(question, oracle_name) if question.modes else ("", [])
-    plain = oracle_name in UNROLLED or way.startswith(COMPILED)
     widened = _is_widened(question)
     own = ", dtype=dtype" if widened else ""
 
     def array(given: str, p: Param) -> str:
-        if plain and not p.type.is_float and not p.type.shape:
+        if is_plain(way) and not p.type.is_float and not p.type.shape:
             return f"{given}.item()"
         leaf = ".requires_grad_()" if call.startswith("reverse(") and p.name in question.wrt else ""
         return f"torch.tensor({given}{own if p.type.is_float else ''}){leaf}"

@@ -15,10 +15,7 @@ from gradfuzz.oracles.emit.short import (
     used,
 )
 from gradfuzz.oracles.emit.short_forms import FORMS, input_lines, transformed, units
-from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
-from gradfuzz.oracles.torch.loops import loop_source
-from gradfuzz.oracles.torch.script import COMPILED, UNROLLED
-from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.oracles.torch.script import function_source, is_plain
 
 FORM = FORMS["torch"]
 
@@ -26,26 +23,16 @@ FORM = FORMS["torch"]
 def short(shown: ShortInput, oracle_name: str) -> str:
     """The lines that ask torch the same by this entry point; empty for one that has no short form."""
     way = oracle_name.removeprefix("torch:")
-    backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     question = shown.question
     if way in BATCHED or (way == "jacobian" and not shown.simple):
         return ""
-    imports = ["import torch"]
-    if backend is not None or oracle_name in UNROLLED:
-        bare = backend is None and (question.precision == "float64" or "fwd" not in question.modes)
-        function = TorchEmitter(question.precision, bare=bare).function(question.program, "f")
-    else:
-        needed, function = loop_source(lower(question.program), question.precision, way)
-        imports += needed.splitlines()
-    helpers = [text.strip("\n") for name, text in HELPERS.items() if f"{name}(" in function]
-    function = "\n\n".join([*helpers, function.strip("\n")])
+    needed, parts = function_source(question, way)
+    imports = [*FORM.imports, *needed.splitlines()]
+    function = "\n\n".join(text.strip("\n") for text in parts)
     function = re.sub(r"(?<![.\w])dtype(?!\w|\s*=)", f"torch.{question.precision}", function)
-    if backend is not None:
-        function = f'{function}\n\nf = torch.compile(f, backend="{backend}")'
-    plain = backend is not None or oracle_name in UNROLLED
     functional = way in ("func", "jacobian")
     leaves = "rev" in question.modes and not functional
-    inputs = input_lines(shown, FORM, plain=plain)
+    inputs = input_lines(shown, FORM, plain=is_plain(way))
     inputs = as_leaves(shown, inputs) if leaves else inputs
     if question.modes and not functional:
         lines = by_autograd(shown)
