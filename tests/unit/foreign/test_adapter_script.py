@@ -54,6 +54,7 @@ PROGRAMS = {
         'def f(a: "float[2, 2]"):\n    b = a @ transpose(a)\n    return sum(eigh(b)[0] * eigh(b)[1] *'
         " eigh(b)[1])\n"
     ),
+    "ints": "def f(x):\n    k = index_update(array([3, 4]), 5, 0)\n    return x * k[0]\n",
     "names": "def f(gradient, slope):\n    tensor = gradient * slope\n    return tensor * tensor\n",
 }
 
