@@ -37,7 +37,7 @@ def index_update(x: Any, value: Any, *indices: Any, pattern: Sequence[Any]) -> A
     if pattern[0] == "at":
         key %= len(x)
         row = index_update(x[key], value, *indices[1:], pattern=rest)
-        return anp.concatenate((x[:key], anp.reshape(row, (1, *row.shape)), x[key + 1 :]))
+        return anp.concatenate((x[:key], anp.reshape(row, (1, *np.shape(row))), x[key + 1 :]))
     rows = [
         index_update(x[key.start + k], value[k], *indices, pattern=rest) for k in range(key.stop - key.start)
     ]

@@ -15,8 +15,8 @@ from typing import cast
 from gradfuzz.oracles.dialects.reproducer_input import Dialect
 
 DIALECTS: dict[str, str] = {
-    "jax": "gradfuzz.oracles.jax.port",
-    "torch": "gradfuzz.oracles.torch.port",
+    "jax": "gradfuzz.oracles.jax.script",
+    "torch": "gradfuzz.oracles.torch.script",
     "autograd": "gradfuzz.oracles.dialects.autograd_script",
     "nx": "gradfuzz.oracles.dialects.nx_script",
     "swift": "gradfuzz.oracles.dialects.swift_script",

@@ -20,11 +20,11 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialect_table import DIALECTS, dialect
 from gradfuzz.oracles.dialects import adapter_script
-from gradfuzz.oracles.dialects.adapter_short import FORMS
 from gradfuzz.oracles.dialects.adapter_source import CutError
 from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.emit.short import Measure, ShortInput
+from gradfuzz.oracles.emit.short_forms import FORMS
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.libraries import LIBRARIES
 from gradfuzz.oracles.registry import beside, plugged_in, settle, ways_module
@@ -96,15 +96,12 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
     return own_script(shown.question, target.name, shown.place)
 
 
-_BY_ADAPTER = "gradfuzz.oracles.dialects.adapter_short"
-
-SHORT: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(FORMS, (_BY_ADAPTER,)),
-    "jax": ("gradfuzz.oracles.jax.short",),
-    "torch": ("gradfuzz.oracles.torch.short",),
-    "autograd": ("gradfuzz.oracles.dialects.autograd_short", _BY_ADAPTER),
+SHORT: Mapping[str, str] = {
+    **dict.fromkeys(FORMS, "gradfuzz.oracles.dialects.adapter_short"),
+    "jax": "gradfuzz.oracles.jax.short",
+    "torch": "gradfuzz.oracles.torch.short",
 }
-"""Library -> modules of its short reproducers: the plain one first, the calls that it was asked by last."""
+"""Library -> the module of its short reproducers."""
 
 
 def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
@@ -118,12 +115,11 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     if library not in SHORT or target.traits.batched or case.kind is Class.WRONG_RULE:
         return ""
     shown = reproducer_input(candidate, case, target)
-    modules = SHORT[library]
-    if library in DIALECTS and dialect(library).unsupported(shown) is not None:
-        modules = tuple(module for module in modules if module == _BY_ADAPTER)
     question = shown.question
-    if library in FORMS and isinstance(target, ForeignOracle):
+    if isinstance(target, ForeignOracle):
         question = replace(question, program=target.sent(question.program))
+    elif dialect(library).unsupported(shown) is not None:
+        return ""
     point, measure = finding_point(case), _MEASURES.get(case.kind, "number")
     entry = point.entry if measure == "number" else (_malformed(case, point.got), point.entry[1])
     found = ShortInput(
@@ -140,7 +136,8 @@ def short(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
         return ""
     asked = [found, replace(found, detached=True)] if case.kind is Class.MISSING else [found]
     name = TargetName.of(target.name).computing
-    written = [importlib.import_module(module).short(one, name) for module in modules for one in asked]
+    module = importlib.import_module(SHORT[library])
+    written = [module.short(one, name) for one in asked]
     texts: list[str] = [text for text in dict.fromkeys(written) if text]
     if not texts or not _can_run(library, target, case):
         return texts[-1] if texts else ""

@@ -1,8 +1,7 @@
 """Languages and libraries that a finding's question is written in as a standalone script.
 
     reproducer_input                  what every dialect gets: a question, a point, the truth
-    autograd_script, autograd_short, autograd_emit
-                                      HIPS autograd
+    autograd_script                   HIPS autograd, on the calls of its adapter
     nx_script, nx_emit, nx_linalg_source
                                       Nx, as an Elixir script
     swift_script, swift_emit          Swift's `_Differentiation`
@@ -15,7 +14,7 @@
 
 - The script of such a target is cut out of the adapter's own source: the functions of the ops that the
   program uses, and the methods of the way. A way whose loops the kit makes is asked by gradfuzz itself.
-- JAX and Torch are dialects, too; their modules `port` lie with their oracles.
+- JAX and Torch are dialects, too; their modules `script` lie with their oracles.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.adapter_source import cut
 from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.host import HostEmitter
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.script import RESERVED, heading, inputs_source
+from gradfuzz.oracles.emit.script_gradient import gradient_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
 from gradfuzz.oracles.emit.statements import (
     COMPARISON,
@@ -49,21 +50,6 @@ def array(value):
     return np.array(entries, dtype).reshape(shape)
 '''
 
-_GRADIENT = """\
-def gradient():
-    point = {{name: tensor(value) for name, value in inputs.items()}}
-
-    def function(*xs):
-        return {outputs}
-
-    xs, along = [point[name] for name in {wrt}], {directions}
-    outputs, slopes = way.differentiate(function, xs, {weights}, along, {modes})
-    return {result}
-"""
-
-_SLOPES = "{name: array(s) for name, s in zip(wrt, slopes)}"
-_OUTPUTS = '{f"output {k}": array(output) for k, output in enumerate(outputs)}'
-
 
 def script(
     shown: ReproducerInput,
@@ -73,15 +59,17 @@ def script(
     *,
     dtypes: bool = False,
     program: Program | None = None,
+    operators: bool = False,
 ) -> str:
     """The script; with `dtypes` it also compares dtypes. `program` is the question's, as it was sent.
+    `operators` is as for `AdapterEmitter`.
 
     Raises `CutError` where a way needs the kit, and `KeyError` where it has no such op.
     """
     question = shown.question
     program = program or question.program
     asked = OpCollector()
-    AdapterEmitter(question.precision, asked).function(program, "f")
+    AdapterEmitter(question.precision, asked, operators=operators).function(program, "f")
     truth = truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
     rest = [_gradient(question), truth]
     taken = _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"}
@@ -92,7 +80,7 @@ def script(
         heading(question, title, needs, found.imports) + inputs_source(question, shown.place),
         found.source,
         _TENSORS.format(way=found.way),
-        AdapterEmitter(question.precision, found.spelling).function(program, "f"),
+        AdapterEmitter(question.precision, found.spelling, operators=operators).function(program, "f"),
         *rest,
     ]
     return "\n\n".join(parts)
@@ -107,19 +95,15 @@ def _defined(source: str) -> set[str]:
 
 
 def _gradient(question: Question) -> str:
-    single = len(question.program.result.values) == 1
-    wrt = "wrt" if question.modes else "[]"
-    given = f"f(*{{**point, **dict(zip({wrt}, xs))}}.values())"
-    weights, result = str([None] * len(question.weights)), _OUTPUTS
-    if question.modes:
-        weights, result = "[None if w is None else tensor(w) for w in weights]", _SLOPES
-    return _GRADIENT.format(
-        outputs=f"[{given}]" if single else f"list({given})",
-        wrt=wrt,
-        directions="[tensor(directions[name]) for name in wrt]" if question.order > 1 else "[]",
-        weights=weights,
-        modes=tuple(question.modes),
-        result=result,
+    vs = "[tensor(directions[name]) for name in wrt]" if question.order > 1 else "[]"
+    return gradient_source(
+        question,
+        "",
+        array=lambda given, _: f"tensor({given})",
+        derivative=f"way.differentiate(of_wrt, list(xs), ws, {vs}, {question.modes})[1]",
+        to_numpy="array({})",
+        factors=["ws = [None if w is None else tensor(w) for w in weights]"],
+        outputs=("[{}]", "list({})"),
     )
 
 
@@ -133,15 +117,16 @@ class OpCollector(dict[str, str]):
 
 class AdapterEmitter(HostEmitter):
     """Programs as the adapters' kit runs them: all but plain ints and bools are tensors, ops have names, and
-    return the one result that is asked for.
+    return the one result that is asked for. `operators`: Python's operators are the library's own calls.
     """
 
     reserved = RESERVED | {"array", "f", "tensor", "way"}
     joint = False
 
-    def __init__(self, precision: Precision, spelling: Mapping[str, str]) -> None:
-        super().__init__(precision, bare=False)
+    def __init__(self, precision: Precision, spelling: Mapping[str, str], *, operators: bool = False) -> None:
+        super().__init__(precision, bare=operators)
         self._spelling = spelling
+        self._operators = operators
 
     def name(self, name: str) -> str:
         own = super().name(name)
@@ -177,6 +162,8 @@ class AdapterEmitter(HostEmitter):
         return f'{self._spelling["astype"]}({piece.text}, dtype="{self.dtype(dtype)}")'
 
     def apply(self, op: str, args: Pieces, params: Params, together: str | None = None) -> Piece:
+        if self._operators and (op in self.infix or op == "negative"):
+            return super().apply(op, args, params, together)
         full, types = with_defaults(op, params), tuple(a.type for a in args)
         result = result_type(op, types, full)
         if self.is_host(result) and all(map(self.is_host, types)):

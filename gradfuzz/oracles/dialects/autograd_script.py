@@ -1,22 +1,39 @@
-"""A question in HIPS autograd: Python runs the loops. All derivatives are reverse mode."""
+"""A question in HIPS autograd, on the calls of its adapter. All derivatives are reverse mode."""
 
 from __future__ import annotations
 
-from gradfuzz.oracles.base import Question
-from gradfuzz.oracles.dialects.autograd_emit import FUNCTIONS, HELPERS, LACKS, AutogradEmitter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gradfuzz.adapters.shipped import ADAPTERS
+from gradfuzz.oracles.base import Mode
+from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
-from gradfuzz.oracles.emit.script import heading, inputs_source
-from gradfuzz.oracles.emit.script_verdict import as_port, truth_source
+from gradfuzz.oracles.emit.script_verdict import as_port
+from gradfuzz.oracles.emit.short_forms import FORMS
+from gradfuzz.oracles.foreign.expanding import NORMALIZED, expanded, functions_of
 
+LACKS: Mapping[str, str] = {
+    "cumulative_max": "autograd has no derivative of numpy.maximum.accumulate",
+    "cumulative_prod": "autograd has no derivative of numpy.cumprod",
+    "eigvals": "autograd has no derivative of numpy.linalg.eigvals",
+    "expm": "autograd has no matrix exponential",
+    "lstsq": "autograd has no derivative of numpy.linalg.lstsq",
+    "lu": "autograd has no LU decomposition",
+    "matrix_power": "autograd has no derivative of numpy.linalg.matrix_power",
+    "qr": "autograd has no derivative of numpy.linalg.qr",
+    "scatter_add": "autograd has no derivative of numpy.add.at",
+    "take_along_axis": "autograd has no derivative of numpy.take_along_axis",
+    "window_sum": "autograd has no sums over windows",
+}
+_FUNCTIONS = (
+    "acos acosh asin asinh atan atan2 atanh cos digamma erf erfc erfinv exp expit expm1 lgamma log log1p"
+    " polygamma sin sqrt tan tanh"
+)
+FUNCTIONS = frozenset({*_FUNCTIONS.split(), *FORMS["autograd"].functions})
+"""Elementwise functions that autograd has a derivative of."""
 LIMITS = DialectLimits("autograd", LACKS, kinks=True, functions=FUNCTIONS)
-
-_SLOPE = '''\
-def slope_along(function, vs):
-    """The derivative of `function` along `vs`, as a function."""
-    every = tuple(range(len(vs)))
-    return lambda *xs: sum(anp.sum(v * s) for v, s in zip(vs, grad(function, every)(*xs)))
-'''
 
 
 def unsupported(shown: ReproducerInput) -> str | None:
@@ -25,44 +42,10 @@ def unsupported(shown: ReproducerInput) -> str | None:
 
 
 def port(shown: ReproducerInput) -> str:
-    question = shown.question
-    function = AutogradEmitter(question.precision).function(question.program, "f")
-    imports = "import autograd.numpy as anp\nfrom autograd import grad\nfrom autograd.tracer import getval\n"
-    if "log_sum_exp(" not in function:
-        imports = imports.replace("from autograd.tracer import getval\n", "")
-    needed = "autograd"
-    if "special." in function:
-        imports = imports.replace("import grad\n", "import grad\nfrom autograd.scipy import special\n")
-        needed = "autograd, scipy"
-    parts = [
-        heading(question, shown.title("autograd (https://github.com/HIPS/autograd)"), needed, imports)
-        + inputs_source(question, shown.place),
-        *(text for name, text in HELPERS.items() if f"{name}(" in function),
-        function,
-        *([_SLOPE] if question.order > 1 else []),
-        _gradient(question),
-        truth_source(question, shown.place, shown.expected, shown.allowed, shown.across),
-    ]
-    return as_port("\n\n".join(parts))
-
-
-def _gradient(question: Question) -> str:
-    points = ", ".join(
-        f'"{p.name}": inputs["{p.name}"]' + ("" if p.type.is_float or p.type.shape else ".item()")
-        for p in question.program.params
-    )
-    single = len(question.program.result.values) == 1
-    lines = ["def gradient():", f"    point = {{{points}}}"]
-    if not question.modes:
-        lines += [f"    outputs = {'[f(*point.values())]' if single else 'f(*point.values())'}"]
-        lines += ['    return {f"output {k}": np.asarray(output) for k, output in enumerate(outputs)}']
-        return "\n".join(lines) + "\n"
-    result = "f(*{**point, **dict(zip(wrt, xs))}.values())"
-    lines += ["", "    def function(*xs):", f"        outputs = {f'[{result}]' if single else result}"]
-    lines += ["        return sum(anp.sum(w * y) for w, y in zip(weights, outputs) if w is not None)", ""]
-    if question.order > 1:
-        lines += [f"    for _ in range({question.order - 1}):"]
-        lines += ["        function = slope_along(function, [directions[name] for name in wrt])"]
-    lines += ["    slopes = grad(function, tuple(range(len(wrt))))(*[point[name] for name in wrt])"]
-    lines += ["    return {name: np.asarray(s) for name, s in zip(wrt, slopes)}"]
-    return "\n".join(lines) + "\n"
+    reverse: Mode = "rev"
+    question = replace(shown.question, modes=(reverse,) * shown.question.order)
+    lacking = functions_of(question.program) - FUNCTIONS
+    program = expanded(question.program, lacking | NORMALIZED)
+    title = shown.title("autograd (https://github.com/HIPS/autograd)")
+    own, adapter = replace(shown, question=question), ADAPTERS["autograd"]
+    return as_port(adapter_script.script(own, adapter, "eager", title, program=program, operators=True))

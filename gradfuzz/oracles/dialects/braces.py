@@ -27,18 +27,8 @@ from gradfuzz.oracles.emit.statements import (
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import (
     Assign,
-    Block,
-    Break,
     Const,
-    Continue,
-    For,
-    If,
-    Repeat,
-    Return,
-    Stmt,
-    While,
 )
-from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 
 
@@ -46,12 +36,10 @@ class BraceEmitter(Emitter):
     """Int and bool scalars are the language's own."""
 
     infix = OPERATORS
-    end = ""
-    """The end of a statement."""
-
-    @abc.abstractmethod
-    def test(self, condition: str) -> str:
-        """A condition after `while` and `if`."""
+    brackets = (" {", "}")
+    repeat = "do"
+    empty = ""
+    step = "  "
 
     @abc.abstractmethod
     def declaration(self, name: str, of: Type, value: str, *, once: bool) -> str:
@@ -60,14 +48,6 @@ class BraceEmitter(Emitter):
     @abc.abstractmethod
     def initial(self, of: Type) -> str:
         """A value for a variable that is assigned later."""
-
-    @abc.abstractmethod
-    def counted(self, name: str, count: Piece) -> str:
-        """The head of a counting loop."""
-
-    @abc.abstractmethod
-    def returned(self, values: list[Piece]) -> str:
-        """The statement that returns the outputs."""
 
     def name(self, name: str) -> str:
         if not name.isidentifier():
@@ -99,19 +79,15 @@ class BraceEmitter(Emitter):
                 return Piece(f"!{x.at(ATOM)}", result, UNARY)
             case "remainder":
                 return f"modulo({', '.join(texts)})"
-            case "astype" if result.dtype == x.type.dtype:
-                return x
             case "astype" if result.dtype == "int":
                 return f"({x.text} ? 1 : 0)"
             case "astype" if result.dtype == "bool":
                 return f"({x.text} != 0)"
-            case "index_update":
-                return args[1]
         return None
 
     def body(self, program: Program) -> list[str]:
         """The statements of the program."""
-        self.variables = typecheck(program).variables
+        self.begin(program)
         times = Counter(node.target for node in walk(program) if isinstance(node, Assign))
         lines, known = [*self.parameters(program)], {p.name for p in program.params}
         for stmt in program.body:
@@ -124,7 +100,7 @@ class BraceEmitter(Emitter):
             for target in dict.fromkeys(t for t in inside if t not in known):
                 known.add(target)
                 lines.append(self._declared(target, self.initial(self.variables[target]), once=False))
-            lines += self._statement(stmt, "  ")
+            lines += self.block((stmt,), self.step)
         return lines
 
     def _declared(self, target: str, value: str, *, once: bool) -> str:
@@ -134,39 +110,5 @@ class BraceEmitter(Emitter):
         """Statements that turn parameters into variables where needed."""
         return iter(())
 
-    def _inside(self, body: Block, indent: str) -> Iterator[str]:
-        for stmt in body:
-            yield from self._statement(stmt, f"{indent}  ")
-
-    def _statement(self, stmt: Stmt, indent: str) -> Iterator[str]:
-        match stmt:
-            case Assign(target, value):
-                yield f"{indent}{self.name(target)} = {self.assigned(target, value)}{self.end}"
-            case While(condition, inner):
-                yield f"{indent}while {self.test(self.expression(condition).text)} {{"
-                yield from self._inside(inner, indent)
-                yield f"{indent}}}"
-            case Repeat(inner, condition):
-                yield f"{indent}{self.repeat} {{"
-                yield from self._inside(inner, indent)
-                yield f"{indent}}} while {self.test(self.expression(condition).text)}{self.end}"
-            case For(target, count, inner):
-                yield f"{indent}{self.counted(self.name(target), self.expression(count))} {{"
-                yield from self._inside(inner, indent)
-                yield f"{indent}}}"
-            case If(condition, inner, orelse):
-                yield f"{indent}if {self.test(self.expression(condition).text)} {{"
-                yield from self._inside(inner, indent)
-                if orelse:
-                    yield f"{indent}}} else {{"
-                    yield from self._inside(orelse, indent)
-                yield f"{indent}}}"
-            case Break():
-                yield f"{indent}break{self.end}"
-            case Continue():
-                yield f"{indent}continue{self.end}"
-            case Return(values):
-                yield f"{indent}{self.returned([self.value(self.expression(v)) for v in values])}{self.end}"
-
-    repeat = "do"
-    """The word before the body of a loop that is tested after it."""
+    def repeated(self, condition: Piece, indent: str) -> Iterator[str]:
+        yield f"{indent}}} while {self.test(condition.text)}{self.end}"

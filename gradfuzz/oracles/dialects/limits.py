@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
-from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.emit.op_source import missing_op
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.precision import Precision

@@ -18,11 +18,11 @@ Entry = tuple[str, str, list[float], list[float]]
 """Name, the input as text, and per entry the expected value and the largest error."""
 
 
-def decimal(value: float, style: str = "{}") -> str:
+def decimal(value: float) -> str:
     """A finite float as Elixir, Swift and JavaScript read it: with a point, the exponent without padding."""
     digits, e, exponent = repr(float(value)).partition("e")
     digits = digits if "." in digits else f"{digits}.0"
-    return style.format(digits + (f"e{int(exponent)}" if e else ""))
+    return digits + (f"e{int(exponent)}" if e else "")
 
 
 def flat(array: Array) -> list[float]:

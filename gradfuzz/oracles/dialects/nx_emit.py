@@ -13,7 +13,7 @@ import numpy as np
 from gradfuzz.oracles.dialects.numbers import decimal
 from gradfuzz.oracles.dialects.nx_linalg_source import LACKS as LINALG_LACKS
 from gradfuzz.oracles.dialects.nx_linalg_source import shape_text, spread, spread_stacks, write
-from gradfuzz.oracles.emit.linalg_source import Params, Shape, is_linalg
+from gradfuzz.oracles.emit.op_source import Params, Shape, is_linalg
 from gradfuzz.oracles.emit.statements import ATOM, UNARY, Emitter, Piece, Pieces, Written, nested_list
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.ops import result_type
@@ -197,8 +197,6 @@ class NxEmitter(Emitter):
                 return f"Nx.window_sum({x.text}, {shape_text(window)}, {_stepping(params, len(shape))})"
             case "conv":
                 return f"Nx.conv({', '.join(texts)}, {_stepping(params, len(shape) - 2)})"
-            case "astype" if x.type.dtype == result.dtype:
-                return x
             case "astype" if result.dtype == "bool":
                 return f"Nx.not_equal({x.text}, 0)"
             case "astype":
@@ -214,8 +212,6 @@ class NxEmitter(Emitter):
             case "concat" | "stack":
                 function = "concatenate" if op == "concat" else op
                 return f"Nx.{function}([{', '.join(texts)}], axis: {axis})"
-            case "index" if not shape:
-                return x
             case "index":
                 starts, sizes = self._region(params["pattern"], args[1:], shape)
                 places = [
@@ -223,8 +219,6 @@ class NxEmitter(Emitter):
                     for start, size in zip(starts, sizes, strict=True)
                 ]
                 return f"{x.at(ATOM)}[[{', '.join(places)}]]"
-            case "index_update" if not shape:
-                return args[1]
             case "index_update":
                 starts, sizes = self._region(params["pattern"], args[2:], shape)
                 region = shape_text([1 if size is None else size for size in sizes])

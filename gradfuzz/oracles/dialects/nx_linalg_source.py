@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.oracles.emit.op_source import Params, Shape
 from gradfuzz.programs.language.axes import normalize_axes
 
 LACKS: Mapping[str, str] = {
@@ -21,7 +21,7 @@ _ORDERS = {"fro": ":frobenius", "nuc": ":nuclear", "inf": ":inf", "-inf": ":neg_
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """The expression for an op; see `linalg_source.Write`."""
+    """The expression for an op; see `op_source.Write`."""
     x, shape = texts[0], shapes[0]
     match op:
         case "qr":

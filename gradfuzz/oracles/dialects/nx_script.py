@@ -114,7 +114,9 @@ class NxWriter(GraphWriter):
                 carried.append((shared[outer.text], outer.text))
         test = again or f"{counter} < {count}"
         if node.form == "while":
-            test = self._condition(inner, node, [inner.values[v] for v in carries])
+            assert node.condition is not None, "a loop without a count has a condition"
+            pairs = zip(node.condition.inputs, body.inputs, strict=True)
+            test = self._inline(node.condition, {v: inner.values[same] for v, same in pairs})[0]
         self.nodes(inner, body)
         known = {name for name, _ in carried}
         results = [
@@ -122,13 +124,9 @@ class NxWriter(GraphWriter):
             for text, v in zip(self.results(inner, body), carries, strict=True)
         ]
         if again:
-            named = []
-            for var, text in zip(carries, results, strict=True):
-                name = text if text.isidentifier() else inner.name(self.emitter.name(var.name.rstrip("?")))
-                if name != text:
-                    inner.add(f"{name} = {text}")
-                named.append(Piece(name, var.type))
-            results = [f"stop_grad({self._condition(inner, node, named)})", *(p.text for p in named)]
+            assert node.condition is not None, "a body-first loop has a condition"
+            new = self.named(inner, node, results)
+            results = [f"stop_grad({self._inline(node.condition, dict(inner.values))[0]})", *new]
         elif counter:
             results += [*([count] if count.isidentifier() else []), f"{counter} + 1"]
         results += [name for name, _ in carried if name in shared.values()]
@@ -145,14 +143,6 @@ class NxWriter(GraphWriter):
         first, sign, _ = text.partition(" + ")
         plain = first in known and (not sign or text.removeprefix(f"{first} + ").isdigit())
         return text if of.is_inexact or plain or text.startswith("Nx.tensor(") else f"stop_grad({text})"
-
-    def _condition(self, scope: FunctionScope, node: Loop, carries: Sequence[Piece]) -> str:
-        """A loop's condition as one expression of its constants, which `scope` has, and of `carries`."""
-        assert node.condition is not None, "a loop without a count has a condition"
-        n = len(node.constants)
-        inputs = node.condition.inputs
-        known = {v: scope.values[c] for v, c in zip(inputs[:n], node.body.inputs[:n], strict=True)}
-        return self._inline(node.condition, known | dict(zip(inputs[n:], carries, strict=True)))[0]
 
     def _inline(self, graph: Graph, known: dict[Var, Piece]) -> list[str]:
         """The outputs of a graph without loops, as expressions of its inputs."""

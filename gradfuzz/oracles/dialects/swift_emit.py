@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.braces import BraceEmitter
 from gradfuzz.oracles.dialects.numbers import decimal
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.statements import ATOM, OPERATORS, PRODUCT, SUM, Piece, Pieces, Written
 from gradfuzz.programs.language.functions import FUNCTIONS as ELEMENTWISE
 from gradfuzz.programs.language.ops import OPS
@@ -61,9 +61,6 @@ class SwiftEmitter(BraceEmitter):
         super().__init__(precision)  # type: ignore[arg-type]
         self.real = "Double" if precision == "float64" else "Float"
         self.weights = weights
-
-    def test(self, condition: str) -> str:
-        return condition
 
     def type_name(self, of: Type) -> str:
         """Swift's name of a type."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.oracles.dialects.braces import BraceEmitter
-from gradfuzz.oracles.emit.linalg_source import INTERNAL, LINALG, Params, Shape
+from gradfuzz.oracles.emit.op_source import INTERNAL, LINALG, Params, Shape
 from gradfuzz.oracles.emit.statements import (
     COMPARISON,
     INFIX,
@@ -183,7 +183,7 @@ class TfjsEmitter(BraceEmitter):
     def _on_tensors(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         first = {"index": 1, "index_update": 2, "take": 1}.get(op, len(args))
         args = [self.tensor(a) if k < first else a for k, a in enumerate(args)]
-        x, texts, rank, axis = args[0], [a.text for a in args], args[0].type.rank, params.get("axis")
+        x, texts, axis = args[0], [a.text for a in args], params.get("axis")
         if op in _NAMES:
             return f"tf.{_NAMES[op]}({', '.join(texts)})"
         if op in _REDUCTIONS:
@@ -207,8 +207,7 @@ class TfjsEmitter(BraceEmitter):
             case "cumulative_sum":
                 return f"tf.cumsum({x.text}, {axis})"
             case "astype":
-                same = x.type.dtype == result.dtype
-                return x if same else f'tf.cast({x.text}, "{_dtype(result.dtype)}")'
+                return f'tf.cast({x.text}, "{_dtype(result.dtype)}")'
             case "reshape":
                 return self._reshaped(x.text, result.sizes)
             case "broadcast_to":
@@ -221,13 +220,9 @@ class TfjsEmitter(BraceEmitter):
                 return f"tf.reverse({x.text}, {axis})"
             case "concat" | "stack":
                 return f"tf.{op}([{', '.join(texts)}], {axis})"
-            case "index" if not rank:
-                return x
             case "index":
                 starts, sizes = self._region(params["pattern"], args[1:], x.type.sizes)
                 return self._reshaped(f"tf.slice({x.text}, {starts}, {sizes})", result.sizes)
-            case "index_update" if not rank:
-                return args[1]
             case "index_update":
                 starts, sizes = self._region(params["pattern"], args[2:], x.type.sizes)
                 return f"replaced({x.text}, {starts}, {sizes}, {texts[1]})"

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gradfuzz.oracles.emit.linalg_source import Items
+from gradfuzz.oracles.emit.op_source import Items
 from gradfuzz.oracles.emit.statements import Emitter, Piece
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.language.ops import OPS
@@ -101,6 +101,19 @@ class GraphWriter(abc.ABC):
         return FunctionScope(
             scope.indent + "    ", {*self.emitter.reserved, *(p.text for p in shared.values())}, [], shared
         )
+
+    def named(self, inner: FunctionScope, loop: Loop, outputs: Sequence[str]) -> list[str]:
+        """The names of the new carries of a body-first loop, for its condition, which is written next."""
+        assert loop.condition is not None, "a body-first loop has a condition"
+        inputs, shared = loop.condition.inputs, len(loop.constants)
+        for var, same in zip(inputs[:shared], loop.body.inputs, strict=False):
+            inner.values[var] = inner.values[same]
+        for var, text in zip(inputs[shared:], outputs, strict=True):
+            if text.isidentifier():
+                inner.values[var] = Piece(text, var.type)
+            else:
+                inner.add(f"{self.new(inner, var)} = {text}")
+        return [inner.values[var].text for var in inputs[shared:]]
 
     def define(
         self, scope: FunctionScope, hint: str, params: Sequence[str], inner: FunctionScope, result: str

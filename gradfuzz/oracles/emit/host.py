@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from dataclasses import replace
 
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.statements import AND, NOT, OR, SUM, Emitter, Piece, Pieces, Written, as_piece
 from gradfuzz.programs.language.types import Type
 
@@ -30,10 +30,8 @@ def on_numbers(op: str, args: Pieces, result: Type) -> Written | None:
             return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
         case "logical_not":
             return Piece(f"not {x.at(NOT)}", result, NOT)
-        case "astype" if result.dtype != x.type.dtype:
+        case "astype":
             return f"{result.dtype}({x.text})"
-        case "index_update":
-            return args[1]
     return None
 
 

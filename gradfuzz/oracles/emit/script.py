@@ -24,7 +24,7 @@ import numpy as np
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit import script_linalg, script_tensors
 from gradfuzz.oracles.emit.host import on_numbers
-from gradfuzz.oracles.emit.linalg_source import Params, is_linalg, keywords, result_shapes
+from gradfuzz.oracles.emit.op_source import WRITTEN, Params, is_linalg, result_shapes
 from gradfuzz.oracles.emit.plain_source import called
 from gradfuzz.oracles.emit.statements import (
     ATOM,
@@ -38,7 +38,6 @@ from gradfuzz.oracles.emit.statements import (
     nested_list,
     number_text,
 )
-from gradfuzz.oracles.emit.tensor_source import is_tensor_op
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.program import to_text
 from gradfuzz.programs.language.syntax import ArrayConst
@@ -268,11 +267,11 @@ class MpmathEmitter(Emitter):
         return Piece(re.sub(r"\b[xy]\b", lambda m: texts[m[0]], text), result, PRODUCT)
 
     def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
-        x, texts, axis = args[0], [a.text for a in args], params.get("axis")
+        x, texts = args[0], [a.text for a in args]
         scalar = not result.shape and not any(a.type.shape for a in args)
         if scalar and op in _IDENTITY_ON_SCALARS:
             return replace(x, type=result)
-        if is_tensor_op(op):
+        if op in WRITTEN and not is_linalg(op):
             return script_tensors.write(op, texts, self.shapes(args), params, result.sizes)
         if op in _FUNCTIONS and result.is_inexact:
             return self.each(f"mp.{_FUNCTIONS[op]}", x)
@@ -295,33 +294,13 @@ class MpmathEmitter(Emitter):
                 return written
             case "sign" | "maximum" | "minimum" | "where" | "logical_and" | "logical_or" | "logical_not":
                 return f"np.{op}({', '.join(texts)})"
-            case "concat" | "stack":
-                return f"np.{'concatenate' if op == 'concat' else op}([{', '.join(texts)}], {axis})"
-            case "sum" | "mean" | "prod":
-                return f"np.{op}({', '.join([x.text, *keywords(params)])})"
-            case "cumulative_sum":
-                return f"np.cumsum({x.text}, {axis})"
-            case "flip":
-                return f"np.flip({x.text}, {axis})"
-            case "permute_dims":
-                return f"np.transpose({x.text}, {params['axes']})"
-            case "reshape" | "broadcast_to" if not x.type.shape:
-                return f"np.full({params['shape']}, {x.text})"
-            case "reshape" if not result.shape:
-                return f"{x.at(ATOM)}.item()"
-            case "reshape" | "broadcast_to":
-                return f"np.{op}({x.text}, {params['shape']})"
             case "index":
                 return self.indexed(x, args[1:], params["pattern"], result)
-            case "index_update" if not x.type.shape:
-                return args[1]
             case "index_update":
                 return f"replaced({x.text}, {self.place(params['pattern'], args[2:])}, {texts[1]})"
         raise AssertionError(f"no mpmath form of {op}; every row of the op table has one")
 
     def _cast(self, x: Piece, result: Type) -> Written:
-        if result.dtype == x.type.dtype:
-            return x
         if result.is_complex:
             return self.to_complex(x)
         return f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})"

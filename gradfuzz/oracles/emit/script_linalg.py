@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords
+from gradfuzz.oracles.emit.op_source import Params, Shape, keywords
 from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.programs.language.syntax import ParamValue
 
@@ -155,7 +155,7 @@ HELPERS = {f.__name__: plain_source(f) for f in (*_MATRIX, *_DECOMPOSITIONS, *_F
 def write(
     op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params, results: Sequence[Shape]
 ) -> str:
-    """The expression for an op with results of these shapes; see `linalg_source.Write`."""
+    """The expression for an op with results of these shapes; see `op_source.Write`."""
     x, shape = texts[0], shapes[0]
     match op:
         case "qr":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords
+from gradfuzz.oracles.emit.op_source import Params, Shape, atom, keywords
 from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.programs.language.windows import padding_of, strides_of
 
@@ -61,19 +61,29 @@ HELPERS = {
     for f in (softmax, log_softmax, logsumexp, windows, window_sum, conv, scatter_add)
 }
 """Functions that the text may call, by name, as scripts show them; a helper comes before its callers."""
-_PLAIN = {
-    **{op: f"np.{op}" for op in ("all", "any", "argmax", "argmin", "sort", "take", "take_along_axis")},
+_NAMES = {
     "amax": "np.max",
     "amin": "np.min",
     "cumulative_max": "np.maximum.accumulate",
     "cumulative_prod": "np.cumprod",
+    "cumulative_sum": "np.cumsum",
+    "permute_dims": "np.transpose",
 }
+"""Ops with another name in NumPy."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params, result: Shape) -> str:
     """The expression for an op with a result of shape `result`."""
     x, shape, axis = texts[0], shapes[0], params.get("axis")
     match op:
+        case "concat" | "stack":
+            return f"np.{'concatenate' if op == 'concat' else op}([{', '.join(texts)}], {axis})"
+        case "reshape" | "broadcast_to" if not shape:
+            return f"np.full({params['shape']}, {x})"
+        case "reshape" if not result:
+            return f"{atom(x)}.item()"
+        case "reshape" | "broadcast_to":
+            return f"np.{op}({x}, {params['shape']})"
         case "clip" if not result:
             return f"min(max({x}, {texts[1]}), {texts[2]})"
         case "clip":
@@ -95,7 +105,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"conv({', '.join(texts)}, {_stepping(params, len(shape) - 2)})"
     if not shape:
         return x
-    return f"{_PLAIN[op]}({', '.join([*texts, *keywords(params)])})"
+    return f"{_NAMES.get(op, f'np.{op}')}({', '.join([*texts, *keywords(params)])})"
 
 
 def _stepping(params: Params, count: int) -> str:

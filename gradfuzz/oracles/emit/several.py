@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from gradfuzz.oracles.emit.linalg_source import Items
+from gradfuzz.oracles.emit.op_source import Items
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.program import Program, names_in, walk
 from gradfuzz.programs.language.syntax import Call, Expr

@@ -3,13 +3,14 @@
     ShortInput        what one shows: a question at a point, and one entry of the answer
     names             the names of the inputs in a script
     assembled         the script: a comment, imports, the function, the inputs, the derivative, two lines
-    input_lines       the inputs, cotangents and directions
+    around            the cotangents and directions
     value_line        the value alone
     objective, stages the function that is differentiated, and its derivatives along the direction
     by_jacobians      the same by whole Jacobians
 
 A short reproducer prints the derivative by one entry and exits with 0, wrong or not. The expected number is
-written into it; the long script of a finding computes it. A library's module writes what is its own.
+written into it; the long script of a finding computes it. `short_forms` has the libraries; a library's module
+writes what is its own.
 """
 
 from __future__ import annotations
@@ -176,11 +177,6 @@ def objective(shown: ShortInput, total: str) -> tuple[str, list[str]]:
     return f"lambda {given}: {terms[0]}", []
 
 
-def applied(function: str, wrt: Sequence[str]) -> str:
-    """The value of a function that `objective` returned, at the differentiated inputs `wrt`."""
-    return function.partition(": ")[2] or f"{function}({', '.join(wrt)})"
-
-
 def cotangent_names(shown: ShortInput) -> list[str]:
     """The name of the cotangent of each output that counts."""
     active = shown.active
@@ -196,15 +192,6 @@ def direction_names(shown: ShortInput) -> list[str]:
 def used(text: str, name: str) -> bool:
     """Whether a source uses a name."""
     return re.search(rf"(?<![.\w]){re.escape(name)}\b", text) is not None
-
-
-def input_lines(shown: ShortInput, array: Callable[[Array], str], other: Callable[[Array], str]) -> list[str]:
-    """The lines that spell out the inputs, the cotangents and the directions: floats by `array`."""
-    names, lines = shown.names(), []
-    for p in shown.question.program.params:
-        value = np.asarray(shown.inputs[p.name])
-        lines.append(f"{names[p.name]} = {array(value) if p.type.is_float else other(value)}")
-    return [*lines, *around(shown, array)]
 
 
 def value_line(shown: ShortInput, f: str = "f") -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.errors import ProgramSyntaxError
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.several import JointResults
 from gradfuzz.programs.arithmetic.elementwise import expression
 from gradfuzz.programs.language.functions import FUNCTIONS, Function
@@ -123,6 +123,14 @@ def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
     for size in reversed(shape):
         texts = [f"[{', '.join(texts[k : k + size])}]" for k in range(0, max(len(texts), 1), max(size, 1))]
     return texts[0]
+
+
+def _kept(op: str, args: Pieces, result: Type) -> Piece | None:
+    """The operand that an op returns as it is."""
+    x = args[0]
+    if op in ("index", "index_update") and not x.type.shape:
+        return args[-1]
+    return x if op == "astype" and x.type.dtype == result.dtype else None
 
 
 class Emitter(abc.ABC):
@@ -285,7 +293,8 @@ class Emitter(abc.ABC):
         written = self.elementwise(row, prepared, full, result) if row else None
         if row and (written is not None or row.composition):
             return self.composed(row, prepared) if written is None else as_piece(written, result)
-        piece = as_piece(self.call(op, prepared, full, result), result)
+        kept = _kept(op, prepared, result)
+        piece = as_piece(self.call(op, prepared, full, result) if kept is None else kept, result)
         return replace(piece, host=piece.host or self.is_host(result))
 
     def elementwise(self, row: Function, args: Pieces, params: Params, result: Type) -> Written | None:
@@ -330,12 +339,16 @@ class Emitter(abc.ABC):
 
     # Statements ---------------------------------------------------------------------------------------------
 
-    def function(self, program: Program, name: str) -> str:
-        """The program as a Python function `name`; it returns the output, or a tuple of several."""
+    def begin(self, program: Program) -> None:
+        """Reads a program, whose statements are written next."""
         self.variables = typecheck(program).variables
         self._several = JointResults(program, {*map(self.name, self.variables), *self.reserved})
+
+    def function(self, program: Program, name: str) -> str:
+        """The program as a Python function `name`; it returns the output, or a tuple of several."""
+        self.begin(program)
         lines = [f"def {name}({', '.join(self.name(p.name) for p in program.params)}):"]
-        lines.extend(self._block(program.body, "    "))
+        lines.extend(self.block(program.body, self.step))
         return "\n".join(lines) + "\n"
 
     def assigned(self, target: str, value: Expr) -> str:
@@ -352,42 +365,76 @@ class Emitter(abc.ABC):
         self._several.closed = False
         return piece
 
-    def _block(self, body: Block, indent: str) -> Iterator[str]:
+    brackets = (":", "")
+    """The begin and the end of a block."""
+    empty = "pass"
+    """What a block without statements has."""
+    end = ""
+    """The end of a statement."""
+    repeat = "while True"
+    """The words before a block that is tested after it."""
+    step = "    "
+
+    def test(self, condition: str) -> str:
+        """A condition after `while` and `if`."""
+        return condition
+
+    def counted(self, name: str, count: Piece) -> str:
+        """The head of a counting loop."""
+        return f"for {name} in range({count.text})"
+
+    def returned(self, values: list[Piece]) -> str:
+        """The statement that returns the outputs."""
+        return f"return {', '.join(v.text for v in values)}"
+
+    def repeated(self, condition: Piece, indent: str) -> Iterator[str]:
+        """The end of a loop that goes on under a condition."""
+        yield f"{indent}{self.step}if not {condition.at(NOT)}:"
+        yield f"{indent}{self.step}    break"
+
+    def block(self, body: Block, indent: str) -> Iterator[str]:
+        """The statements of a block."""
         assert self._several is not None, "statements belong to a function"
-        deeper = indent + "    "
         self._several.forget()
-        if not body:
-            yield f"{indent}pass"
+        if not body and self.empty:
+            yield f"{indent}{self.empty}"
         for stmt in body:
             match stmt:
                 case Assign(target, value):
                     text = self.assigned(target, value)
                     yield from (f"{indent}{line}" for line in self._several.lines())
-                    yield f"{indent}{self.name(target)} = {text}"
+                    yield f"{indent}{self.name(target)} = {text}{self.end}"
                     self._several.assigned(target)
                 case While(condition, inner):
-                    yield f"{indent}while {self._decision(condition).text}:"
-                    yield from self._block(inner, deeper)
+                    yield from self._nested(f"while {self._tested(condition)}", inner, indent)
                 case Repeat(inner, condition):
-                    yield f"{indent}while True:"
-                    yield from self._block(inner, deeper)
-                    yield f"{deeper}if not {self._decision(condition).at(NOT)}:"
-                    yield f"{deeper}    break"
+                    yield f"{indent}{self.repeat}{self.brackets[0]}"
+                    yield from self.block(inner, indent + self.step)
+                    yield from self.repeated(self._decision(condition), indent)
                 case For(target, count, inner):
-                    yield f"{indent}for {self.name(target)} in range({self._decision(count).text}):"
-                    yield from self._block(inner, deeper)
+                    head = self.counted(self.name(target), self._decision(count))
+                    yield from self._nested(head, inner, indent)
                 case If(condition, inner, orelse):
-                    yield f"{indent}if {self._decision(condition).text}:"
-                    yield from self._block(inner, deeper)
-                    if orelse:
-                        yield f"{indent}else:"
-                        yield from self._block(orelse, deeper)
+                    yield from self._nested(f"if {self._tested(condition)}", inner, indent, orelse)
                 case Break():
-                    yield f"{indent}break"
+                    yield f"{indent}break{self.end}"
                 case Continue():
-                    yield f"{indent}continue"
+                    yield f"{indent}continue{self.end}"
                 case Return(values):
-                    text = ", ".join(self.value(self.expression(v)).text for v in values)
+                    text = self.returned([self.value(self.expression(v)) for v in values])
                     yield from (f"{indent}{line}" for line in self._several.lines())
-                    yield f"{indent}return {text}"
+                    yield f"{indent}{text}{self.end}"
         self._several.forget()
+
+    def _tested(self, condition: Expr) -> str:
+        return self.test(self._decision(condition).text)
+
+    def _nested(self, head: str, body: Block, indent: str, orelse: Block = ()) -> Iterator[str]:
+        begin, end = self.brackets
+        yield f"{indent}{head}{begin}"
+        yield from self.block(body, indent + self.step)
+        if orelse:
+            yield f"{indent}{f'{end} else'.strip()}{begin}"
+            yield from self.block(orelse, indent + self.step)
+        if end:
+            yield f"{indent}{end}"

@@ -28,6 +28,9 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import expression_type, typecheck
 from gradfuzz.programs.language.types import Type
 
+NORMALIZED = frozenset({"softmax", "log_softmax"})
+"""What has a composition, too: it subtracts logsumexp."""
+
 
 def functions_of(program: Program) -> frozenset[str]:
     """The elementwise functions that a program calls, and those that their compositions call."""
@@ -44,7 +47,10 @@ def functions_of(program: Program) -> frozenset[str]:
 
 def expanded(program: Program, lacking: Collection[str]) -> Program:
     """`program` with the composition of every function of `lacking` that has one; itself where none has."""
-    composed = frozenset(op for op in lacking if FUNCTIONS[op].composition and not FUNCTIONS[op].params)
+    rows = {op: FUNCTIONS[op] for op in lacking if op not in NORMALIZED}
+    composed = NORMALIZED.intersection(lacking).union(
+        op for op, row in rows.items() if row.composition and not row.params
+    )
     if not any(isinstance(node, Call) and node.op in composed for node in walk(program)):
         return program
     writer = _Expansion(dict(typecheck(program).variables), composed)
@@ -68,6 +74,12 @@ class _Expansion:
         args = tuple(self._expression(a, names) for a in expr.args)
         if expr.op not in self._composed:
             return Call(expr.op, args, expr.params)
+        if expr.op in NORMALIZED:
+            x = self._operand(args[0])
+            axis = dict(expr.params).get("axis", -1)
+            total = Call("logsumexp", (x,), (("axis", axis), ("keepdims", True)))
+            log = Call("subtract", (x, total), ())
+            return log if expr.op == "log_softmax" else Call("exp", (log,), ())
         row = FUNCTIONS[expr.op]
         operands = dict(zip(row.arguments, map(self._operand, args), strict=True))
         return self._expression(expression(row.composition), operands)

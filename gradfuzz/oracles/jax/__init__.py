@@ -10,14 +10,14 @@
     lacks                       what JAX lacks of programs, with sources
     compile, evaluate, exact    compiling what runs once; running a traced function step by step
     trips                       trip counts that are known before a program runs
-    linalg_source               linear algebra, by the text that a script shows
-    tensors_source              tensor ops, in the same way
+    tensors_source, linalg_source
+                                ops of arrays and linear algebra, by the text that a script shows
     catalogue, left_out         all functions that JAX lists, and why some are left out
-    emit, script, port          expressions as source; the reproducer; the same question as a dialect
+    emit, script                expressions as source; the reproducer, and the same question as a dialect
     short                       a reproducer of a few lines
 
 - JAX is imported when the ways are asked for. From then on the process has 64-bit floats and ints. `emit`,
-  `script`, `port` and the modules of source do not import it.
+  `script` and the modules of source do not import it.
 - The source of `derivatives` is what reproducers show.
 """
 

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from gradfuzz.oracles.emit import elementwise_source
-from gradfuzz.oracles.emit.linalg_source import Params, is_linalg, keywords
+from gradfuzz.oracles.emit.op_source import WRITTEN, Params
 from gradfuzz.oracles.emit.script import RESERVED
 from gradfuzz.oracles.emit.statements import ATOM, POWER, Emitter, Piece, Pieces, Written, number_text
-from gradfuzz.oracles.emit.tensor_source import is_tensor_op
-from gradfuzz.oracles.jax import linalg_source, tensors_source
+from gradfuzz.oracles.jax import tensors_source
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ArrayConst
 from gradfuzz.programs.language.types import Type
 
-_OTHER_NAME = {
-    "pow": "power",
-    "cumulative_sum": "cumsum",
-    "permute_dims": "transpose",
-    "concat": "concatenate",
-}
-"""Ops with another name in jax.numpy."""
 _DTYPES = {"complex": "C", "float": "F", "int": "np.int64", "bool": "bool"}
 
 
 def jax_name(op: str) -> str:
     """The name of an op in jax.numpy."""
-    return _OTHER_NAME.get(op, op)
+    return "power" if op == "pow" else op
 
 
 class JaxEmitter(Emitter):
@@ -67,30 +59,20 @@ class JaxEmitter(Emitter):
     def call(self, op: str, args: Pieces, params: Params, result: Type) -> Written:
         x, texts = args[0], [a.text for a in args]
         match op:
-            case _ if is_tensor_op(op):
+            case _ if op in WRITTEN:
                 return tensors_source.write(op, texts, self.shapes(args), params)
-            case _ if is_linalg(op):
-                return linalg_source.write(op, texts, self.shapes(args), params)
             case "complex":
                 return f"lax.complex({', '.join(self.spread(a, result) for a in args)})"
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
-            case "astype" if x.type.dtype == result.dtype:
-                return x
             case "astype":
                 return f"jnp.asarray({x.text}, {_DTYPES[result.dtype]})"
-            case "index" if not x.type.shape:
-                return x
             case "index":
                 return self.indexed(x, args[1:], params["pattern"], result)
-            case "index_update" if not x.type.shape:
-                return args[1]
             case "index_update":
                 place = ", ".join(self.places(params["pattern"], texts[2:]))
                 return f"{x.at(ATOM)}.at[{place}].set({texts[1]})"
-            case "concat" | "stack":
-                texts = [f"[{', '.join(texts)}]"]
-        return f"jnp.{jax_name(op)}({', '.join([*texts, *keywords(params)])})"
+        return f"jnp.{jax_name(op)}({', '.join(texts)})"
 
     @staticmethod
     def spread(piece: Piece, result: Type) -> str:

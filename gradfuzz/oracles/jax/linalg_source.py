@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape, keywords, order_text
+from gradfuzz.oracles.emit.op_source import Params, Shape, keywords, order_text
 
 _OTHER_NAME = {"expm": "jax.scipy.linalg.expm", "outer": "jnp.outer"}
 """Ops that are a single function of JAX outside `jnp.linalg`."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """The expression for an op; see `linalg_source.Write`."""
+    """The expression for an op; see `op_source.Write`."""
     x, operands = texts[0], ", ".join(texts)
     plain = all(len(s) <= 2 for s in shapes)
     match op:

@@ -16,7 +16,6 @@ from typing import Literal, get_args
 
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
-from gradfuzz.oracles.emit.statements import Piece
 from gradfuzz.oracles.jax.emit import JaxEmitter
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.graphs.graph import Atom, Branch, Graph, Loop, Var
@@ -220,16 +219,7 @@ class _JaxLoops(GraphWriter):
         extra = [inner.name(n) for n in trips]
         state = self.unpacked(inner, ["_", *extra, *(self.new(inner, v) for v in _carried(loop, loop.body))])
         outputs = self.outputs(inner, loop.body)
-        shared = zip(loop.condition.inputs[: len(loop.constants)], loop.body.inputs, strict=False)
-        inner.values.update({v: inner.values[same] for v, same in shared})
-        carries = []
-        for var, text in zip(_carried(loop, loop.condition), outputs, strict=True):
-            name = text
-            if not text.isidentifier():
-                name = self.new(inner, var)
-                inner.add(f"{name} = {text}")
-            inner.values[var] = Piece(name, var.type)
-            carries.append(name)
+        carries = self.named(inner, loop, outputs)
         (again,) = self.outputs(inner, loop.condition)
         if extra:
             again = f"jnp.logical_and({extra[0]} < {TRIP_LIMIT - 1}, {again})"

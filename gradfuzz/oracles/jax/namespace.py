@@ -1,6 +1,6 @@
 """The ops of the table on JAX arrays, for programs whose loops Python runs.
 
-Linear algebra, tensor ops and elementwise functions run the very text that a reproducer shows.
+Most of them run the very text that a reproducer shows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import numpy as np
 from jax import lax
 
 from gradfuzz.oracles.emit import elementwise_source
-from gradfuzz.oracles.emit.linalg_source import LinalgMethods, compiling
-from gradfuzz.oracles.emit.tensor_source import TensorMethods
-from gradfuzz.oracles.jax import linalg_source, tensors_source
+from gradfuzz.oracles.emit.op_source import SourceMethods, compiling
+from gradfuzz.oracles.jax import tensors_source
 from gradfuzz.oracles.jax.emit import jax_name
 from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.namespace import Namespace
@@ -39,14 +38,13 @@ def _function(name: str) -> Callable[..., Any] | None:
     return elementwise_source.function("jax", FUNCTIONS[name], _NAMES)
 
 
-class JaxNamespace(LinalgMethods, TensorMethods, Namespace):
+class JaxNamespace(SourceMethods, Namespace):
     """Arrays of a working precision. Nothing is checked: 1/0 is inf, log(-1) is NaN.
 
     A constant is a NumPy scalar, so it is never weakly typed.
     """
 
-    compiled = staticmethod(compiling(linalg_source.write, _NAMES))
-    tensor_op = staticmethod(compiling(tensors_source.write, _NAMES))
+    compiled = staticmethod(compiling(tensors_source.write, _NAMES))
 
     def __init__(self, precision: Precision = "float64") -> None:
         self.dtype: Any = np.dtype(precision).type
@@ -89,12 +87,6 @@ class JaxNamespace(LinalgMethods, TensorMethods, Namespace):
 
     def astype(self, x: Any, *, dtype: ParamValue) -> Any:
         return jnp.asarray(x, self._dtypes[dtype])
-
-    def concat(self, *arrays: Any, axis: int) -> Any:
-        return jnp.concatenate(arrays, axis)
-
-    def stack(self, *arrays: Any, axis: int) -> Any:
-        return jnp.stack(arrays, axis)
 
     def index(self, x: Any, *indices: int, pattern: ParamValue) -> Any:
         return jnp.asarray(x)[index_key(pattern, indices)]

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from gradfuzz.oracles.base import Answer, Oracle, Question, Traits
-from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.emit.op_source import missing_op
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Ask, asking
 from gradfuzz.oracles.jax.compile import quick_jit

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles.base import Answer, Oracle, Question, Traits
-from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.emit.op_source import missing_op
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.namespace import JaxNamespace
 from gradfuzz.programs.arithmetic.half_numpy import refused_op

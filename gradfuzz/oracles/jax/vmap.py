@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question, Traits
-from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.emit.op_source import missing_op
 from gradfuzz.oracles.engine.summed import of_a_sum
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Arguments, Arrays, Ask, asking

@@ -8,14 +8,14 @@
     vmap                       all points of a question in one call
     derivatives                the ways into Torch's derivatives
     lacks                      what Torch lacks of programs, with sources
-    linalg, linalg_source      linear algebra, by the text that a script shows
-    tensors_source             tensor ops, in the same way
+    tensors_source, linalg_source, linalg
+                               ops of arrays and linear algebra, by the text that a script shows
     catalogue, left_out        all functions that Torch lists, and why some are left out
-    emit, script, port         programs as source; the reproducer; the same question as a dialect
+    emit, script               programs as source; the reproducer, and the same question as a dialect
     short                      a reproducer of a few lines
 
 - Torch is imported when the ways are asked for. A construct that the installed version lacks is left out.
-  `emit`, `script`, `port` and the modules of source do not import it.
+  `emit`, `script` and the modules of source do not import it.
 - Ops are out of place, so that torch.autograd and torch.func both see them.
 """
 

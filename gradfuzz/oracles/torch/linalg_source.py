@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape, order_text
+from gradfuzz.oracles.emit.op_source import Params, Shape, order_text
 
 _OTHER_NAME = {"expm": "torch.linalg.matrix_exp", "outer": "torch.outer"}
 """Ops that are a single function of torch with another name than in `torch.linalg`."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """The expression for an op; see `linalg_source.Write`."""
+    """The expression for an op; see `op_source.Write`."""
     x, shape = texts[0], shapes[0]
     match op:
         case "cholesky" | "eigh" | "eigvalsh":

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from gradfuzz.oracles.emit.graph import FunctionScope, GraphWriter
-from gradfuzz.oracles.emit.linalg_source import Params
+from gradfuzz.oracles.emit.op_source import Params
 from gradfuzz.oracles.emit.statements import ATOM, Piece, Pieces
 from gradfuzz.oracles.torch.emit import TorchEmitter
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
@@ -202,7 +202,10 @@ class _TorchLoops(GraphWriter):
             again = self.define(scope, "again", names, outer, ", ".join(self.results(outer, node.condition)))
             extra, start = [], []
         else:
-            outputs = self.condition_on(inner, node, outputs)
+            assert node.condition is not None, "a body-first loop has a condition"
+            names = self.named(inner, node, outputs)
+            self.nodes(inner, node.condition)
+            outputs = [*self.results(inner, node.condition), *names]
             more = inner.name("more")
             test = FunctionScope(inner.indent, set(), [], {})
             again = self.define(scope, "again", [more, *params], test, f"{more}.clone()")
@@ -210,23 +213,6 @@ class _TorchLoops(GraphWriter):
         body = self.define(scope, "body", params, inner, _several(outputs))
         targets = _several([*extra, *(self.new(scope, v) for v in node.carries)])
         scope.add(f"{targets} = while_loop({again}, {body}, {_tuple([*start, *initial])})")
-
-    def condition_on(self, inner: FunctionScope, node: Loop, outputs: Sequence[str]) -> list[str]:
-        """Adds the condition of a body-first loop on its new carries; returns it and the body's outputs."""
-        assert node.condition is not None, "a body-first loop has a condition"
-        shared = len(node.constants)
-        pairs = zip(node.condition.inputs[:shared], node.body.inputs, strict=False)
-        inner.values.update({v: inner.values[same] for v, same in pairs})
-        names = []
-        for var, text in zip(node.condition.inputs[shared:], outputs, strict=True):
-            if text.isidentifier():
-                inner.values[var] = Piece(text, var.type)
-                names.append(text)
-            else:
-                names.append(self.new(inner, var))
-                inner.add(f"{names[-1]} = {text}")
-        self.nodes(inner, node.condition)
-        return [*self.results(inner, node.condition), *names]
 
 
 def separated(graph: Graph) -> Graph:

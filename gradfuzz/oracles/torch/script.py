@@ -5,19 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
+from gradfuzz.oracles.dialects.reproducer_input import ReproducerInput
 from gradfuzz.oracles.emit.plain_source import plain_source_in
 from gradfuzz.oracles.emit.script import heading, inputs_source
-from gradfuzz.oracles.emit.script_verdict import Across, truth_source
-from gradfuzz.oracles.emit.vmap_source import BATCHED, SPREAD, columns_source, gradient_source
+from gradfuzz.oracles.emit.script_gradient import BATCHED, SPREAD, columns_source, gradient_source
+from gradfuzz.oracles.emit.script_verdict import Across, as_port, truth_source
 from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch.loops import loop_source
+from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.precision import HALF
+from gradfuzz.programs.language.syntax import Param
 
 COMPILED = "compile:"
 """The prefix of torch.compile's entry points."""
 
-UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
+UNROLLED = ("eager", "func", "jacobian", *BATCHED)
 """The entry points whose loops Python runs."""
+
+LIMITS = DialectLimits("torch", {}, precisions=(*HALF, "float32", "float64"), kinks=True)
+"""Of the dialect, which asks torch:eager: Python runs the loops."""
+
+
+def unsupported(shown: ReproducerInput) -> str | None:
+    """Why torch cannot be asked; None where it can."""
+    return refusal(LIMITS, shown) or refused_op(shown.question.program, shown.question.precision)
+
+
+def port(shown: ReproducerInput) -> str:
+    asked = shown.question, shown.place, "torch:eager", shown.expected, shown.allowed, shown.across
+    return as_port(script(*asked, title=shown.title("torch")))
 
 
 def script(
@@ -37,17 +55,9 @@ def script(
     scale of the bound without `allowed`. Torch is not imported here.
     """
     way = oracle_name.removeprefix("torch:")
-    backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     floats = "float32" if _is_widened(question) else None
-    if backend is not None or oracle_name in UNROLLED:
-        # Torch's forward mode widens a float32 scalar beside a plain number; the oracle has only tensors.
-        bare = backend is None and (question.precision == "float64" or "fwd" not in question.modes)
-        imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
-    else:
-        imports, function = loop_source(lower(question.program), question.precision, way)
-    helpers = [text for name, text in HELPERS.items() if f"{name}(" in function]
-    batched = way in BATCHED
-    gradient, used = _batched(question, oracle_name) if batched else _gradient(question, oracle_name)
+    imports, function = function_source(question, way)
+    gradient, used = _gradient(question, oracle_name)
     if any("forward_ad" in text for text in used):
         imports += "from torch.autograd import forward_ad\n"
     imports = f"import torch\n{imports}"
@@ -55,14 +65,32 @@ def script(
     dtype = f"dtype = torch.{question.precision}\n"
     parts = [
         f"{heading(question, title, 'torch', imports)}{dtype}{inputs_source(question, point_index, floats)}",
-        *([columns_source(question, point_index, way, floats)] if batched else []),
-        *helpers,
-        f'{function}\n\nf = torch.compile(f, backend="{backend}")\n' if backend else function,
+        *([columns_source(question, point_index, way, floats)] if way in BATCHED else []),
+        *function,
         *used,
         gradient,
         truth_source(question, point_index, expected, allowed, across, dtypes=dtypes and floats is None),
     ]
     return "\n\n".join(parts)
+
+
+def function_source(question: Question, way: str) -> tuple[str, list[str]]:
+    """The imports that the function needs, and the sources of its helpers and of itself."""
+    _, compiled, backend = way.rpartition(COMPILED)
+    if is_plain(way):
+        # Torch's forward mode widens a float32 scalar beside a plain number; the oracle has only tensors.
+        bare = not compiled and (question.precision == "float64" or "fwd" not in question.modes)
+        imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
+    else:
+        imports, function = loop_source(lower(question.program), question.precision, way)
+    helpers = [text for name, text in HELPERS.items() if f"{name}(" in function]
+    function += f'\n\nf = torch.compile(f, backend="{backend}")\n' if compiled else ""
+    return imports, [*helpers, function]
+
+
+def is_plain(way: str) -> bool:
+    """Whether ints and bools without a shape are Python's, which runs the loops."""
+    return way in UNROLLED or way.startswith(COMPILED)
 
 
 def _helper(name: str) -> str:
@@ -79,6 +107,8 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     if oracle_name == "torch:jacobian":
         return f"by_jacobians(of_wrt, xs, ws, {vs}, [{modes}])", [_helper("by_jacobians")]
     reverse = [_helper("reverse")] if "rev" in question.modes else []
+    if question.modes == ("rev",) and oracle_name != "torch:grad_of_vmap":
+        return "reverse(zip(of_wrt(*xs), ws), xs, False)", reverse
     if "fwd" in question.modes:
         functions = [*reverse, _helper("each_direction"), _helper("_tangent"), _helper("by_autograd")]
         return f"by_autograd(of_wrt, xs, ws, {vs}, [{modes}])[1]", functions
@@ -90,67 +120,34 @@ def _is_widened(question: Question) -> bool:
     return question.precision == "bfloat16"
 
 
-def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
-    """The gradient function and its helpers, for all instances in one call."""
+def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
+    """The function `gradient()` of the script, and the sources of the functions that it needs."""
     way = oracle_name.removeprefix("torch:")
-    outside = way == "grad_of_vmap"
+    batched, outside = way in BATCHED, way == "grad_of_vmap"
     call, used = _derivative(question, oracle_name) if question.modes else ("", [])
     widened = _is_widened(question)
     own = ", dtype=dtype" if widened else ""
-    ws = f"[None if w is None else torch.tensor({'spread(w)' if outside else 'w'}{own}) for w in weights]"
-    v = "spread(directions[name])" if outside else "directions[name]"
-    vs = f"[torch.tensor({v}{own}) for name in wrt]"
+
+    def array(given: str, p: Param) -> str:
+        if is_plain(way) and not p.type.is_float and not p.type.shape:
+            return f"{given}.item()"
+        leaf = ".requires_grad_()" if call.startswith("reverse(") and p.name in question.wrt else ""
+        return f"torch.tensor({given}{own if p.type.is_float else ''}){leaf}"
+
+    w, v = ("spread(w)", "spread(directions[name])") if outside else ("w", "directions[name]")
+    factors = [f"ws = [None if w is None else torch.tensor({w}{own}) for w in weights]"]
+    factors += [f"vs = [torch.tensor({v}{own}) for name in wrt]"] if question.order > 1 else []
+    to_numpy = "{}.double().clone().numpy(force=True)" if widened else "{}.clone().numpy(force=True)"
+    if not question.modes and not batched:
+        to_numpy = "torch.as_tensor({}).double().numpy(force=True)" if widened else "np.asarray({})"
     text = gradient_source(
         question,
         way,
         vmap="torch.func.vmap",
         option="in_dims",
-        array=lambda column, p: (
-            f"torch.tensor({column}{own if p.type.is_float else ''})"
-            if p.type.is_float or p.type.shape
-            else f"{column}.item()"
-        ),
-        derivative=f"tuple({call.replace(' ws,', f' {ws},').replace(' vs', f' {vs}')})",
-        to_numpy="{}.double().clone().numpy(force=True)" if widened else "{}.clone().numpy(force=True)",
+        array=array,
+        derivative=f"tuple({call})" if batched else call,
+        to_numpy=to_numpy,
+        factors=factors,
     )
     return text, [*used, *([SPREAD] if outside and question.modes else [])]
-
-
-def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
-    """The function `gradient()` of the script, and the sources of the functions that it needs."""
-    program, plain = question.program, oracle_name in UNROLLED or oracle_name.startswith(f"torch:{COMPILED}")
-    single = len(program.result.values) == 1
-    widened = _is_widened(question)
-    own = ", dtype=dtype" if widened else ""
-    lines = ["def gradient():", "    point = {"]
-    for p in program.params:
-        value = f'torch.tensor(inputs["{p.name}"]{own if p.type.is_float else ""})'
-        if plain and not p.type.is_float and not p.type.shape:
-            value = f'inputs["{p.name}"].item()'
-        lines += [f'        "{p.name}": {value},']
-    lines += ["    }"]
-    outputs = "[f(*point.values())]" if single else "f(*point.values())"
-    used: list[str] = []
-    if not question.modes:
-        lines += [f"    outputs = {outputs}"]
-        value = "torch.as_tensor(output).double().numpy(force=True)" if widened else "np.asarray(output)"
-        lines += [f'    return {{f"output {{k}}": {value} for k, output in enumerate(outputs)}}']
-        return "\n".join(lines) + "\n", used
-    if question.modes == ("rev",) and oracle_name not in ("torch:func", "torch:jacobian"):
-        lines += ["    xs = [point[name].requires_grad_() for name in wrt]"]
-        lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
-        call, used = f"reverse(zip({outputs}, ws), xs, False)", [_helper("reverse")]
-    else:
-        call, used = _derivative(question, oracle_name)
-        result = "f(*{**point, **dict(zip(wrt, xs))}.values())"
-        lines += ["", "    def of_wrt(*xs):", f"        return {f'({result},)' if single else result}", ""]
-        lines += ["    xs = [point[name] for name in wrt]"]
-        lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
-        if question.order > 1:
-            lines += [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"]
-    slope = "slope.double()" if widened else "slope"
-    lines += [
-        f"    slopes = {call}",
-        f"    return {{name: {slope}.clone().numpy(force=True) for name, slope in zip(wrt, slopes)}}",
-    ]
-    return "\n".join(lines) + "\n", used

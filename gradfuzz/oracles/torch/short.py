@@ -3,88 +3,56 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-import numpy as np
-
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.emit.script_gradient import BATCHED
 from gradfuzz.oracles.emit.short import (
     ShortInput,
     assembled,
-    by_jacobians,
-    calling,
     cotangent_names,
     direction_names,
-    input_lines,
-    literal,
-    objective,
-    picked,
-    stages,
     tuple_of,
     used,
-    value_line,
 )
-from gradfuzz.oracles.emit.vmap_source import BATCHED
-from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
-from gradfuzz.oracles.torch.loops import loop_source
-from gradfuzz.oracles.torch.script import COMPILED, UNROLLED
-from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.oracles.emit.short_forms import FORMS, input_lines, transformed, units
+from gradfuzz.oracles.torch.script import function_source, is_plain
 
-_TOTAL = "torch.sum({})"
+FORM = FORMS["torch"]
 
 
 def short(shown: ShortInput, oracle_name: str) -> str:
     """The lines that ask torch the same by this entry point; empty for one that has no short form."""
     way = oracle_name.removeprefix("torch:")
-    backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     question = shown.question
     if way in BATCHED or (way == "jacobian" and not shown.simple):
         return ""
-    imports = ["import torch"]
-    if backend is not None or oracle_name in UNROLLED:
-        bare = backend is None and (question.precision == "float64" or "fwd" not in question.modes)
-        function = TorchEmitter(question.precision, bare=bare).function(question.program, "f")
-    else:
-        needed, function = loop_source(lower(question.program), question.precision, way)
-        imports += needed.splitlines()
-    helpers = [text.strip("\n") for name, text in HELPERS.items() if f"{name}(" in function]
-    function = "\n\n".join([*helpers, function.strip("\n")])
+    needed, parts = function_source(question, way)
+    imports = [*FORM.imports, *needed.splitlines()]
+    function = "\n\n".join(text.strip("\n") for text in parts)
     function = re.sub(r"(?<![.\w])dtype(?!\w|\s*=)", f"torch.{question.precision}", function)
-    if backend is not None:
-        function = f'{function}\n\nf = torch.compile(f, backend="{backend}")'
-    plain = backend is not None or oracle_name in UNROLLED
     functional = way in ("func", "jacobian")
     leaves = "rev" in question.modes and not functional
-    inputs = _inputs(shown, plain=plain, leaves=leaves)
-    if not question.modes:
-        lines = value_line(shown)
-    elif way == "jacobian":
-        last, lines = by_jacobians(shown, "torch.func.jac{mode}({g})({x})", "torch.tensordot")
-        lines += [f"got = {last}({shown.wrt()[0]})"]
+    inputs = input_lines(shown, FORM, plain=is_plain(way))
+    inputs = as_leaves(shown, inputs) if leaves else inputs
+    if question.modes and not functional:
+        lines = by_autograd(shown)
     else:
-        lines = _by_func(shown) if functional else _by_autograd(shown)
+        lines = transformed(shown, FORM, "torch.func", whole=way == "jacobian")
     imports += ["import numpy as np"] if used(function, "np") else []
     scalar = question.modes[-1:] == ("fwd",) and not functional
     return assembled(shown, imports, function, inputs, lines, scalar=scalar)
 
 
-def _inputs(shown: ShortInput, *, plain: bool, leaves: bool) -> list[str]:
-    def other(value: Array) -> str:
-        return literal(value) if plain and not value.shape else f"torch.tensor({literal(value)})"
-
-    lines = input_lines(shown, lambda value: _tensor(value, shown.question.precision), other)
-    own = shown.wrt() if leaves else []
-    return [f"{x[:-1]}, requires_grad=True)" if x.partition(" = ")[0] in own else x for x in lines]
+def as_leaves(shown: ShortInput, inputs: Sequence[str]) -> list[str]:
+    """The lines of the inputs, where those that are differentiated require a gradient."""
+    own = shown.wrt()
+    return [f"{x[:-1]}, requires_grad=True)" if x.partition(" = ")[0] in own else x for x in inputs]
 
 
-def _tensor(value: Array, precision: str) -> str:
-    value = np.asarray(value)
-    if not value.size:
-        return f"torch.zeros({value.shape}, dtype=torch.{precision})"
-    return f"torch.tensor({literal(value)}, dtype=torch.{precision})"
-
-
-def _by_autograd(shown: ShortInput) -> list[str]:
-    """By torch.autograd.grad, and once by torch.autograd.forward_ad."""
+def by_autograd(shown: ShortInput, *, unused: bool = False) -> list[str]:
+    """By torch.autograd.grad, and once by torch.autograd.forward_ad. `unused`: what requires a gradient may
+    not depend on the inputs.
+    """
     question, wrt = shown.question, shown.wrt()
     every, names = shown.names(), dict(zip(question.wrt, wrt, strict=True))
     cotangents = [] if shown.one else cotangent_names(shown)
@@ -94,11 +62,11 @@ def _by_autograd(shown: ShortInput) -> list[str]:
     ws, lines, tangents = cotangents, list[str](), ""
     forward = "fwd" in question.modes
     if forward:
-        units = question.modes[-1] == "fwd"
-        vs = _units(shown) if units else directions
-        if units:
-            lines += [f"unit{k if len(vs) > 1 else ''} = {text}" for k, text in enumerate(vs)]
-            vs = ["unit"] if len(vs) == 1 else [f"unit{k}" for k in range(len(vs))]
+        vs = directions
+        if question.modes[-1] == "fwd":
+            along = units(shown, lambda unit: FORM.of(unit, question.precision))
+            lines += [f"{v} = {text}" for v, text in along.items()]
+            vs = [*along]
         duals = {
             name: f"torch.autograd.forward_ad.make_dual({x}, {v})"
             for (name, x), v in zip(names.items(), vs, strict=True)
@@ -120,7 +88,7 @@ def _by_autograd(shown: ShortInput) -> list[str]:
             lines += [f"{tangents}got = {ys[0]}"] if step + 1 == len(question.modes) else []
             continue
         more = ", create_graph=True" if step + 1 < len(question.modes) else ""
-        more += ", materialize_grads=True" if len(wrt) > 1 or len(question.modes) > 1 else ""
+        more += ", materialize_grads=True" if unused or len(wrt) > 1 or len(question.modes) > 1 else ""
         of = ys[0] if len(ys) == 1 else tuple_of(ys)
         weights = f", {ws[0] if len(ws) == 1 else tuple_of(ws)}" if ws else ""
         last = step + 1 == len(question.modes)
@@ -132,29 +100,3 @@ def _by_autograd(shown: ShortInput) -> list[str]:
         lines += [f"{tangents}got = torch.autograd.grad({of}, {xs}{weights}{more}){at}{otherwise}"]
         ys, ws = ["got"] if at else [f"got[{k}]" for k in range(len(wrt))], directions
     return lines
-
-
-def _units(shown: ShortInput) -> list[str]:
-    """For each input the direction of the entry that is shown."""
-    (name, index), texts = shown.entry, []
-    for own in shown.question.wrt:
-        unit = np.zeros(np.shape(shown.inputs[own]))
-        if own == name:
-            unit[index] = 1.0
-        texts.append(_tensor(unit, shown.question.precision))
-    return texts
-
-
-def _by_func(shown: ShortInput) -> list[str]:
-    """By torch.func."""
-    question, wrt = shown.question, shown.wrt()
-    given = ", ".join(wrt)
-    if question.modes == ("rev",) and not shown.one and len(question.weights) == 1:
-        return [f"got = torch.func.vjp({calling(shown)}, {given})[1](cotangent)[{shown.place}]"]
-    which, at = picked(shown)
-    first, lines = objective(shown, _TOTAL)
-    last, stage_lines = stages(
-        shown, first, f"torch.func.grad({{g}}{which})({{xs}})", "torch.func.jvp({g}, {xs}, {v})[1]", _TOTAL
-    )
-    by = "grad" if question.modes[-1] == "rev" else "jacfwd"
-    return [*lines, *stage_lines, f"got = torch.func.{by}({last}{which})({given}){at}"]

@@ -1,4 +1,4 @@
-"""Tensor ops in torch. This module does not import torch.
+"""Ops of arrays in torch. This module does not import torch.
 
 Every op is torch's own function, because its gradient is tested. Torch has no window sum over all axes, so it
 is a sum over `unfold`.
@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.oracles.emit.op_source import Params, Shape, atom, is_linalg
+from gradfuzz.oracles.torch import linalg_source
 from gradfuzz.oracles.torch.linalg_source import keepdim
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.windows import padding_of, strides_of
@@ -19,6 +20,8 @@ _ALONG = {
     "argsort": "torch.argsort({}, dim={}, stable=True)",
     "cumulative_max": "torch.cummax({}, dim={}).values",
     "cumulative_prod": "torch.cumprod({}, dim={})",
+    "cumulative_sum": "torch.cumsum({}, dim={})",
+    "flip": "torch.flip({}, ({},))",
     "log_softmax": "torch.log_softmax({}, dim={})",
     "softmax": "torch.softmax({}, dim={})",
     "sort": "torch.sort({}, dim={}, stable=True).values",
@@ -27,12 +30,20 @@ _ALONG = {
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """The expression for an op; see `linalg_source.Write`."""
+    """The expression for an op; see `op_source.Write`."""
     x, shape, axis = texts[0], shapes[0], params.get("axis")
     match op:
+        case _ if is_linalg(op):
+            return linalg_source.write(op, texts, shapes, params)
+        case "concat" | "stack":
+            return f"torch.{'cat' if op == 'concat' else op}([{', '.join(texts)}], dim={axis})"
+        case "reshape" | "broadcast_to":
+            return f"torch.{op}({x}, {params['shape']})"
+        case "permute_dims":
+            return f"torch.permute({x}, {params['axes']})"
         case "clip":
             return f"torch.clamp({', '.join(texts)})"
-        case "amax" | "amin" | "logsumexp" | "all" | "any":
+        case "amax" | "amin" | "logsumexp" | "all" | "any" | "sum" | "mean" | "prod":
             return _reduction(op, x, shape, params)
         case "argmax" | "argmin" if axis is None:
             ones = f".reshape({(1,) * len(shape)})" if params["keepdims"] else ""
@@ -52,10 +63,18 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 
 def _reduction(op: str, x: str, shape: Shape, params: Params) -> str:
     """Torch takes an empty list of axes for all axes."""
-    axes = normalize_axes(params["axis"], len(shape), op)
+    axes, option = normalize_axes(params["axis"], len(shape), op), keepdim(params)
+    if op not in ("sum", "mean", "prod"):
+        return f"torch.{op}({x}, dim={axes}{option})" if axes else f"torch.clone({x})"
     if not axes:
-        return f"torch.clone({x})"
-    return f"torch.{op}({x}, dim={axes}{keepdim(params)})"
+        return atom(x)
+    if len(axes) == len(shape) and not option:
+        return f"torch.{op}({x})"
+    if op != "prod":
+        return f"torch.{op}({x}, dim={axes}{option})"
+    for axis in reversed(axes):
+        x = f"torch.prod({x}, dim={axis}{option})"
+    return x
 
 
 def _gathering(op: str, texts: Sequence[str], shapes: Sequence[Shape], axis: Any) -> str:
@@ -90,7 +109,7 @@ def _window_sum(x: str, shape: Shape, params: Params) -> str:
         places = [(n - w) // s + 1 if n else 0 for n, w, s in zip(sizes, window, strides, strict=True)]  # type: ignore[operator]
         return f"torch.reshape({x}, {tuple(places)})"
     text = _padded(x, padding)
-    text = text if text.isidentifier() or text is not x else f"({text})"
+    text = atom(text) if text is x else text
     for axis, (w, s) in enumerate(zip(window, strides, strict=True)):
         text += f".unfold({axis}, {w}, {s})"
     return f"{text}.sum({tuple(range(rank, 2 * rank))})"

@@ -13,7 +13,7 @@ import torch
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question, Traits
-from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.emit.op_source import missing_op
 from gradfuzz.oracles.lacks import foreseen, is_refusal
 from gradfuzz.oracles.said import telling
 from gradfuzz.oracles.torch.derivatives import (

@@ -8,8 +8,6 @@ import ast
 import builtins
 import functools
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +27,7 @@ from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.registry import references, resolve
 from gradfuzz.programs import parse
 from gradfuzz.strategies import FAMILIES, draw_many
+from tests.running import run_script
 
 SCRIPTS = path("kit.py").parent
 
@@ -39,12 +38,6 @@ def written(question: Question, *, dtypes: bool = False) -> str:
     allowed = {name: 1e-4 * (1.0 + np.abs(g)) for name, g in expected.items()}
     shown = ReproducerInput(question, 0, expected, expected, allowed)
     return adapter_script.script(shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.", dtypes=dtypes)
-
-
-def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    script = folder / "reproducer.py"
-    script.write_text(text, encoding="utf-8")
-    return subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=False)
 
 
 PROGRAMS = {
@@ -61,6 +54,7 @@ PROGRAMS = {
         'def f(a: "float[2, 2]"):\n    b = a @ transpose(a)\n    return sum(eigh(b)[0] * eigh(b)[1] *'
         " eigh(b)[1])\n"
     ),
+    "ints": "def f(x):\n    k = index_update(array([3, 4]), 5, 0)\n    return x * k[0]\n",
     "names": "def f(gradient, slope):\n    tensor = gradient * slope\n    return tensor * tensor\n",
 }
 
@@ -81,7 +75,7 @@ def test_a_script_asks_what_was_asked(name: str, modes: tuple, tmp_path: Path) -
     }
     wrt = tuple(p.name for p in program.params if p.type.is_float)
     question = plain_question(program, [Point(inputs)], "float64", wrt, modes)
-    done = run(written(question), tmp_path)
+    done = run_script(written(question), tmp_path)
     if name in ("matrices", "parts") and "fwd" in modes:  # autograd has no forward mode of these, and says so
         assert "NotImplementedError: JVP of" in done.stderr
     else:
@@ -105,7 +99,7 @@ def test_a_wrong_op_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "autograd_adapter.py").write_text(
         text.replace('"amax": anp.max,', '"amax": anp.max, "sin": anp.cos,'), encoding="utf-8"
     )
-    done = run(written(question), tmp_path)
+    done = run_script(written(question), tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "wrong"), done.stdout + done.stderr
 
 
@@ -119,12 +113,12 @@ def test_a_wrong_dtype_is_shown(tmp_path: Path) -> None:
         ("x",),
         ("fwd",),
     )
-    done = run(written(question, dtypes=True), tmp_path)
+    done = run_script(written(question, dtypes=True), tmp_path)
     lines = done.stdout.splitlines()[-2:]
     assert (done.returncode, lines) == (1, ["x: the dtype is float64, not float32", "wrong"]), (
         done.stdout + done.stderr
     )
-    assert run(written(question), tmp_path).returncode == 0
+    assert run_script(written(question), tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -325,7 +319,7 @@ def test_functions_that_were_looked_up_are_called_by_their_paths(name: str, tmp_
     pytest.importorskip("autograd")
     text = written(looked_up(name))
     assert {"atan2": "anp.arctan2(", "erf": "special.erf", "expit": "special.logistic"}[name] in text
-    done = run(text, tmp_path)
+    done = run_script(text, tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "right"), done.stdout + done.stderr
 
 
@@ -351,7 +345,7 @@ def test_a_wrong_function_is_shown(name: str, tmp_path: Path, monkeypatch: pytes
         assert text.count(old) == 1
         text = text.replace(old, new)
     (tmp_path / "autograd_adapter.py").write_text(text, encoding="utf-8")
-    done = run(written(looked_up(name)), tmp_path)
+    done = run_script(written(looked_up(name)), tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "wrong"), done.stdout + done.stderr
 
 
@@ -368,5 +362,5 @@ def test_a_script_has_the_composition_that_was_sent(tmp_path: Path) -> None:
         shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.", program=way.sent(program)
     )
     assert "return silu(x)" in text
-    done = run(text, tmp_path)
+    done = run_script(text, tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "right"), done.stdout + done.stderr

@@ -24,8 +24,9 @@ from gradfuzz.fuzzer.results.events import FindingFound
 from gradfuzz.fuzzer.sweep import SweepConfig
 from gradfuzz.fuzzer.sweep.plans import sweep
 from gradfuzz.oracles.base import Mode, Oracle, Point
-from gradfuzz.oracles.dialects.adapter_short import FORMS, short
+from gradfuzz.oracles.dialects.adapter_short import short
 from gradfuzz.oracles.emit.short import ShortInput
+from gradfuzz.oracles.emit.short_forms import FORMS
 from gradfuzz.oracles.foreign import managed
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse

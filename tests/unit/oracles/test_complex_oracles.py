@@ -5,9 +5,6 @@ in.
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +26,7 @@ from gradfuzz.oracles.jax.exact import exact
 from gradfuzz.programs import in_pairs, parse, to_text
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
+from tests.running import run_script
 
 _LOOP = """
 def f(x, y):
@@ -176,12 +174,7 @@ def test_scripts_of_complex_programs_stand_alone(oracle: str, tmp_path: Path) ->
     allowed = {
         n: tolerance.allowed(g, tolerance.noise[n], np.asarray(0.0)) for n, g in tolerance.gradient.items()
     }
-    path = tmp_path / "script.py"
-    path.write_text(script(question, 0, oracle, tolerance.gradient, allowed), encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, path], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run_script(script(question, 0, oracle, tolerance.gradient, allowed), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

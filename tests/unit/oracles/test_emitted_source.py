@@ -10,7 +10,7 @@ import pytest
 
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.oracles.emit import script_tensors
-from gradfuzz.oracles.emit.linalg_source import INTERNAL, is_linalg
+from gradfuzz.oracles.emit.op_source import INTERNAL, is_linalg
 from gradfuzz.oracles.emit.plain_source import called
 from gradfuzz.oracles.emit.script import MpmathEmitter
 from gradfuzz.oracles.emit.statements import Emitter, nested_list, number_text, rounded

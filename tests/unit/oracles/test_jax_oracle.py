@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ jax = pytest.importorskip("jax", reason="the jax extra is not installed")
 from jax.interpreters import ad  # noqa: E402 - after JAX is known to be there
 
 from gradfuzz.oracles.jax import answers as jax_answers  # noqa: E402
+from tests.running import run_script  # noqa: E402
 
 WAYS = {oracle.name: oracle for oracle in ways()}
 LOOPS = ("jax:scan", "jax:fori_loop", "jax:while_loop")
@@ -312,14 +312,6 @@ def test_the_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 # Reproducers ------------------------------------------------------------------------------------------------
 
 
-def run(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = folder / "script.py"
-    path.write_text(source)
-    return subprocess.run(
-        [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, timeout=120, cwd=folder
-    )
-
-
 @pytest.mark.parametrize(
     ("way", "program", "modes", "precision"),
     [
@@ -337,8 +329,7 @@ def test_a_script_that_is_right(
         Question(q.program, q.points[:1], q.precision, q.wrt, q.modes, q.weights, q.directions)
     )
     source = script(q, 0, way, truth.gradient or {f"output {k}": v for k, v in enumerate(truth.values)})
-    assert "gradfuzz" not in source
-    done = run(source, tmp_path)
+    done = run_script(source, tmp_path, "-W", "error")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "right"
 
@@ -347,7 +338,9 @@ def test_a_script_that_is_wrong(tmp_path: Path) -> None:
     q = about("several inputs", ("rev",))
     source = script(q, 0, "jax:scan", ArbReference().truth(q)[0].gradient)
     assert "jnp.sin(" in source
-    done = run(source.replace("jnp.sin(", "jnp.cos("), tmp_path)  # as good as a wrong derivative
+    done = run_script(
+        source.replace("jnp.sin(", "jnp.cos("), tmp_path, "-W", "error"
+    )  # as good as a wrong derivative
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "wrong"
 

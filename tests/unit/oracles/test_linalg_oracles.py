@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ pytest.importorskip("jax", reason="the jax extra is not installed")
 
 from gradfuzz.oracles.base import Answer, Mode, Point, Question  # noqa: E402
 from gradfuzz.oracles.emit import script_linalg  # noqa: E402
-from gradfuzz.oracles.emit.linalg_source import is_linalg  # noqa: E402
+from gradfuzz.oracles.emit.op_source import is_linalg  # noqa: E402
 from gradfuzz.oracles.emit.plain_source import called  # noqa: E402
 from gradfuzz.oracles.emit.script import MpmathEmitter, inputs_source, reference_source  # noqa: E402
 from gradfuzz.oracles.jax import ways as jax_ways  # noqa: E402 - after both are known to be there
@@ -37,6 +35,7 @@ from gradfuzz.programs.language.program import Program, walk  # noqa: E402
 from gradfuzz.programs.language.syntax import Call  # noqa: E402
 from gradfuzz.programs.language.typecheck import typecheck  # noqa: E402
 from gradfuzz.programs.text.parse import parse  # noqa: E402
+from tests.running import run_script  # noqa: E402
 
 WAYS = {oracle.name: oracle for oracle in (*torch_ways.ways(), *jax_ways.ways())}
 
@@ -388,15 +387,6 @@ def test_a_decomposition_in_a_loop(way: str, seed: int) -> None:
 # Reproducers ------------------------------------------------------------------------------------------------
 
 
-def run_script(source: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    path = tmp_path / "reproducer.py"
-    path.write_text(source)
-    assert "gradfuzz" not in source
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", path], capture_output=True, text=True, timeout=120, check=False
-    )
-
-
 def exit_code(source: str) -> Any:
     """What a script exits with, run here: importing a library takes seconds."""
     with mpmath.workdps(15), pytest.raises(SystemExit) as exited:  # a script sets its own precision
@@ -420,7 +410,7 @@ def test_a_reproducer_runs(
     question = question_of(program_of(*expressions, batch=batch), seed)
     library = torch_ways if way.startswith("torch") else jax_ways
     answer = gradient_by(way, question)
-    done = run_script(library.script(question, 0, way, answer.gradient), tmp_path)
+    done = run_script(library.script(question, 0, way, answer.gradient), tmp_path, "-W", "ignore")
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from gradfuzz.programs import parse
 pytest.importorskip("torch", reason="the torch extra is not installed")
 
 from gradfuzz.oracles.torch.ways import script, ways
+from tests.running import run_script
 
 WAYS = {way.name: way for way in ways() if "compile" in way.name}
 BACKENDS = [
@@ -80,8 +79,5 @@ def test_a_script_compiles_what_was_compiled(name: str, expected: float, code: i
     allowed = {"x": np.asarray(1e-12 if code == 0 else -1.0)}
     text = script(question, 0, name, {"x": np.asarray(expected)}, allowed)
     assert f'torch.compile(f, backend="{name.rpartition(":")[2]}")' in text
-    (tmp_path / "script.py").write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False
-    )
+    done = run_script(text, tmp_path)
     assert done.returncode == code, done.stdout + done.stderr

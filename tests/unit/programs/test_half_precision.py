@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -30,6 +28,7 @@ from gradfuzz.programs import parse
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, format_of, is_float, rounded
 from gradfuzz.programs.text.json_form import decode_array, encode_array
+from tests.running import run_script
 
 BFLOAT16 = FORMATS["bfloat16"].dtype
 BITS = {
@@ -276,10 +275,5 @@ def test_scripts_run_without_gradfuzz(way: str, precision: Precision, tmp_path: 
         n: tolerance.allowed(truth.gradient[n], tolerance.noise[n], truth.bounds[n]) for n in question.wrt
     }
     script = {"jax": jax, "torch": torch}[library].script(question, 0, way, truth.gradient, allowed)
-    assert "gradfuzz" not in script
-    path = tmp_path / "script.py"
-    path.write_text(script, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False
-    )
+    done = run_script(script, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

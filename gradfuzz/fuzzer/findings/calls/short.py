@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,32 +16,9 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.library import Library
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.adapter_short import FORMS
-from gradfuzz.oracles.emit.short import (
-    ShortInput,
-    applied,
-    around,
-    assembled,
-    objective,
-    picked,
-    stages,
-    tuple_of,
-    used,
-)
-
-_REVERSE: Mapping[str, str] = {
-    "torch": "torch.func.grad({g}{which})({xs})",
-    "jax": "jax.grad({g}{which})({xs})",
-}
-_FORWARD: Mapping[str, str] = {
-    "torch": "torch.func.jvp({g}, {xs}, {v})[1]",
-    "jax": "jax.jvp({g}, {xs}, {v})[1]",
-}
-_TOTAL: Mapping[str, str] = {
-    "torch": "torch.sum({})",
-    "jax": "jax.numpy.sum({})",
-}
-"""What the libraries have functions for; `FORMS` has the others."""
+from gradfuzz.oracles.emit.short import ShortInput, around, assembled, used
+from gradfuzz.oracles.emit.short_forms import FORMS, differentiated
+from gradfuzz.oracles.torch.short import as_leaves, by_autograd
 
 
 def short(call: Call, case: CheckResult) -> str:
@@ -50,7 +26,8 @@ def short(call: Call, case: CheckResult) -> str:
     around it, it is complex, the library has none, or the script does not show the finding.
     """
     library, question = library_named(call.library), case.question
-    if call.library not in {*_TOTAL, *FORMS} or call.form != "alone" or call.results:
+    form = FORMS.get(call.library)
+    if form is None or call.form != "alone" or call.results:
         return ""
     wrt = [p.name for p in question.program.params]
     entry = case.worst or (wrt[0], (0,) * np.ndim(case.point.inputs[wrt[0]]))
@@ -60,7 +37,7 @@ def short(call: Call, case: CheckResult) -> str:
         return ""
     if not question.modes or not _is_plain(call, library, len(question.weights)):
         return ""
-    if "fwd" in question.modes and call.library in FORMS and not FORMS[call.library].pushes(len(wrt)):
+    if "fwd" in question.modes and not form.pushes(len(wrt)):
         return ""
     what = f"{call.library} {library.version}"
     shown = ShortInput(question, case.point.inputs, entry, expected, raises=raises, target=what)
@@ -68,15 +45,13 @@ def short(call: Call, case: CheckResult) -> str:
     function = "\n".join([f"def f({', '.join(wrt)}):", *seed, f"    return {expression(call)}"])
     inputs = [f"{name} = {text}" for name, text in zip(wrt, arrays(call), strict=True)]
     inputs += _around(shown, library)
-    only_reverse = call.library == "torch" and "fwd" not in question.modes
-    lines = _by_grad(shown) if only_reverse else _nested(shown, call.library)
-    if call.library in FORMS:
-        helpers = FORMS[call.library].helpers
-        used_here = [text for name, text in helpers.items() if used("\n".join(lines), name)]
-        function = "\n\n".join([function, *used_here])
+    lines = differentiated(shown, form, library.array_code)
+    if call.library == "torch" and "fwd" not in question.modes:  # it takes any function; torch.func does not
+        inputs, lines = as_leaves(shown, inputs), by_autograd(shown, unused=True)
+    helpers = [text for name, text in form.helpers.items() if used("\n".join(lines), name)]
+    function = "\n\n".join([function, *helpers])
     imports = _imports(call, library, "\n".join([function, *inputs, *lines]))
-    if settings := FORMS[call.library].settings if call.library in FORMS else _parts(library)[1]:
-        imports += ["", *settings]
+    imports += ["", *form.settings] if form.settings else []
     text = assembled(shown, imports, function, inputs, lines, scalar=question.modes[-1] == "fwd")
     return text if shows(text, case) else ""
 
@@ -84,16 +59,11 @@ def short(call: Call, case: CheckResult) -> str:
 def _imports(call: Call, library: Library, body: str) -> list[str]:
     """Those of the library's imports that the lines use, and that of the function's module."""
     home = call.function.rpartition(".")[0]
-    lines = [*_parts(library)[0], *([f"import {home}"] if home in sys.modules else [])]
-    lines += FORMS[call.library].imports if call.library in FORMS else ()
+    own, _, _ = library.forms.header.partition("\n\n")
+    lines = [*own.splitlines(), *([f"import {home}"] if home in sys.modules else [])]
+    lines += FORMS[call.library].imports
     lines.sort(key=lambda line: " as " in line)
     return [line for line in dict.fromkeys(lines) if f"{line.split()[-1]}." in body]
-
-
-def _parts(library: Library) -> tuple[list[str], list[str]]:
-    """The imports of the library, and what it is set to."""
-    imports, _, settings = library.forms.header.partition("\n\n")
-    return imports.splitlines(), settings.splitlines()
 
 
 def _is_plain(call: Call, library: Library, outputs: int) -> bool:
@@ -118,49 +88,3 @@ def _around(shown: ShortInput, library: Library) -> list[str]:
         return library.array_code(np.asarray(value, own.get(id(value), np.float64)))
 
     return around(shown, text)
-
-
-def _nested(shown: ShortInput, library: str) -> list[str]:
-    """Functions, each the derivative of the one before."""
-    wrt = [p.name for p in shown.question.program.params]
-    which, at = picked(shown)
-    if library in FORMS:
-        form = FORMS[library]
-        reverse, again = form.reverse(len(wrt)), form.again
-        forward, total = form.forward, form.total
-    else:
-        reverse, again = _REVERSE[library].replace("{which}", which), ""
-        forward, total = _FORWARD[library], _TOTAL[library]
-    first, lines = objective(shown, total)
-    last, more = stages(shown, first, reverse.replace("{again}", again), forward, total)
-    lines += more
-    if shown.question.modes[-1] == "rev":
-        return [*lines, f"got = {reverse.format(g=last, xs=', '.join(wrt), again='')}{at}"]
-    units, vs = [], [f"unit{k}" if len(wrt) > 1 else "unit" for k in range(len(wrt))]
-    for name, v in zip(wrt, vs, strict=True):
-        unit = np.zeros(np.shape(shown.inputs[name]), shown.inputs[name].dtype)
-        if name == shown.entry[0]:
-            unit[shown.entry[1]] = 1.0
-        units.append(f"{v} = {library_named(library).array_code(unit)}")
-    pushed = forward.format(g=last, xs=tuple_of(wrt), v=tuple_of(vs), x=wrt[0], d=vs[0])
-    lines += [*units, f"got = {pushed}"]
-    return lines
-
-
-def _by_grad(shown: ShortInput) -> list[str]:
-    """torch.autograd.grad takes any function; torch.func does not."""
-    wrt = [p.name for p in shown.question.program.params]
-    first, lines = objective(shown, _TOTAL["torch"])
-    xs = wrt[0] if len(wrt) == 1 else tuple_of(wrt)
-    lines += [*(f"{x}.requires_grad_()" for x in wrt), f"got = {applied(first, wrt)}"]
-    for step, _ in enumerate(shown.question.modes):
-        more = ", create_graph=True" if step + 1 < len(shown.question.modes) else ""
-        slopes = f"torch.autograd.grad(got, {xs}{more}, materialize_grads=True)"
-        if more and len(wrt) == 1:
-            lines += [f"got = torch.sum(direction * {slopes}[0])"]
-        elif more:
-            terms = [f"torch.sum(direction{k} * got[{k}])" for k, _ in enumerate(wrt)]
-            lines += [f"got = {slopes}", f"got = {' + '.join(terms)}"]
-        else:
-            lines += [f"got = {slopes}[{wrt.index(shown.entry[0])}]"]
-    return lines

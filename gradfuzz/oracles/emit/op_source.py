@@ -1,7 +1,7 @@
-"""Linear algebra in a library's dialect: the namespace runs the same text that a reproducer shows.
+"""Ops of arrays in a library's dialect: the namespace runs the same text that a reproducer shows.
 
-An op of linear algebra is seldom a single call: operands are broadcast over batch axes, an option has another
-name, a triangle is transposed. A dialect's text is compiled once per shapes and parameters.
+An op is seldom a single call: operands are broadcast over batch axes, an option has another name, a triangle
+is transposed. A dialect's text is compiled once per shapes and parameters.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS, result_type
@@ -38,6 +40,11 @@ def compiling(write: Write, names: Mapping[str, Any]) -> Compiled:
     return compiled
 
 
+def atom(text: str) -> str:
+    """An operand, in brackets unless it is a name."""
+    return text if text.isidentifier() else f"({text})"
+
+
 def keywords(params: Params) -> list[str]:
     """The parameters that are set, as keyword arguments: `axis=0`."""
     return [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
@@ -56,29 +63,43 @@ LINALG = frozenset(
     {op for op, row in OPS.items() if row.kind == "linalg" and op not in INTERNAL}
     | {"diagonal", "einsum", "kron", "outer", "trace", "tril", "triu"}
 )
-"""The ops that are written here."""
+"""Linear algebra."""
+
+_TENSOR_OPS = (
+    "all amax amin any argmax argmin argsort broadcast_to clip concat conv cumulative_max cumulative_prod"
+    " cumulative_sum flip log_softmax logsumexp mean permute_dims prod reshape scatter_add softmax sort stack"
+    " sum take take_along_axis window_sum"
+)
+WRITTEN = LINALG.union(_TENSOR_OPS.split())
+"""The ops that a library's `write` has."""
 
 
 def is_linalg(op: str) -> bool:
-    """Whether an op is written here."""
+    """Whether an op is one of linear algebra."""
     return op in LINALG
 
 
 def _method(op: str) -> Callable[..., Any]:
-    def call(self: LinalgMethods, *args: Any, **params: ParamValue) -> Any:
-        return self.compiled(op, tuple([tuple(a.shape) for a in args]), tuple(params.items()))(*args)
+    def call(self: SourceMethods, *args: Any, **params: ParamValue) -> Any:
+        operands = [self.operand(a) for a in args]
+        shapes = tuple([tuple(np.shape(a)) for a in operands])
+        return self.compiled(op, shapes, tuple(params.items()))(*operands)
 
     return call
 
 
-class LinalgMethods:
-    """The linear-algebra ops of a namespace, with all their results. A subclass defines `compiled`."""
+class SourceMethods:
+    """The written ops of a namespace, with all their results. A subclass defines `compiled`."""
 
     compiled: Compiled
 
+    def operand(self, value: Any) -> Any:
+        """`value`, which may be a plain int or bool, in the form that the library takes."""
+        return value
 
-for _op in LINALG:
-    setattr(LinalgMethods, _op, _method(_op))
+
+for _op in WRITTEN:
+    setattr(SourceMethods, _op, _method(_op))
 
 
 def missing_op(program: Program, library: str = "") -> str | None:
