@@ -30,6 +30,13 @@ JUDGE = "fuzzer/verdict/judge.py"
 ROWS = "fuzzer/conventions/"
 NAN = np.nan
 
+planted_elsewhere(
+    "NaN of forward mode where a number inside the program is infinite. Another number there is found, and so"
+    " is NaN in reverse mode, or where all numbers are finite.",
+    ("tests/unit/programs/test_range.py::test_a_tangent_of_0_times_an_infinite_slope",),
+    f"{JUDGE} _judge_gradient: Reason.RANGE",
+)
+
 # Conventions ------------------------------------------------------------------------------------------------
 
 _IN_2X2 = ((1.0, 0.0), (0.0, 0.0))

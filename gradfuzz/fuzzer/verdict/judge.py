@@ -26,6 +26,7 @@ is not called either.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -33,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.errors import EvaluationError
+from gradfuzz.errors import EvaluationError, GradfuzzError
 from gradfuzz.fuzzer.conventions import predicted
 from gradfuzz.fuzzer.conventions.accepted import Span, right_by
 from gradfuzz.fuzzer.conventions.convention import Convention, excused
@@ -57,6 +58,8 @@ from gradfuzz.oracles.base import (
     known,
     output_key,
 )
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.precision import FORMATS, Precision
 
 _DROWNED = 0.5
@@ -372,8 +375,8 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
         name: tolerance.allowed(true, noise[name], truth.bounds[name]) for name, true in expected.items()
     }
     unsure = _unsure(case, truth, tolerance, noise)
-    leaves_range = _leaves_range(truth, case.question.precision)
-    if leaves_range:  # 0 times infinity may meet any other entry
+    leaves_range, meets_infinity = _leaves_range(truth, case.question.precision), _meets_infinity(case, got)
+    if leaves_range or meets_infinity:  # 0 times infinity may meet any other entry
         unsure = {name: unsure[name] | ~np.isfinite(g) for name, g in got.items()}
     allowed = {name: np.where(unsure[name], np.inf, a) for name, a in allowed.items()}
     case = replace(case, allowed=allowed)
@@ -382,6 +385,8 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
         reason, message = Reason.REFERENCES, f"the reference's bound for {some[0]} is wide"
         if leaves_range:
             reason, message = Reason.RANGE, f"the derivative is no number of {case.question.precision}"
+        elif meets_infinity:
+            reason, message = Reason.RANGE, "a number inside the program is infinite, and 0 times it is NaN"
         return replace(case, reason=reason, message=message)
     comparison = compare(expected, got, allowed, case.question.precision)
     if not some:
@@ -405,6 +410,30 @@ def _leaves_range(truth: Truth, precision: Precision) -> bool:
     return any(np.any(np.abs(g) > FORMATS[precision].largest) for g in slopes) or any(
         np.any(np.isinf(bound)) for bound in (*truth.bounds.values(), *truth.value_bounds)
     )
+
+
+class _RaisesOverflow(NumpyNamespace):
+    """`FloatingPointError` where a number becomes too large for the dtype."""
+
+    def context(self) -> contextlib.AbstractContextManager[None]:
+        return np.errstate(all="ignore", over="raise")
+
+
+def _meets_infinity(case: CheckResult, got: Mapping[str, Array]) -> bool:
+    """Whether forward mode gives NaN or infinity where a number inside the program is too large for the
+    dtype: the tangents of all other inputs are 0 there, times an infinite slope.
+    """
+    question = case.question
+    if "fwd" not in question.modes or all(np.all(np.isfinite(g)) for g in got.values()):
+        return False
+    arithmetic = _RaisesOverflow(question.precision)
+    try:
+        interpret(question.program, arguments_of(case.point.inputs), arithmetic)
+    except FloatingPointError:
+        return True
+    except GradfuzzError:
+        return False
+    return False
 
 
 def _off(case: CheckResult, comparison: Comparison, *, drowned: bool) -> CheckResult:

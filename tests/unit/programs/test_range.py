@@ -239,3 +239,26 @@ def test_what_is_not_used_has_no_range() -> None:
     assert np.isnan(case.answer.gradient["x"])
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.RANGE)
     assert case.conventions == ("dead-branch",)
+
+
+@pytest.mark.parametrize(
+    ("x", "modes", "got", "verdict"),
+    [
+        (120.0, ("fwd",), np.nan, Verdict.INCONCLUSIVE),
+        (120.0, ("fwd",), 2.0, Verdict.DISAGREE),
+        (120.0, ("rev",), np.nan, Verdict.DISAGREE),
+        (1.5, ("fwd",), np.nan, Verdict.DISAGREE),
+    ],
+)
+def test_a_tangent_of_0_times_an_infinite_slope(
+    x: float, modes: tuple[Mode, ...], got: float, verdict: Verdict
+) -> None:
+    """Of tanh(inf) = 1 forward mode gives NaN by y as well, which nothing infinite depends on."""
+    program = parse('def f(x: "float[2]", y):\n    return tanh((x * x) ** x), y\n')
+    point = Point({"x": np.array([0.5, x]), "y": np.array(0.5)})
+    question = plain_question(program, [point], "float64", None, modes)
+    (right,) = resolve("engine")[0].answer(question)
+    answer = replace(right, gradient={**right.gradient, "y": np.array(got)})
+    (case,) = Evaluator().cases("another", question, [answer])
+    assert case.verdict is verdict
+    assert (case.reason is Reason.RANGE) == (verdict is Verdict.INCONCLUSIVE)
