@@ -23,6 +23,7 @@ from tests.excuses.sites import sites
 TERMS = {
     "": "x",
     "complex": "real(complex(x, x) * complex(x, x))",
+    "eigvals": "real(sum(eigvals(A[0:2])))",
     "index_update": "sum(index_update(stack(x, x), x, 0))",
     "qr": 'sum(qr(A, mode="complete")[1])',
     "svd": "sum(svd(A, full_matrices=True)[1])",
@@ -55,7 +56,7 @@ def _met(library: str, way: str, op: str, modes: tuple[Mode, ...], error: Except
 def _of_lack(library: str, row: Lack) -> Planted:
     said = RuntimeError(f"it says: {row.words}") if row.words else AssertionError("of the rule")
     way, op = row.ways.split(" ")[0] or PLAIN[library], row.ops.split(" ")[0]
-    modes: tuple[Mode, ...] = ("fwd",) if row.fwd else ("rev",)
+    modes: tuple[Mode, ...] = ("rev", "rev") if row.many else ("fwd",) if row.fwd else ("rev",)
     met = functools.partial(_met, library)
     others = () if row.why else (RuntimeError("of the rule"), NotImplementedError("of the rule"))
     wrong = [met(way, op, modes, other) for other in others]
@@ -63,7 +64,7 @@ def _of_lack(library: str, row: Lack) -> Planted:
         wrong.append(met(PLAIN[library], op, modes, said))
     if row.ops:
         wrong.append(met(way, "", modes, said))
-    if row.fwd and not row.rev:
+    if (row.fwd or row.many) and not row.rev:
         wrong.append(met(way, op, ("rev",), said))
     return Planted(met(way, op, modes, said), row.why or row.words, tuple(wrong))
 

@@ -20,4 +20,10 @@ LACKS = (
         rev=True,
         ops="qr",
     ),
+    Lack(
+        "Derivatives of non-symmetric eigenvectors",
+        "https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eig.html",
+        many=True,
+        ops="eigvals eig",
+    ),
 )

@@ -175,6 +175,7 @@ def take_away(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
             graph = SimpleNamespace(graph=SimpleNamespace(get_operations=lambda: [operation]))
             stub = ModuleType("tensorflow")
             stub.__version__ = "9.9"  # type: ignore[attr-defined]
+            stub.Tensor = stub.Variable = object  # type: ignore[attr-defined]
             stub.function = lambda f, **_: SimpleNamespace(get_concrete_function=lambda *_: graph)  # type: ignore[attr-defined]
             monkeypatch.setitem(sys.modules, "tensorflow", stub)
             monkeypatch.delitem(sys.modules, "gradfuzz.libraries.tensorflow", raising=False)
