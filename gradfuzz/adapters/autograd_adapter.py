@@ -1,11 +1,13 @@
 """HIPS autograd. Loops are Python's; reverse mode is make_vjp, forward mode make_jvp; higher orders nest
 them.
 
-An op is autograd's own function wherever it has one. `LACKS` says what has no rule in autograd's source.
+An op is autograd's own function wherever that has a derivative, otherwise composed of such functions. `LACKS`
+says what has no rule in autograd's source.
 """
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -20,8 +22,8 @@ import autograd.scipy.special
 import kit
 import numpy as np
 from autograd.builtins import tuple as atuple
-from autograd.core import make_jvp, make_vjp, vspace
-from autograd.tracer import isbox
+from autograd.core import VJPNode, make_jvp, make_vjp, vspace
+from autograd.tracer import find_top_boxed_args, isbox
 
 
 def index_key(pattern: Sequence[Any], indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -52,19 +54,41 @@ def take(x: Any, indices: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), indices)]
 
 
+def take_along_axis(x: Any, indices: Any, axis: int) -> Any:
+    places = list(np.indices(x.shape, sparse=True))
+    places[axis] = indices
+    return x[tuple(places)]
+
+
+def sort(x: Any, axis: int) -> Any:
+    """The reverse rule is of vectors only."""
+    if x.ndim > 1 and find_top_boxed_args((x,))[2] is VJPNode:
+        return take_along_axis(x, anp.argsort(x, axis, kind="stable"), axis)
+    return anp.sort(x, axis)
+
+
 def broadcast_to(x: Any, shape: kit.Shape) -> Any:
-    """The derivative rule takes no keyword."""
-    return anp.broadcast_to(x, shape)
+    """The reverse rule takes no keyword and no further axes."""
+    return anp.broadcast_to(anp.reshape(x, (1,) * (len(shape) - np.ndim(x)) + np.shape(x)), shape)
 
 
 def clip(x: Any, lower: Any, upper: Any) -> Any:
+    """There is no derivative by the bounds."""
     if isbox(lower) or isbox(upper):
-        raise kit.Unsupported("autograd has no derivative of clip by its bounds")
+        return anp.minimum(anp.maximum(x, lower), upper)
     return anp.clip(x, lower, upper)
 
 
+def log_softmax(x: Any, axis: int) -> Any:
+    return x - autograd.scipy.special.logsumexp(x, axis, keepdims=True)
+
+
+def transpose(x: Any) -> Any:
+    return anp.swapaxes(x, -1, -2)
+
+
 def adjoint(x: Any) -> Any:
-    return anp.conj(anp.swapaxes(x, -1, -2))
+    return anp.conj(transpose(x))
 
 
 def hermitian(x: Any) -> Any:
@@ -77,20 +101,44 @@ def cholesky(x: Any, upper: bool) -> Any:
 
 
 def svd(x: Any, full_matrices: bool, part: int) -> Any:
-    if full_matrices:
-        raise kit.Unsupported("autograd documents no derivative of a full svd")
-    return linalg.svd(x, full_matrices=False)[part]
+    """The reverse rule is of thin ones. A full one has other vectors only beyond the singular values."""
+    rows, columns = x.shape[-2:]
+    beyond = full_matrices and (rows - columns, 0, columns - rows)[part] > 0
+    return linalg.svd(x, full_matrices=beyond)[part]
 
 
-def matrices_only(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of matrices, refused for stacks of matrices."""
+def svdvals(x: Any) -> Any:
+    return linalg.svd(x, full_matrices=False, compute_uv=False)
 
-    def call(*arrays: Any, **params: Any) -> Any:
-        if any(a.ndim != 2 for a in arrays):
-            raise kit.Unsupported("autograd has this for matrices only, not for stacks of them")
-        return function(*arrays, **params)
 
-    return call
+def diagonal(x: Any, offset: int) -> Any:
+    """Only that of offset 0 over swapped axes has a reverse rule. The others are the main one of a part."""
+    if offset:
+        row, column = max(-offset, 0), max(offset, 0)
+        x = x[..., row:, column:]
+        size = min(x.shape[-2:])
+        x = x[..., :size, :size]
+    return anp.diagonal(x, 0, -1, -2)
+
+
+def trace(x: Any, offset: int) -> Any:
+    """autograd's is over the first two axes."""
+    return anp.trace(anp.moveaxis(x, (-2, -1), (0, 1)), offset)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """autograd's is of matrices only."""
+    if a.ndim == b.ndim == 2:
+        return anp.kron(a, b)
+    product = a[..., :, None, :, None] * b[..., None, :, None, :]
+    rows, columns = (m * n for m, n in zip(a.shape[-2:], b.shape[-2:]))
+    return anp.reshape(product, (*product.shape[:-4], rows, columns))
+
+
+def matrix_power(x: Any, n: int) -> Any:
+    if n == 0:
+        return np.zeros(x.shape, x.dtype) + np.eye(x.shape[-1], dtype=x.dtype)
+    return functools.reduce(anp.matmul, [linalg.inv(x) if n < 0 else x] * abs(n))
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -105,11 +153,19 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def triangular_solve(a: Any, b: Any, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
+    """autograd's is of matrices only; stacks are solved as full systems."""
     if not left:
-        raise kit.Unsupported("autograd's solve_triangular has no unknowns on the left")
-    return autograd.scipy.linalg.solve_triangular(
-        a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal
-    )
+        return transpose(triangular_solve(a, transpose(b), lower, not transposed, unit_diagonal, True))
+    if a.ndim == b.ndim == 2:
+        return autograd.scipy.linalg.solve_triangular(
+            a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal
+        )
+    inside = int(unit_diagonal)
+    a = anp.tril(a, -inside) if lower else anp.triu(a, inside)
+    a = a + np.eye(a.shape[-1], dtype=a.dtype) if unit_diagonal else a
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (broadcast_to(m, (*batch, *m.shape[-2:])) for m in (a, b))
+    return linalg.solve(transpose(a) if transposed else a, b)
 
 
 def kept(keepdims: bool) -> dict[str, bool]:
@@ -117,20 +173,37 @@ def kept(keepdims: bool) -> dict[str, bool]:
     return {"keepdims": True} if keepdims else {}
 
 
+def sizes(x: Any) -> Any:
+    """The second derivative of autograd's abs is not quite 0."""
+    return anp.abs(x) if anp.iscomplexobj(x) else x * anp.sign(x)
+
+
 def matrix_norm(x: Any, ord: Any, keepdims: bool) -> Any:
-    if ord not in ("fro", "nuc"):
-        raise kit.Unsupported(f"autograd has no derivative of the matrix norm {ord}")
-    return linalg.norm(x, ord, axis=None if x.ndim == 2 else (-2, -1), **kept(keepdims))
+    """autograd has rules of the norms "fro" and "nuc"."""
+    if ord in ("fro", "nuc"):
+        return linalg.norm(x, ord, axis=None if x.ndim == 2 else (-2, -1), **kept(keepdims))
+    if ord in (2, -2):
+        norm = svdvals(x)[..., 0 if ord == 2 else -1]
+    else:
+        sums = anp.sum(sizes(x), -2 if ord in (1, -1) else -1)
+        norm = anp.max(sums, -1) if ord in (1, "inf") else anp.min(sums, -1)
+    return norm[..., None, None] if keepdims else norm
 
 
-def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    if axis is not None and not isinstance(axis, int):
-        raise kit.Unsupported("autograd's norm takes one axis or none")
+def vector_norm(x: Any, ord: Any, axis: int | None, keepdims: bool) -> Any:
+    """autograd has rules of orders above 1."""
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord)
-    if axis is not None or x.ndim == 1:
+    if ord > 1 and (axis is not None or x.ndim == 1):
         return linalg.norm(x, ord, axis=axis, **kept(keepdims))
-    norm = linalg.norm(anp.ravel(x), ord)
-    return anp.reshape(norm, (1,) * x.ndim) if keepdims else norm
+    if ord > 1:
+        norm = linalg.norm(anp.ravel(x), ord)
+        return anp.reshape(norm, (1,) * x.ndim) if keepdims else norm
+    if ord == -np.inf:
+        return anp.min(sizes(x), axis, keepdims=keepdims)
+    if ord == 0:
+        return anp.sum((x != 0).astype(sizes(x).dtype), axis, keepdims=keepdims)
+    total = anp.sum(sizes(x) ** ord, axis, keepdims=keepdims)
+    return total if ord == 1 else total ** (1 / ord)
 
 
 def conv(x: Any, kernel: Any, strides: Sequence[int], padding: Sequence[Sequence[int]]) -> Any:
@@ -172,7 +245,7 @@ OPS = {
     "cumulative_sum": anp.cumsum,
     "det": linalg.det,
     "conj": anp.conj,
-    "diagonal": lambda x, offset: anp.diagonal(x, -offset, -1, -2),  # swaps the axes for autograd
+    "diagonal": diagonal,
     "eig": lambda x, part: linalg.eig(x)[part],
     "eigh": lambda x, part: linalg.eigh(hermitian(x))[part],
     "eigvalsh": lambda x: linalg.eigh(hermitian(x))[0],
@@ -186,9 +259,11 @@ OPS = {
     "index_update": index_update,
     "integer_pow": lambda x, n: x**n,
     "inv": linalg.inv,
-    "kron": matrices_only(anp.kron),
+    "kron": kron,
+    "log_softmax": log_softmax,
     "logsumexp": autograd.scipy.special.logsumexp,
     "matrix_norm": matrix_norm,
+    "matrix_power": matrix_power,
     "permute_dims": anp.transpose,
     "pinv": linalg.pinv,
     "polygamma": lambda x, n: autograd.scipy.special.polygamma(n, x),
@@ -196,14 +271,16 @@ OPS = {
     "real": anp.real,
     "reshape": lambda x, shape: anp.reshape(x, shape),
     "slogdet": lambda x, part: linalg.slogdet(x)[part],
+    "softmax": lambda x, axis: anp.exp(log_softmax(x, axis)),
     "solve": solve,
-    "sort": anp.sort,
+    "sort": sort,
     "stack": lambda *arrays, axis: anp.stack(arrays, axis),
     "svd": svd,
-    "svdvals": lambda x: linalg.svd(x, full_matrices=False, compute_uv=False),
+    "svdvals": svdvals,
     "take": take,
-    "trace": matrices_only(lambda x, offset: anp.trace(x, offset)),
-    "triangular_solve": matrices_only(triangular_solve),
+    "take_along_axis": take_along_axis,
+    "trace": trace,
+    "triangular_solve": triangular_solve,
     "vector_norm": vector_norm,
 }
 
@@ -218,10 +295,8 @@ NO_FORWARD += " logit pinv polygamma psi slogdet solve solve_triangular svd y0 y
 LACKS = (
     rf"^(JVP|VJP) of ({NO_RULE.replace(' ', '|')}) wrt argnums? .* not defined$",
     rf"^JVP of ({NO_FORWARD.replace(' ', '|')}) wrt argnums .* not defined$",
-    "^Currently make_diagonal only supports offset=0",  # numpy/numpy_wrapper.py
     "^Gradient of sort not implemented for multi-dimensional arrays",  # numpy/numpy_vjps.py
-    "^Can't handle extra leading dims$",  # of broadcast_to, there
-    "^Gradient of norm not implemented for ord=",  # numpy/linalg.py
+    "^Gradient of svd not implemented for full_matrices=True",  # numpy/linalg.py
 )
 
 

@@ -6,6 +6,7 @@ docs/findings; anything else that is wrong fails.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -152,6 +153,56 @@ def test_a_diagonal_beside_the_main_one(autograd: Oracle, offset: int) -> None:
     point = Point({"a": np.arange(18.0).reshape(2, 3, 3) / 8})
     case = judged(Evaluator(), autograd, weighted_question(program, [point], "float64", ("fwd",)))
     assert case.verdict is Verdict.AGREE
+
+
+COMPOSED = (
+    "broadcast_to(v, (2, 3))",
+    "clip(v, A[0, 0], v + 0.125)",
+    "clip(A, v - 0.5, v)",
+    "diagonal(B, offset=1)",
+    "diagonal(B, offset=-2)",
+    "diagonal(A, offset=-2)",
+    "diagonal(A, offset=3)",
+    "kron(A, B)",
+    "kron(A[0], B)",
+    "log_softmax(A, axis=1)",
+    "softmax(A, axis=-1)",
+    *(f"matrix_norm(A, ord={ord!r}, keepdims=True)" for ord in (1, -1, 2, -2, "inf", "-inf")),
+    *(f"matrix_norm(B, ord={ord!r})" for ord in (1, -1, 2, -2, "inf", "-inf")),
+    *(f"matrix_power(A, n={n})" for n in (-2, 0, 1, 3)),
+    "sort(A, axis=1)",
+    "sort(B, axis=0)",
+    "svd(B, full_matrices=True)[1]",
+    "abs(svd(B, full_matrices=True)[0])",
+    "abs(svd(transpose(B), full_matrices=True)[2])",
+    "take_along_axis(B, array([[0, 1, 1]]), axis=-2)",
+    "take_along_axis(A, array([[[0, 2, 0, 1]]]), axis=2)",
+    "trace(A)",
+    "trace(A, offset=-1)",
+    "trace(B, offset=2)",
+    *(f"vector_norm(A, ord={ord!r}, axis=-2)" for ord in (-2, -1, 0, 1, "-inf")),
+    *(f"vector_norm(A, ord={ord!r}, keepdims=True)" for ord in (-2, -1, 0, 1, "-inf")),
+    *(
+        f"triangular_solve({a}, {b}, lower={lower}, transposed={transposed}, left={left}{unit})"
+        for a, b in (("A", "A"), ("A", "A[0]"), ("A[0]", "A"))
+        for lower, transposed in itertools.product((False, True), repeat=2)
+        for left, unit in ((True, ""), (False, ", unit_diagonal=True"))
+    ),
+    "triangular_solve(A[0], B, lower=True, left=False)",
+    "triangular_solve(A[0], B, lower=False, transposed=True, left=False)",
+)
+"""Values of a (2, 3, 3) stack, a (2, 3) matrix and a (3,) vector: autograd has no rule of these forms."""
+
+
+@pytest.mark.parametrize("modes", [("rev",), ("rev", "rev")])
+@pytest.mark.parametrize("value", COMPOSED)
+def test_what_the_adapter_composes_is_right(autograd: Oracle, value: str, modes: tuple[Mode, ...]) -> None:
+    program = parse(f'def f(A: "float[2, 3, 3]", B: "float[2, 3]", v: "float[3]"):\n    return {value}\n')
+    numbers = np.random.default_rng(5).permutation(np.linspace(-1.5, 2.5, 27))
+    stack = numbers[:18].reshape(2, 3, 3) + np.diag([3.0, 5.0, 7.0])
+    point = Point({"A": stack, "B": numbers[18:24].reshape(2, 3), "v": numbers[24:]})
+    case = judged(Evaluator(), autograd, weighted_question(program, [point], "float64", modes))
+    assert case.verdict is Verdict.AGREE, (case.kind, case.message)
 
 
 LOOPS = questions(

@@ -338,10 +338,8 @@ LISTED = (
     "JVP of inv wrt argnums (0,) not defined",
     "JVP of solve wrt argnums (0, 1) not defined",
     "VJP of cbrt wrt argnums (0,) not defined",
-    "Currently make_diagonal only supports offset=0, axis1=-1, axis2=-2",
     "Gradient of sort not implemented for multi-dimensional arrays.",
-    "Gradient of norm not implemented for ord=1",
-    "Can't handle extra leading dims",
+    "Gradient of svd not implemented for full_matrices=True",
 )
 BESIDE = (
     "VJP of inv wrt argnums (0,) not defined",

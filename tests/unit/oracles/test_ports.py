@@ -147,6 +147,34 @@ def test_a_right_library_is_right(name: str, system: str, precision: Precision, 
     assert printed.endswith("right\n")
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "clip(m, 0.0, m[0, 1] + 1.0)",
+        "diagonal(m, offset=1)",
+        "kron(s, m)",
+        "matrix_norm(s, ord=1)",
+        "matrix_norm(m, ord='-inf')",
+        "matrix_power(s, n=-2)",
+        "sort(m, axis=0)",
+        "svd(m, full_matrices=True)[1]",
+        "take_along_axis(m, argsort(m, axis=0), axis=0)",
+        "trace(s)",
+        "triangular_solve(s, m, lower=False)",
+        "vector_norm(m, ord=1)",
+    ],
+)
+def test_autograd_is_asked_about_what_it_has_no_rule_of(value: str, tmp_path: Path) -> None:
+    """Its adapter composes these of functions that have one."""
+    pytest.importorskip("autograd")
+    text = f'def f(s: "float[2, 3, 3]", m: "float[3, 3]"):\n    return sin({value})\n'
+    matrix = MATRIX + np.arange(9.0).reshape(3, 3) / 16 + np.eye(3)
+    given = shown(text, {"s": np.stack([matrix, matrix.T + 0.25]), "m": matrix})
+    assert dialect("autograd").unsupported(given) is None
+    code, printed = run(dialect("autograd").port(given), tmp_path / "port.py")
+    assert code == 0, printed
+
+
 def test_a_planted_wrong_rule_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The factor of a product that is not differentiated is forgotten."""
     anp = pytest.importorskip("autograd.numpy")
