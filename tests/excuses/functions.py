@@ -362,6 +362,27 @@ def an_oscillation_faster_than_the_steps() -> Planted:
 
 
 @excuse(
+    "Where the slopes along the axes do not make those along a line there is no derivative. The same mistake"
+    " is found where they do, also at equal numbers.",
+    f"{MEASURE} Inquiry._judged_by_numbers.judge: Reason.KINK",
+)
+def no_derivative_at_equal_numbers() -> Planted:
+    def measured(f: Function, *x: float) -> Any:
+        return measure_gradient(decided(f), np.array(x), grad=lambda x: np.array([1.0, 7.0, 0.0]))
+
+    def squares(x: Any) -> Any:
+        return float(np.sum(np.real(x) ** 2))
+
+    def median(x: Any) -> Any:
+        return float(np.median(np.real(x)))
+
+    excused = measured(median, 0.5, 0.5, 0.5)
+    return Planted(
+        excused, "along a line", (measured(median, 0.25, 0.5, 0.75), measured(squares, 0.5, 0.5, 0.5))
+    )
+
+
+@excuse(
     "A derivative beyond the largest number of the dtype may be infinite. Where it is in range that is"
     " wrong.",
     "fuzzer/verdict/judge.py _judge_gradient: Reason.RANGE",

@@ -16,6 +16,7 @@ from gradfuzz.fuzzer.measuring.attached import Exact
 from gradfuzz.fuzzer.measuring.measured import Method
 from gradfuzz.fuzzer.measuring.numeric import (
     NumericTruth,
+    has_derivative,
     judged_by_numbers,
     numeric_truth,
     own_noise,
@@ -44,7 +45,7 @@ from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import doubted, is_of_numbers, may_be_rounding, needs_float64
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import Wanted, first_line
-from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, Question, Truth
+from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, entered, interpret
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
@@ -564,7 +565,14 @@ class Inquiry:
             methods.append(truth.method)
             if self.stopped:  # that nothing changes with an entry is what such words are for
                 truth = replace(truth, flat=frozenset())
-            return judged_by_numbers(self.oracle, asked, answer, truth)
+            case = judged_by_numbers(self.oracle, asked, answer, truth)
+            is_whole = asked.order == 1 and not isinstance(asked, ProbedQuestion)
+            if not (is_whole and truth.method == "Richardson" and is_of_numbers(case)):
+                return case
+            if has_derivative(self._exact, asked, truth.truth):
+                return case
+            why = "along a line the function has another slope than those along the axes make of it"
+            return case.unsettled(Reason.KINK, f"there is no derivative: {why}")
 
         size, most = entries_of(question), _MEASURED if self._entries else FEW
         if self._gradient is None and entry is not None:

@@ -255,6 +255,23 @@ def _unknown(why: str) -> NumericTruth:
     return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "Richardson")
 
 
+def has_derivative(subject: Subject, question: Question, truth: Truth) -> bool:
+    """Whether the slope along a line is what the slopes along the axes make of it. Of a median whose equal
+    entries move one by one, and one by one change nothing, it is not: there is no derivative.
+    """
+    measured = _Measured(subject, question)
+    names, rng = [p.name for p in question.program.params], np.random.default_rng(0)
+    sizes = {names.index(n): _scales(np.asarray(question.points[0].inputs[n])) for n in question.wrt}
+    line = {k: signs(size.shape, rng, measured.precision) * size for k, size in sizes.items()}
+    found = measured.slope(functools.partial(measured.at, line), measured.size(line), lambda: measured.hidden)
+    if found is None or found.kink:
+        return found is None
+    parts = [(line[names.index(name)], g, truth.bounds[name]) for name, g in truth.gradient.items()]
+    along = sum(float(np.sum(d * g)) for d, g, _ in parts)
+    bound = found.bound + sum(float(np.sum(np.abs(d) * b)) for d, _, b in parts)
+    return not abs(found.value - along) > 2.0 * bound + TRUSTED * max(abs(found.value), abs(along))
+
+
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
     value, bound, left, right, natural, between = (_blank(question) for _ in range(6))
     exact, jump = True, 0.0

@@ -391,3 +391,28 @@ def test_a_traced_series_is_not_asked_where_it_does_not_end(
     assert (found.method, found.wrong) == ("traced", factor != 1.0)
     assert 0.9 in largest
     assert max(largest) < 1.0
+
+
+def median(x):
+    return float(np.median(x)) if np.max(x) > -9.0 else x[0]  # Python decides, so it is not traced
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_median_of_equal_numbers_has_no_derivative(place: int) -> None:
+    """One by one they move nothing, and together they do. Any of them may get the gradient."""
+    x = np.array([1.0, 0.0, 0.0, 0.0, -1.0])
+    chosen = np.eye(5)[place]
+    found = measure_gradient(median, x, grad=lambda x: chosen)
+    assert found.verdict is Verdict.INCONCLUSIVE, found
+    assert "along a line" in found.reason
+    apart = np.array([1.0, 0.25, 0.0, -0.25, -1.0])
+    assert measure_gradient(median, apart, grad=lambda x: chosen).wrong is (place != 2)
+
+
+def test_equal_numbers_of_a_function_that_has_a_derivative_hide_nothing() -> None:
+    def f(x):
+        return float(np.sum(x * x)) if np.max(x) > -9.0 else x[0]
+
+    x = np.array([1.0, 0.0, 0.0, 0.0, -1.0])
+    assert measure_gradient(f, x, grad=lambda x: 2.0 * x).verdict is Verdict.AGREE
+    assert measure_gradient(f, x, grad=lambda x: 2.0 * x + np.array([0, 0, 1, 0, 0])).wrong
