@@ -142,7 +142,9 @@ def slope(
         return replace(best, bound=math.inf)
     if best is None or not jump:
         return best
-    bound = math.inf if _stays(known, best.step, 2.0, best.noise) else best.bound
+    spread = max(abs(here), *(abs(known(sign * step * size)) for step in _STEPS for sign in (1.0, -1.0)))
+    is_unknown = best.noise > COARSE * spread or _stays(known, best.step, 2.0, best.noise)
+    bound = math.inf if is_unknown else best.bound
     between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
     share = best.noise / max(abs(here), best.noise)
     return replace(best, bound=bound, jump=share, between=between)

@@ -170,6 +170,12 @@ def test_an_oscillation_that_is_faster_than_the_steps_has_no_slope(rate: float, 
     assert abs(found.value - exact) <= found.bound or found.bound > 0.1 * abs(found.value)
 
 
+def test_values_that_jump_by_half_of_themselves_have_no_slope() -> None:
+    """As the inverse of a matrix that rounding alone keeps from being singular."""
+    found = slope(lambda t: 1.0 / t if t else 1e16, 1.0, ROUNDOFF)
+    assert found is None or found.bound == math.inf
+
+
 # As gradients -----------------------------------------------------------------------------------------------
 
 
