@@ -174,6 +174,8 @@ def test_values_that_jump_by_half_of_themselves_have_no_slope() -> None:
     """As the inverse of a matrix that rounding alone keeps from being singular."""
     found = slope(lambda t: 1.0 / t if t else 1e16, 1.0, ROUNDOFF)
     assert found is None or found.bound == math.inf
+    stepped = slope_at(lambda x: math.floor(1e5 * x) / 1e5, 0.5, 0.5)  # smaller jumps hide no slope
+    assert abs(stepped.value - 1.0) <= stepped.bound <= 0.1
 
 
 # As gradients -----------------------------------------------------------------------------------------------
