@@ -43,12 +43,14 @@ are known to the digits of the dtype.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnRule:
-    """The gradient that a library's rule means, with bounds, and how far rounding its steps may carry it;
-    NaN where that is not known.
+    """The gradient that a library's rule means, with bounds; `folded` are those where each constant of the
+    rule stands for any number that rounds to it. `noise` is how far rounding its steps may carry it, NaN where
+    that is not known.
     """
 
     gradient: Mapping[str, Array]
     bounds: Mapping[str, Array]
+    folded: Mapping[str, Array]
     noise: Mapping[str, Array]
 
 
@@ -61,7 +63,10 @@ def own_rule(subject: Subject, question: Question) -> OwnRule | None:
     setting = Setting(subject, values, tuple(question.weights), lines, tuple(question.modes), None)
     try:
         graph = setting.graph_of_gradient()
-        exact = enclosures(graph, setting.given, rounded=subject.precision, known=constants(question))
+        exact, free = (
+            enclosures(graph, setting.given, rounded=subject.precision, known=known)
+            for known in (constants(question), frozenset())
+        )
     except Exception:  # noqa: BLE001 - a library may raise anything while it is traced
         return None
     try:
@@ -75,7 +80,8 @@ def own_rule(subject: Subject, question: Question) -> OwnRule | None:
     def named(arrays: list[Array]) -> dict[str, Array]:
         return dict(zip(names, arrays, strict=True))
 
-    return OwnRule(named([one.middle for one in exact]), named([one.radius for one in exact]), named(rounded))
+    bounds, folded = (named([one.radius for one in found]) for found in (exact, free))
+    return OwnRule(named([one.middle for one in exact]), bounds, folded, named(rounded))
 
 
 def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | None:
@@ -87,10 +93,12 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
     expected = {name: truth.gradient[name] for name in question.wrt}
     sizes = [np.abs(known(e, truth.bounds[name])) for name, e in expected.items()]
     largest = max(float(np.max(size, initial=0.0)) for size in sizes)
-    granted = {
-        n: truth.bounds[n] + rule.bounds[n] + SAFETY * form.roundoff * np.abs(expected[n]) for n in got
-    }
-    off = compare(expected, rule.gradient, granted, question.precision)
+    for bounds in (rule.bounds, rule.folded):
+        wide = {n: truth.bounds[n] + bounds[n] for n in got}
+        granted = {n: wide[n] + SAFETY * form.roundoff * np.abs(expected[n]) for n in got}
+        off = compare(expected, rule.gradient, granted, question.precision)
+        if off is None or not off.clear:
+            break
     if off is not None and off.clear:
         return None if off.kind is Class.NON_FINITE else _wrong(case, expected, got, granted)
     if not all(np.all(np.isfinite(g)) for g in got.values()):
@@ -98,16 +106,16 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
     by_steps = True
     for name, e in expected.items():
         error = np.abs(got[name] - e)
-        apart, wide = np.abs(rule.gradient[name] - e), truth.bounds[name] + rule.bounds[name]
-        narrow = wide <= _NARROW * np.maximum(np.abs(e), rule.noise[name])
-        if not np.all((apart <= wide + SAME * np.abs(e)) & narrow):
+        apart = np.abs(rule.gradient[name] - e)
+        narrow = wide[name] <= _NARROW * np.maximum(np.abs(e), rule.noise[name])
+        if not np.all((apart <= wide[name] + SAME * np.abs(e)) & narrow):
             return None
         if not np.all(error <= granted[name] + SAFETY * rule.noise[name]):
             return None
         left = form.half_of_the_digits * (np.abs(e) if question.precision == "float64" else largest)
         left = np.maximum(left, LOST * form.roundoff * largest)
         by_steps = by_steps and bool(np.all((error <= left) | (e == 0.0)))
-    if case.verdict is Verdict.AGREE and question.precision == "float64":
+    if case.verdict is Verdict.AGREE and question.precision == "float64" and not case.unjudged:
         return None
     if by_steps:
         message = "the library's own rule is right, and rounding its steps explains the rest"

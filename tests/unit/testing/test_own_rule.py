@@ -104,6 +104,28 @@ def test_a_wrong_rule_is_seen_where_rounding_is_larger_than_the_derivative() -> 
     assert measure_gradient(with_rule(jnp.sin), x).verdict is not Verdict.DISAGREE
 
 
+def test_a_constant_of_the_library_that_is_rounded_makes_no_rule_wrong() -> None:
+    """The rule of log_ndtr adds x^2 / 2 to a value that has x^2 / 2 by way of a rounded 1 / sqrt(2): at -30
+    that is 7e-14 of the derivative.
+    """
+    x = torch.tensor([-30.0, -2.0, 0.5], dtype=torch.float64)
+
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return torch.special.log_ndtr(x)
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            rule = torch.exp(-torch.special.log_ndtr(x) - x * x / 2) / math.sqrt(2.0 * math.pi)
+            return cotangent * rule * (1.0 + 1e-10)
+
+    check_gradient(torch.special.log_ndtr, x, strict=True)
+    assert measure_gradient(Wrong.apply, x, modes="rev").verdict is Verdict.DISAGREE
+
+
 def test_a_small_network_of_float32_and_bfloat16_is_right_and_a_wrong_one_is_not() -> None:
     rng = np.random.default_rng(3)
     first, second = (torch.tensor(rng.normal(size=n)) for n in ((8, 4), (1, 8)))
