@@ -73,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = options.results / f"seed-{options.seed}-{part}-of-{parts}.jsonl"
     start, finished = time.perf_counter(), True
     if not options.report:
-        options.results.mkdir(parents=True, exist_ok=True)
+        for folder in (options.results, options.out):
+            folder.mkdir(parents=True, exist_ok=True)
         known = set() if options.print else _known(options.results, options.seed)
         for row in chosen:
             name = f"{row.library}: {row.name}"

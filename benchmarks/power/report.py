@@ -30,8 +30,9 @@ wrong derivative. A check should call the first right and the second wrong.
 
 HOW = """## How it is measured
 - *gradfuzz* is `gradfuzz.testing.measure_gradient` with its defaults. An accusation is the verdict "disagree"
-  or "crashed". "Inconclusive", "right in part", "unsupported" and "convention" count as not judged, and so
-  does a check of more than 60 seconds.
+  or "crashed". "Agree" and "convention" are a pass: a convention says which answers are accepted, and the
+  check does not fail. "Inconclusive", "right in part" and "unsupported" count as not judged, and so does a
+  check of more than 60 seconds.
 - *The others* are `torch.autograd.gradcheck` for functions of Torch, in float64 alone as its documents
   demand, and `jax.test_util.check_grads` in reverse mode for those of JAX, with the tolerances that it has
   for the dtype. A mistake of forward mode or of second order is shown to them in this mode and order. Their
@@ -49,7 +50,7 @@ HOW = """## How it is measured
 def outcome(record: Record) -> str:
     """What gradfuzz says."""
     verdict = record["verdict"]
-    return ACCUSED if verdict in WRONG else PASSED if verdict == "AGREE" else UNJUDGED
+    return ACCUSED if verdict in WRONG else PASSED if verdict in ("AGREE", "CONVENTION") else UNJUDGED
 
 
 def _other(record: Record) -> str | None:
@@ -120,7 +121,7 @@ def _totals(records: Sequence[Record]) -> str:
         f"right and not judged: {_share(right.count(UNJUDGED), len(right))}",
         f"wrong and passed: {_share(wrong.count(PASSED), len(wrong))}",
         f"wrong and not judged: {_share(wrong.count(UNJUDGED), len(wrong))}",
-        f"conventions among those not judged: {sum(r['verdict'] == 'CONVENTION' for r in records):,}",
+        f"passed by a convention: {sum(r['verdict'] == 'CONVENTION' for r in records):,}",
     ]
     missed = [r for r in records if r["kind"] and outcome(r) != ACCUSED]
     lines.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -58,23 +59,31 @@ def values_of(call: Call) -> list[Array]:
     return [np.asarray(one.array) for one in call.differentiated()]
 
 
-def is_inside(call: Call, *, estimated: bool = False) -> bool:
-    """Whether the values of a call are finite numbers. Where they are `estimated`, they are so first."""
+def is_inside(call: Call) -> bool:
+    """Whether the values of a call are finite numbers."""
+    return math.isfinite(size_of(call))
+
+
+def size_of(call: Call, *, estimated: bool = False) -> float:
+    """The largest absolute value that a call returns; infinite where some is no finite number. Where values
+    can be `estimated`, they are so first.
+    """
     library = library_named(call.library)
     with quiet(), np.errstate(all="ignore"):
         try:
             function, values = called(call, library), values_of(call)
             known = library.estimate(function, values) if estimated else None
-            if known is not None and not _are_finite(known):
-                return False
+            if known is not None and not math.isfinite(_size(known)):
+                return math.inf
             ys = function(*[library.constant(value) for value in values])
-            return _are_finite([library.numpy(y) for y in ys])
+            return _size([library.numpy(y) for y in ys])
         except Exception:  # noqa: BLE001 - a function that draws random numbers may raise the second time
-            return False
+            return math.inf
 
 
-def _are_finite(arrays: Sequence[Array]) -> bool:
-    return all(bool(np.all(np.isfinite(array))) for array in arrays)
+def _size(arrays: Sequence[Array]) -> float:
+    sizes = [float(np.max(np.abs(array), initial=0.0)) for array in arrays]
+    return max(sizes, default=0.0) if all(map(math.isfinite, sizes)) else math.inf
 
 
 def _built(argument: Argument, library: Library, given: Any) -> Any:

@@ -43,9 +43,10 @@ are known to the digits of the dtype.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnRule:
-    """The gradient that a library's rule means, with bounds; `folded` are those where each constant of the
-    rule stands for any number that rounds to it. `noise` is how far rounding its steps may carry it, NaN where
-    that is not known.
+    """The gradient that a library's rule means, with bounds.
+
+    The bounds `folded` let each constant of the rule stand for any number that rounds to it. `noise` is how
+    far rounding its steps may carry the gradient, NaN where that is not known.
     """
 
     gradient: Mapping[str, Array]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from gradfuzz.adapters.catalogue import Function
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.calling.drawing.draw import refused
 from gradfuzz.fuzzer.calling.drawing.search import PATIENCE, Search
-from gradfuzz.fuzzer.calling.invocation import is_inside
+from gradfuzz.fuzzer.calling.invocation import size_of
 from gradfuzz.fuzzer.calling.judge import COMBINATIONS, Judgement, Modes, judged_by_some, made
 from gradfuzz.fuzzer.calling.proofs import PROVING, proofs_of_call
 from gradfuzz.fuzzer.findings import script_run
@@ -30,6 +31,9 @@ from gradfuzz.strategies.drawing.dice import Odds, Seeded
 
 _FORMS: Odds[Form] = Odds(*zip((44, 22, 8, 8, 12, 6), FORMS, strict=True))
 """What stands around a call, and how often."""
+
+_SINES, _LARGE = ("between", "loop", "twice"), 64.0
+"""These take the sine of what a call returns. Of a larger value it moves faster than differences tell."""
 
 _OUTSIDE = 40
 """So many valid calls in a row with values that are no finite numbers end a turn."""
@@ -201,12 +205,14 @@ def _judgements(
         if call is None or outside > _OUTSIDE or count > _MADE + 20 * turn.calls:
             return
         note(call)
-        if not is_inside(call, estimated=outside > 0):
+        size = size_of(call, estimated=outside > 0)
+        if not math.isfinite(size):
             search.outside()
             outside += 1
             continue
         outside = 0
         form = "alone" if turn.number == 0 and result.judged == 0 else dice.weighted(_FORMS)
+        form = "alone" if form in _SINES and size > _LARGE else form
         first = dice.below(8)
         judgement = judged_by_some(replace(call, form=form), first, asked)
         if judgement.refused and form != "alone":

@@ -275,6 +275,35 @@ def test_whatever_stands_around_a_call_is_differentiated(form: str) -> None:
     assert [one.case.verdict for one in found.verdicts] == [Verdict.AGREE] * 6
 
 
+@contextlib.contextmanager
+def large_with(factor: float) -> Iterator[Function]:
+    """A function of autograd with values from 1e5 on; its reverse rule has a factor."""
+
+    @primitive
+    def large(x: Any) -> Any:
+        return 1e5 * (x * x + 1.0)
+
+    defvjp(large, lambda ans, x: lambda g: factor * 2e5 * x * g)
+    anp.large = large
+    yield Function(("autograd.numpy.large",), "large(x)", "differentiable", "", (X,))
+    del anp.large
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_a_function_of_large_values_stands_in_no_sine(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    forms = []
+
+    def seen(call: Call, *more: Any) -> Any:
+        forms.append(call.form)
+        return judged_by_some(call, *more)
+
+    monkeypatch.setattr(turns, "judged_by_some", seen)
+    with large_with(factor) as function:
+        result = ran(function, calls=20)
+    assert set(forms) <= {"alone", "vectorized", "compiled"}
+    assert bool(result.findings) is (factor != 1.0)
+
+
 def test_a_form_that_a_library_lacks_is_refused() -> None:
     assert "autograd" in judged(call("sin", array(0.5), form="compiled")).refused
 
