@@ -261,8 +261,6 @@ def _measured(
     entries: bool,
 ) -> tuple[Measured, Exception | None]:
     """The measurement, and the exception of the function or its derivative, if any."""
-    if order < 1:
-        raise UsageError(f"order={order}: the order of a derivative is 1 or more")
     if allow not in (None, *get_args(Allowed)):
         raise UsageError(f"allow={allow!r} is none of {', '.join(map(repr, get_args(Allowed)))}")
     asked_modes = _modes(modes)

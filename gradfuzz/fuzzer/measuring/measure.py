@@ -72,6 +72,9 @@ _SECOND_OPINION = (
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
 
+_SEQUENCES = 64
+"""At most so many sequences of modes are asked."""
+
 _SAME = 16.0
 """Two ways to round one computation differ by less than this many roundings of the largest entry."""
 
@@ -107,8 +110,14 @@ def _is_doubtful(case: CheckResult) -> bool:
     return told and (case.verdict in (Verdict.INCONCLUSIVE, Verdict.DISAGREE) or bool(case.unjudged))
 
 
-def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
-    """All sequences of `modes` up to this order, low orders first."""
+def combinations(order: object, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
+    """All sequences of `modes` up to this order, low orders first. `UsageError` where there are too many."""
+    if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:
+        raise UsageError(f"order={order!r}: the order of a derivative is a whole number, 1 or more")
+    most = next(k for k in itertools.count() if sum(len(modes) ** j for j in range(1, k + 2)) > _SEQUENCES)
+    if order > most:
+        what = f"{' and '.join(modes)} can be asked in too many sequences"
+        raise UsageError(f"order={order}: {what}; give an order up to {most}, or one mode, as modes='rev'")
     return [steps for k in range(1, order + 1) for steps in itertools.product(modes, repeat=k)]
 
 

@@ -40,8 +40,6 @@ def prove_gradient(
 
     The arguments and `wrt` are those of `check_gradient`. `UsageError`: the question makes no sense.
     """
-    if order < 1:
-        raise UsageError(f"order={order}: the order of a derivative is 1 or more")
     chosen = BOTH if modes is None else (modes,) if isinstance(modes, str) else tuple(modes)
     for mode in chosen:
         if mode not in BOTH:

@@ -146,12 +146,19 @@ def points_of(
 
 
 def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str) -> list[str]:
-    """What a person should know about the inputs: defaults taken, and names that the program does not use."""
+    """What a person should know about the inputs: defaults taken, and names that the program does not use.
+    `UsageError` where --at names such a one and leaves out another: it is taken for a slip.
+    """
     given = [_in_parts(program, values) for values in given]
     used = names_in(program)
     defaults = [p for p in program.params if any(p.name not in values for values in given or [{}])]
     values = ", ".join(f"{p.name} = {default_input(p).tolist()}" for p in defaults)
     idle = [p.name for p in program.params if p.name not in used]
+    slips = [name for name in idle if any(name in values for values in given)]
+    if slips and defaults:
+        missing = ", ".join(p.name for p in defaults)
+        what = f"{', '.join(slips)} does not occur in {_short(source)!r}, and {missing} is not given"
+        raise UsageError(f"{what}; write --at {defaults[0].name}=0.5")
     return [
         *([f"Not given by --at, so taken as: {values}."] if defaults else []),
         *(f"{name} does not occur in {_short(source)!r}: its derivative is zero." for name in idle),

@@ -10,6 +10,7 @@ from typing import Any
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.codec import Json, decode, encode
+from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
 from gradfuzz.oracles.foreign.resource_limits import flags
 from gradfuzz.oracles.target_name import TargetName
@@ -57,7 +58,7 @@ def check(config: SweepConfig) -> None:
     if not config.targets:
         raise UsageError("a sweep needs a target; `gradfuzz targets` lists them")
     for name, values, known in (
-        ("family", config.families, tuple(FAMILIES)),
+        ("family", config.families, (*FAMILIES, FAMILY)),
         ("precision", config.precisions, tuple(FORMATS)),
         ("order", config.orders, (1, 2, 3)),
         ("check", config.checks, CHECKS),

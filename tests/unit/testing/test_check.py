@@ -134,6 +134,12 @@ def test_a_question_that_makes_no_sense() -> None:
         check_gradient(lambda x: 3, X, grad=lambda x: x)
 
 
+@pytest.mark.parametrize("order", ["2", 2.5, None, True, 9])
+def test_an_order_that_makes_no_sense_says_what_does(order: Any) -> None:
+    with pytest.raises(UsageError, match=f"order={order!r}: .*(1 or more|up to 5)"):
+        check_gradient(product, X, X, grad=both, order=order)
+
+
 def test_a_mode_that_is_asked_for_by_name_must_be_there() -> None:
     with pytest.raises(UsageError, match="asked in the modes fwd, which it does not have"):
         check_gradient(product, X, X, grad=both, modes="fwd")
