@@ -4,7 +4,8 @@ The signature of a finding is made from the system and from the cause.
 
     a planted bug     where the target is a mutant, or a diagnosis names one after a real report as certain or
                       likely
-    anything else     the ops of the shrunk program that are wrong alone; else its telling ops, or its loops;
+    anything else     the rule of the library that alone differentiates a call; else the function that is
+                      called; of a program the ops that are wrong alone, its telling ops, or its loops;
                       what is asked (value, rev, fwd, or the order of the derivative); the group of the class;
                       of an error also what it says
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gradfuzz.fuzzer.results.failure import ENDS
@@ -32,10 +34,12 @@ def signature(finding: Finding) -> str:
 
 
 def signatures(finding: Finding) -> frozenset[str]:
-    """The finding's signature, and those of gradfuzz 0.2, where a rule changed on purpose counted, too, and
-    a process that ended had always been asked for the value.
+    """The finding's signature, and those of gradfuzz 0.2, where a rule changed on purpose counted, too, a
+    process that ended had always been asked for the value, and each function was a bug of its own.
     """
     found = {signature_of(finding), _digest(finding, planted_bug(finding))}
+    if blamed_rule(finding):
+        found.add(_digest(replace(finding, rules=()), planted_bug(finding)))
     if finding.note.startswith(ENDS):
         found.add(_digest(replace(finding, modes=()), planted_bug(finding)))
     return frozenset(found)
@@ -60,6 +64,25 @@ def planted_bug(finding: Finding) -> str:
     return cause.mutant if cause is not None and cause.likelihood is not Likelihood.POSSIBLE else ""
 
 
+def blamed_rule(finding: Finding) -> str:
+    """The rule of the library that alone differentiates a wrong call; empty where there is no such rule."""
+    is_alone = finding.call is not None and len(finding.rules) == 1 and _question(finding) != "value"
+    return finding.rules[0] if is_alone else ""
+
+
+def rule_label(target: str, rule: str) -> str:
+    """How reports name a rule to blame."""
+    return f"{target}: the rule {rule}"
+
+
+def short_id(signature: str, taken: Iterable[str]) -> str:
+    """An id with as few hex digits as tell the signature from all others, but at least four."""
+    others = [other for other in taken if other != signature]
+    lengths = range(4, len(signature))
+    digits = next((n for n in lengths if not any(o[:n] == signature[:n] for o in others)), len(signature))
+    return f"GF-{signature[:digits]}"
+
+
 def _own_bug(finding: Finding) -> str:
     """The planted bug that makes the signature; empty without one.
 
@@ -74,7 +97,9 @@ def _cause(finding: Finding, planted: str) -> tuple[str, ...]:
     if planted:
         return "planted bug", planted
     trigger, kind = Trigger.of_finding(finding), finding.kind
-    needed = "ops" if trigger.ops else "loops", *sorted(trigger.ops or trigger.loops)
+    needed = ("ops" if trigger.ops else "loops", *sorted(trigger.ops or trigger.loops))
+    if rule := blamed_rule(finding):
+        needed = "rule", rule
     words = _said(finding.note) if kind is Class.ERROR else ""
     return " ".join(needed), _question(finding), "wrong numbers" if kind in FINITE else kind.value, words
 

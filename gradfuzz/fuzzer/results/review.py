@@ -43,8 +43,15 @@ class Pattern:
     op: str | None = field(default=None, metadata={OPTIONAL: True})
     """It fits one of the telling ops of the shrunk program, or one of its loops: "solve", "while"."""
     cause: str | None = field(default=None, metadata={OPTIONAL: True})
-    """It fits the alias of the planted bug that is the target, or certainly or likely the cause."""
+    """It fits the alias of the planted bug that is the target, or certainly or likely the cause.
+
+    Of a call it fits the library's rule that alone differentiates it, as reports name it: "SoftmaxBackward0".
+    """
     kind: str | None = field(default=None, metadata={KEY: "class", OPTIONAL: True})
+    function: str | None = field(default=None, metadata={OPTIONAL: True})
+    """It fits the function that is called: "torch.nn.functional.softplus"."""
+    report: str | None = field(default=None, metadata={OPTIONAL: True})
+    """It fits a known report: "pytorch#192540"."""
 
 
 @dataclass(frozen=True, slots=True)

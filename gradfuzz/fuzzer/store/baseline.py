@@ -20,10 +20,13 @@ from pathlib import Path
 
 from gradfuzz.errors import RecordError, StoreError, UsageError
 from gradfuzz.fuzzer.results.finding import Class, Finding
-from gradfuzz.fuzzer.results.identity import planted_bug, signature_of, signatures
+from gradfuzz.fuzzer.results.identity import blamed_rule, planted_bug, rule_label, signature_of, signatures
+from gradfuzz.fuzzer.results.known_reports import KNOWN_REPORTS, reports_of
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry, Pattern, Rule
+from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.fuzzer.results.trigger import FORMS, Trigger
+from gradfuzz.oracles.mutants.registry import MUTANTS
 from gradfuzz.programs.language.ops import OPS
 
 FILE = Path("gradfuzz-baseline.json")
@@ -156,10 +159,41 @@ def fits(finding: Finding, accept: Pattern) -> bool:
         (accept.id, [finding.id]),
         (accept.target, [finding.target]),
         (accept.op, trigger.ops | trigger.loops),
-        (accept.cause, filter(None, [planted_bug(finding)])),
+        (accept.cause, _causes(finding)),
         (accept.kind, [finding.kind.value]),
+        (accept.function, functions(finding)),
+        (accept.report, [report.name for report in reports_of(finding)]),
     )
     return all(glob is None or any(fnmatchcase(text, glob) for text in texts) for glob, texts in pairs)
+
+
+def _causes(finding: Finding) -> list[str]:
+    """The names of what is wrong, as reports print them."""
+    rule = blamed_rule(finding)
+    return [
+        *filter(None, [planted_bug(finding), rule]),
+        *([rule_label(finding.target, rule)] if rule else []),
+    ]
+
+
+def check_rule(rule: Rule, recorded: Iterable[Finding]) -> None:
+    """`UsageError` where the rule names a function or a cause that no recorded finding has. The aliases of
+    planted bugs are known without one.
+    """
+    found = list(recorded)
+    named: tuple[tuple[str, str | None, set[str]], ...] = (
+        ("function", rule.accept.function, {name for one in found for name in functions(one)}),
+        (
+            "cause",
+            rule.accept.cause,
+            {name for one in found for name in _causes(one)} | {row.alias for row in MUTANTS},
+        ),
+    )
+    for what, glob, known in named:
+        if glob is not None and not any(fnmatchcase(text, glob) for text in known):
+            near = ", ".join(difflib.get_close_matches(glob, sorted(known), n=3, cutoff=0.0)) or "none"
+            wrong = f"no recorded finding has the {what} {glob!r}, so the rule accepts nothing"
+            raise UsageError(f"{wrong}; the nearest are {near}")
 
 
 def concerns(accept: Pattern, target: str) -> bool:
@@ -195,6 +229,7 @@ def in_words(accept: Pattern) -> str:
 def _globs(accept: Pattern) -> dict[str, str]:
     names = {"id": accept.id, "target": accept.target, "op": accept.op}
     names |= {"cause": accept.cause, "class": accept.kind}
+    names |= {"function": accept.function, "report": accept.report}
     return {name: glob for name, glob in names.items() if glob is not None}
 
 
@@ -202,13 +237,25 @@ def _wrong_with(rule: Rule) -> str:
     """Why the rule is none; empty for one that is."""
     globs = _globs(rule.accept)
     if not globs:
-        return "a rule that names nothing accepts everything; give it an id, target, op, cause or class"
+        names = "an id, target, op, function, cause, class or report"
+        return f"a rule that names nothing accepts everything; give it {names}"
+    if set(globs) == {"id"} and fnmatchcase("GF-0f", globs["id"]):
+        return (
+            f"id {globs['id']!r} accepts every finding that ever comes; --all accepts those that are recorded"
+        )
     if not rule.reason.strip():
         return (
             f"the rule for {in_words(rule.accept)} has no reason; write one, as in 'reported, see the link'"
         )
-    for name, known in (("op", [*OPS, *FORMS.values()]), ("class", [kind.value for kind in Class])):
+    for name, known in (
+        ("op", [*OPS, *FORMS.values()]),
+        ("class", [kind.value for kind in Class]),
+        ("report", [report.name for report in KNOWN_REPORTS]),
+    ):
         if name in globs and not any(fnmatchcase(text, globs[name]) for text in known):
             near = ", ".join(difflib.get_close_matches(globs[name], known, n=3, cutoff=0.0))
-            return f"no {name} fits {globs[name]!r}, so the rule accepts nothing; the nearest are {near}"
+            more = f"; --function {globs[name]} is for a library's function" if "." in globs[name] else ""
+            return (
+                f"no {name} fits {globs[name]!r}, so the rule accepts nothing; the nearest are {near}{more}"
+            )
     return ""

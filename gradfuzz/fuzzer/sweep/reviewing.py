@@ -78,8 +78,8 @@ def _accepted(entry: BaselineEntry, store: Store | None) -> Finding | None:
 
 def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:
     """The findings of the sweep that the baseline does not accept."""
-    known = {entry.id for entry in review.known}
-    return tuple(finding for finding in finished.findings if finding.id not in known)
+    known = {entry.signature for entry in review.known}
+    return tuple(finding for finding in finished.findings if signature_of(finding) not in known)
 
 
 def _right(

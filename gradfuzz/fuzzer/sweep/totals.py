@@ -12,6 +12,7 @@ from gradfuzz.fuzzer.questions.tested import added, ordered
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.identity import short_id
 from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
@@ -135,7 +136,7 @@ class Totals:
         key = precedence(finding, raw.index)
         entry = self._entry(finding)
         if entry is None:
-            named = replace(finding, id=_short(finding.id, self._signatures()), signature=finding.id)
+            named = replace(finding, id=short_id(finding.id, self._signatures()), signature=finding.id)
             entry = _Merged(named, key, finding.id, [_where(finding)])
             self._entries.append(entry)
         else:
@@ -163,18 +164,10 @@ class Totals:
                 more[k] += n
         taken = self._signatures()
         found = (
-            replace(_noted(entry, more[k]), id=_short(entry.signature, taken))
+            replace(_noted(entry, more[k]), id=short_id(entry.signature, taken))
             for k, entry in enumerate(entries)
         )
         return tuple(sorted(found, key=rank))
-
-
-def _short(signature: str, taken: Sequence[str]) -> str:
-    """As few hex digits as tell the signature from all others, but at least four."""
-    others = [other for other in taken if other != signature]
-    lengths = range(4, len(signature))
-    digits = next((n for n in lengths if not any(o[:n] == signature[:n] for o in others)), len(signature))
-    return f"GF-{signature[:digits]}"
 
 
 def _where(finding: Finding) -> str:

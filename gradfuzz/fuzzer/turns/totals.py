@@ -12,7 +12,7 @@ from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.fuzzer.results.finding import Finding, Reason
 from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
-from gradfuzz.fuzzer.results.identity import signature_of
+from gradfuzz.fuzzer.results.identity import short_id, signature_of
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.turns.turn import Result, merged
@@ -43,10 +43,19 @@ class FunctionTotals:
             faults = tuple(dict.fromkeys((*(known.own_faults if known else ()), *finding.own_faults)))
             merged = finding if known is None else replace(known, seen=known.seen + 1, own_faults=faults)
             self._findings[own] = merged
-            self._about.setdefault(key, {})[finding.id] = None
+            self._about.setdefault(key, {})[own] = None
             if known is None:
-                found.append(merged)
+                found.append(self._told(own))
         return found
+
+    def _told(self, signature: str) -> Finding:
+        """A finding as it is told: with an id of its own, and the other functions that have its rule."""
+        finding = self._findings[signature]
+        own = finding.call.function if finding.call is not None else ""
+        with_rule = (key for key, about in self._about.items() if signature in about)
+        others = [self._name(key) for key in with_rule if own not in self._function_of(key).names]
+        facts = (f"the same rule is wrong in {', '.join(others)}",) if others else ()
+        return replace(finding, id=short_id(signature, self._findings), facts=(*finding.facts, *facts))
 
     def is_known(self, finding: Finding) -> bool:
         """Whether an earlier turn has the same finding."""
@@ -72,7 +81,7 @@ class FunctionTotals:
 
     def findings(self) -> tuple[Finding, ...]:
         """All findings, the most serious first."""
-        return tuple(sorted(self._findings.values(), key=rank))
+        return tuple(sorted(map(self._told, self._findings), key=rank))
 
     def own_faults(self) -> tuple[OwnFault, ...]:
         """Where gradfuzz itself failed, elsewhere than at a finding, each once."""
@@ -106,13 +115,21 @@ class FunctionTotals:
     def functions(self) -> tuple[FunctionSummary, ...]:
         """Every function of every library, and what was asked of it."""
         return tuple(
-            self._function((library, number), function)
+            self._summed((library, number))
             for library, (_, functions) in self._libraries.items()
-            for number, function in enumerate(functions)
+            for number in range(len(functions))
         )
 
-    def _function(self, key: Key, function: of.Function) -> FunctionSummary:
-        name = function.names[0] if function.names else function.signature
+    def _function_of(self, key: Key) -> of.Function:
+        library, number = key
+        return self._libraries[library][1][number]
+
+    def _name(self, key: Key) -> str:
+        function = self._function_of(key)
+        return function.names[0] if function.names else function.signature
+
+    def _summed(self, key: Key) -> FunctionSummary:
+        name, function = self._name(key), self._function_of(key)
         if function.why.startswith(of.UNREAD):
             return FunctionSummary(name, function.signature, outcomes.REFUSED, function.why)
         if function.outcome in _OUTCOMES:
@@ -126,6 +143,6 @@ class FunctionTotals:
             function.signature,
             outcomes.BROKEN if whole.error else outcomes.ASKED if whole.asked else outcomes.REFUSED,
             whole.error or ("" if whole.asked else whole.words or next(iter(whole.lacks.values()), "")),
-            findings=tuple(self._about.get(key, {})),
+            findings=tuple(short_id(own, self._findings) for own in self._about.get(key, {})),
             **whole.tally(),
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import words
 
@@ -35,8 +36,8 @@ class Standings:
         self._review = review
         told = review or Review()
         self._seen = dict(told.first_seen)
-        self._entries = {entry.id: ("expired", entry) for entry in told.expired}
-        self._entries |= {entry.id: ("known", entry) for entry in told.known}
+        self._entries = {entry.signature: ("expired", entry) for entry in told.expired}
+        self._entries |= {entry.signature: ("known", entry) for entry in told.known}
 
     def of(self, finding: Finding) -> Standing:
         """The standing of one finding. The baseline takes precedence over earlier sweeps."""
@@ -44,8 +45,8 @@ class Standings:
         since = self._seen.get(finding.id, "")
         if self._review is None:
             return Standing(flaky=flaky)
-        if finding.id in self._entries:
-            word, entry = self._entries[finding.id]
+        if signature_of(finding) in self._entries:
+            word, entry = self._entries[signature_of(finding)]
             return Standing(word, since, entry.reason, safe_link(entry.link), flaky)
         return Standing("open" if since else "new", since=since, flaky=flaky)
 

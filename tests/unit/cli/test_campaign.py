@@ -222,10 +222,29 @@ def test_an_accepted_finding_that_is_fixed_is_stale(monkeypatch: pytest.MonkeyPa
         (["add", "--class", "wrong", "--reason", "r"], "no class fits 'wrong'"),
         (["add", "--op", "sin", "--reason", "r", "--expires", "2020-01-01"], "is over"),
         (["remove", "--op", "sin"], "no rule accepts op sin; the rules are: it has none"),
+        (["add", "--op", "torch.digamma", "--reason", "r"], "--function torch.digamma is for a library's"),
+        (["add", "--cause", "*SoftmaxBackward0", "--reason", "r"], "no recorded finding has the cause"),
+        (["add", "--function", "torch.digama", "--reason", "r"], "no recorded finding has the function"),
+        (["add", "--report", "pytorch#1", "--reason", "r"], "no report fits 'pytorch#1'"),
+        (["add", "GF-*", "--reason", "r"], "accepts every finding that ever comes; --all"),
+        (["add", "aaaa", "--op", "sin", "--reason", "r"], "a rule and ids are two things"),
+        (["add", "--all", "--op", "sin", "--reason", "r"], "no finding is recorded"),
+        (["remove", "--all"], "delete gradfuzz-baseline.json"),
     ],
 )
 def test_bad_entries(arguments: list[str], words: str) -> None:
     assert words in run("baseline", *arguments, exit_code=USAGE).stderr
+
+
+@recorded
+@pytest.mark.parametrize("named", [["aaaa", "abbb"], ["--all"], ["--all", "--target", "*"]])
+def test_several_findings_are_accepted_at_once(named: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "2 findings are accepted" in run("baseline", "add", *named, "--reason", "reported").stderr
+    sweep(monkeypatch, WRONG)
+    run("sweep", "engine", exit_code=CLEAN)
+    removed = run("baseline", "remove", "aaaa", "abbb").stderr
+    assert removed.count("no longer accepted") == 2
+    assert run("baseline").stdout == ""
 
 
 @recorded

@@ -294,7 +294,9 @@ BAD = [
     ),
     pytest.param(["check", "def f(x):\n    return x\n", "--at", "y=1"], ["'y'"], id="an input that is none"),
     pytest.param(["check", "acc*y", "--at", "x=1"], ["x does not occur", "--at y="], id="a slip in a name"),
-    pytest.param(["sweep", "engine", "--family", "lops"], ["'lops'", "loops", "functions"], id="unknown family"),
+    pytest.param(
+        ["sweep", "engine", "--family", "lops"], ["'lops'", "loops", "functions"], id="unknown family"
+    ),
     pytest.param(["sweep", "engine", "--checks", "grad"], ["'grad'", "vjp"], id="unknown check"),
     pytest.param(["sweep", "engine", "--dtypes", "float8"], ["'float8'", "bfloat16"], id="unknown dtype"),
     pytest.param(["sweep", "engine", "--orders", "one"], ["'one'"], id="an order that is no number"),

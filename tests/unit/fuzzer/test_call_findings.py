@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.results import records
 from gradfuzz.fuzzer.results.call import Argument, Call
@@ -15,8 +18,11 @@ from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.ranking import rank
+from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry, Pattern, Rule
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.fuzzer.results.trigger import Trigger
+from gradfuzz.fuzzer.store import baseline
+from gradfuzz.fuzzer.store.baseline import standing
 from gradfuzz.programs.text.parse import parse
 from tests.report_data import CODE, SOFTPLUS, call_finding
 
@@ -38,6 +44,50 @@ def test_the_signature_does_not_depend_on_the_stand_in() -> None:
     assert signature(call_finding()) == signature(call_finding(program=DET, original=DET))
     other = "torch.nn.functional.softmin"
     assert signature(call_finding()) != signature(call_finding(culprits=(other,)))
+
+
+def test_one_rule_is_one_bug_whatever_function_is_called() -> None:
+    softmin = "torch.nn.functional.softmin"
+
+    def of(function: str, *rules: str, **more: Any) -> Finding:
+        call = Call("torch", function, (Argument(literal="2.0"),))
+        return call_finding(call=call, culprits=(function,), rules=rules, **more)
+
+    one, two = of(SOFTPLUS, "SoftplusBackward0"), of(softmin, "SoftplusBackward0")
+    assert signature(one) == signature(two)
+    assert signature(one) != signature(of(SOFTPLUS, "NegBackward0"))
+    assert signature(one) != signature(of(SOFTPLUS, "SoftplusBackward0", modes=("fwd",)))
+    assert signature(of(SOFTPLUS, "A", "B")) != signature(of(softmin, "A", "B")), "one of the two is wrong"
+    value = {"kind": Class.WRONG_PRIMAL, "modes": ()}
+    assert signature(of(SOFTPLUS, "A", **value)) != signature(of(softmin, "A", **value)), "no rule is run"
+
+
+def test_a_baseline_of_functions_holds_now_that_a_rule_is_one_bug() -> None:
+    finding = call_finding(rules=("SoftplusBackward0",))
+    before = signature(replace(finding, rules=()))
+    entry = BaselineEntry("GF-0000", before, "torch", "reported")
+    known, _ = standing(Baseline((Accepted(entry),)), [finding], datetime.date(2026, 3, 1))
+    assert [one.signature for one in known] == [finding.signature]
+
+
+@pytest.mark.parametrize(
+    ("accept", "fits_it"),
+    [
+        (Pattern(function=SOFTPLUS), True),
+        (Pattern(function="torch.nn.*"), True),
+        (Pattern(function="torch.softplus"), False),
+        (Pattern(cause="*SoftplusBackward0"), True),
+        (Pattern(cause="torch:functions: the rule SoftplusBackward0"), True),
+        (Pattern(cause="*SoftmaxBackward0"), False),
+        (Pattern(report="pytorch#*"), False),
+    ],
+)
+def test_a_rule_about_calls(accept: Pattern, fits_it: bool) -> None:
+    finding = call_finding(rules=("SoftplusBackward0",))
+    assert baseline.fits(finding, accept) is fits_it
+    if accept.report is None and not fits_it:
+        with pytest.raises(UsageError, match=r"no recorded finding has the .*; the nearest are .*oft"):
+            baseline.check_rule(Rule(accept, "r"), [finding])
 
 
 def test_known_reports_of_programs_claim_no_call() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradfuzz.fuzzer.results.finding import FINITE, Cluster, Finding
+from gradfuzz.fuzzer.results.identity import rule_label
 
 
 def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
@@ -20,7 +21,7 @@ def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
                 members.setdefault(key, []).append(finding)
                 break
     return tuple(
-        Cluster(f"{found[0].target}: the rule {rule}", tuple(finding.id for finding in found))
+        Cluster(rule_label(found[0].target, rule), tuple(finding.id for finding in found))
         for (_, rule), found in members.items()
         if len(found) > 1
     )
