@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.identity import signature_of
+from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import words
 
@@ -49,6 +51,35 @@ class Standings:
             word, entry = self._entries[signature_of(finding)]
             return Standing(word, since, entry.reason, safe_link(entry.link), flaky)
         return Standing("open" if since else "new", since=since, flaky=flaky)
+
+
+ACCEPTED = "accepted"
+"""How a finding is known that the baseline accepts."""
+
+
+def divided(
+    findings: Sequence[Finding], review: Review | None
+) -> tuple[list[Finding], dict[str, list[Finding]]]:
+    """The new findings, and the known ones by how they are known. Without a review all are new."""
+    standings = Standings(review)
+    new: list[Finding] = []
+    known: dict[str, list[Finding]] = {}
+    for finding in findings:
+        word = standings.of(finding).word
+        how = {"known": ACCEPTED, "open": "recorded before"}.get(word, "")
+        if word and word != "expired" and reports_of(finding) and not how:
+            how = "reported"
+        (known.setdefault(how, []) if how else new).append(finding)
+    return new, known
+
+
+def news(findings: Sequence[Finding], review: Review | None) -> str:
+    """As in "3 new, 48 known: 31 reported, 17 accepted"; empty where nothing is found or remembered."""
+    if review is None or not findings:
+        return ""
+    new, known = divided(findings, review)
+    parts = ", ".join(f"{len(some)} {how}" for how, some in sorted(known.items()))
+    return f"{len(new)} new, {len(findings) - len(new)} known{f': {parts}' if parts else ''}."
 
 
 _NEVER = frozenset(' <>"\\^`{|}')

@@ -29,7 +29,7 @@ from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common import proofs as told
 from gradfuzz.reports.common.functions import MEANINGS
-from gradfuzz.reports.common.standing import Standings
+from gradfuzz.reports.common.standing import Standings, news
 from gradfuzz.reports.common.summary import columns
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import article
@@ -60,6 +60,7 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
         here={finding.id for finding in shown},
         standing=standing,
         reviewed=review is not None,
+        news=news(finished.findings, review),
         review=review or Review(),
         flaky=list(filter(words.flaky, finished.findings)),
         columns=columns(finished.summaries),

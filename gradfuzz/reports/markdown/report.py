@@ -12,7 +12,7 @@ from gradfuzz.reports.common import account, numbers, plain, summary, titles, wo
 from gradfuzz.reports.common.functions import MEANINGS, coverage
 from gradfuzz.reports.common.headline import headline, silence, work
 from gradfuzz.reports.common.plain import code_cell, fenced, markdown
-from gradfuzz.reports.common.standing import Standing, Standings
+from gradfuzz.reports.common.standing import Standing, Standings, news
 from gradfuzz.reports.markdown import sections
 
 _LANGUAGES = {"nx": "elixir", "swift": "swift", "tfjs": "javascript"}
@@ -35,7 +35,9 @@ def overview(finished: SweepFinished, review: Review | None, *, linked: bool = T
     """Verdict, targets by family, findings, causes, review, all text inert. `linked`: ids are links."""
     standings = Standings(review)
     name = _link if linked else code_cell
-    parts = [f"# {markdown(headline(finished))}", markdown(work(finished)), markdown(silence(finished))]
+    told = news(finished.findings, review)
+    parts = [f"# {markdown(headline(finished))}", *([f"**{markdown(told)}**"] if told else [])]
+    parts += [markdown(work(finished)), markdown(silence(finished))]
     if finished.summaries:
         parts += ["## Targets", _targets(finished)]
     parts += _functions(finished)

@@ -7,7 +7,7 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, plain, words
 from gradfuzz.reports.common.headline import headline, work
-from gradfuzz.reports.common.standing import Standings
+from gradfuzz.reports.common.standing import Standings, news
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
@@ -20,7 +20,8 @@ def render(finished: SweepFinished, review: Review | None) -> str:
         lines.append(line(finding) + (f" ({marks})" if marks else ""))
     if told := account.asked(finished):
         lines.append(f"Asked: {'; '.join(told)}.")
-    lines.append(f"{headline(finished)} {work(finished)} Seed {finished.seed}. Again: {finished.rerun}")
+    told = " ".join(filter(None, (headline(finished), news(finished.findings, review), work(finished))))
+    lines.append(f"{told} Seed {finished.seed}. Again: {finished.rerun}")
     return "".join(f"{text}\n" for text in lines)
 
 

@@ -27,7 +27,7 @@ from gradfuzz.reports.common import account, numbers, plain, titles, words
 from gradfuzz.reports.common.headline import faults, own_faults
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, headed, paragraph, program, show
 from gradfuzz.reports.common.proofs import styled
-from gradfuzz.reports.common.standing import Standings
+from gradfuzz.reports.common.standing import ACCEPTED, Standings, divided, news
 from gradfuzz.reports.common.summary import FAILURES, columns, systems, tally
 from gradfuzz.reports.terminal import functions
 from gradfuzz.reports.terminal.block import finding
@@ -51,16 +51,23 @@ def sweep(
     show_scripts: bool = False,
     review: Review | None = None,
 ) -> RenderableType:
-    """The end of a sweep: findings, summary matrix, functions or reasons, what was tested, review, seed,
-    rerun command.
+    """The end of a sweep: what is new, summary matrix, functions or reasons, what was tested, review, seed,
+    rerun command. A known finding has one line.
     """
-    files = [scripts.get(item.id) for item in finished.findings]
+    files = {plain.line(item.id): scripts.get(item.id) for item in finished.findings}
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
-    parts: list[RenderableType] = []
-    for item, file in zip(finished.findings, files, strict=True):
+    told = news(finished.findings, review)
+    parts: list[RenderableType] = [Text(told, style="bold"), Text("")] if told else []
+    new, known = divided(finished.findings, review)
+    for item in new:
+        file = files.get(item.id)
         shown = finding(item, file, show_script=show_scripts, standing=standings.of(item))
         parts += [shown, Rule(style="dim")]
+    for how, items in known.items():
+        if how != ACCEPTED:  # told with their reasons below
+            titles_of = [" ".join(words.title(one).split()) for one in items]
+            parts += [*headed(f"Known, {how}:", _some(titles_of)), Text("")]
     if len(finished.findings) > 1:
         causes = [f"  {c.label}: {', '.join(c.findings)}" for c in finished.clusters]
         parts += [*headed("Findings by cause, as far as can be told:", causes), Text("")]
@@ -69,7 +76,7 @@ def sweep(
     parts += functions.section(finished.functions) or _reasons(finished)
     parts += _tested(finished)
     for heading, lines in account.remembered(review):
-        parts += headed(f"{heading}:", (f"  {line}" for line in lines))
+        parts += headed(f"{heading}:", _some(lines))
     parts += [Text(fault, style="bold", overflow="fold") for fault in faults(finished)]
     parts += [program(fault.traceback.rstrip()) for fault in finished.own_faults]
     if told := own_faults(finished):
@@ -78,6 +85,15 @@ def sweep(
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
     return Group(*parts)
 
+
+def _some(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - _MOST_KNOWN
+    rest = [f"  and {more:,} more: `gradfuzz findings` lists them"] if more > 0 else []
+    return [*(f"  {line}" for line in lines[:_MOST_KNOWN]), *rest]
+
+
+_MOST_KNOWN = 8
+"""The most known findings of a kind that have a line."""
 
 _MOST_ROWS = 32
 """With more rows than this, the ways of a system share one row."""

@@ -25,10 +25,14 @@ from gradfuzz.fuzzer.results.finding import (
     Reason,
     Verdict,
 )
+from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
+from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.oracles.base import Answer, Point, Question, Truth
 from gradfuzz.programs.text.loop_body import loop_program
+from gradfuzz.programs.text.parse import parse
 from gradfuzz.reports.common import numbers, scripts, words
+from gradfuzz.reports.common.standing import divided, news
 from gradfuzz.reports.formats import FORMATS
 from gradfuzz.reports.machine import json as documents
 from gradfuzz.reports.terminal import live
@@ -36,6 +40,7 @@ from gradfuzz.reports.terminal import report as terminal
 from tests.report_data import finding, finished
 from tests.shell import assert_kept, printed
 
+DET = 'def f(x: "float[2, 2]"):\n    return det(x)\n'
 PROGRAM = loop_program("acc*x", trips=3)
 
 
@@ -505,3 +510,22 @@ def test_a_dumb_terminal_gets_lines() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, _environ={"TERM": "dumb"})
     with live.listener(console) as heard:
         assert isinstance(heard, live.Heartbeat)
+
+
+def test_what_is_new_comes_first_and_what_is_known_is_counted() -> None:
+    data = [finding(k) for k in range(4)]
+    det = dataclasses.replace(
+        data[3], program=parse(DET), kind=Class.MISSING, target="torch:eager", modes=("rev",)
+    )
+    entry = BaselineEntry(data[0].id, signature_of(data[0]), data[0].target, "reported")
+    seen = Review(known=(entry,), first_seen=((data[1].id, "2026-02-01"),))
+    found = [*data[:3], det]
+    assert news(found, seen) == "1 new, 3 known: 1 accepted, 1 recorded before, 1 reported."
+    assert news(found, None) == news([], seen) == ""
+    new, known = divided(found, seen)
+    assert [one.id for one in new] == [data[2].id]
+    assert {how: [one.id for one in some] for how, some in known.items()} == {
+        "accepted": [data[0].id],
+        "recorded before": [data[1].id],
+        "reported": [det.id],
+    }
