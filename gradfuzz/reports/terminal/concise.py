@@ -20,8 +20,8 @@ def render(finished: SweepFinished, review: Review | None) -> str:
         lines.append(line(finding) + (f" ({marks})" if marks else ""))
     if told := account.asked(finished):
         lines.append(f"Asked: {'; '.join(told)}.")
-    told = " ".join(filter(None, (headline(finished), news(finished.findings, review), work(finished))))
-    lines.append(f"{told} Seed {finished.seed}. Again: {finished.rerun}")
+    end = " ".join(filter(None, (headline(finished), news(finished.findings, review), work(finished))))
+    lines.append(f"{end} Seed {finished.seed}. Again: {finished.rerun}")
     return "".join(f"{text}\n" for text in lines)
 
 

@@ -163,7 +163,7 @@ def test_rows_at_a_kink_get_no_plant_in_single_entries() -> None:
         ("DISAGREE", "accused"),
         ("CRASHED", "accused"),
         ("INCONCLUSIVE", "not judged"),
-        ("CONVENTION", "not judged"),
+        ("CONVENTION", "passed"),
         ("UNSUPPORTED", "not judged"),
         ("TIME", "not judged"),
         ("FAULT", "not judged"),
