@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradfuzz.cli.options import PATH, names_option
 from gradfuzz.cli.output import FORMAT, answer, check_writable, writing
-from gradfuzz.cli.shell import CLEAN, FINDINGS, click
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
 from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
     rule that is wrong.
 
     MODULE:FUNC is imported from the current directory. Of a function of a library, as torch.logcumsumexp or
-    jax.numpy.sort, calls are drawn. Exit code 1 if a rule or an answer is wrong.
+    jax.numpy.sort, calls are drawn. Exit code 1 if a rule or an answer is wrong, 3 if nothing is proved.
     """
     from gradfuzz.reports import html as pages
     from gradfuzz.reports.terminal import report as terminal
@@ -60,7 +60,8 @@ def prove(ctx: click.Context, /, source: str, form: str, html: Path | None, **fl
         with writing(repr(str(html))):
             html.write_text(pages.proofs(found), encoding="utf-8")
     answer(form, lambda: {"proofs": [asdict(one) for one in found]}, lambda: terminal.proofs(found))
-    ctx.exit(FINDINGS if any(one.outcome.startswith("wrong") for one in found) else CLEAN)
+    outcomes = {one.outcome.partition(" ")[0] for one in found}
+    ctx.exit(FINDINGS if "wrong" in outcomes else CLEAN if "right" in outcomes else INCOMPLETE)
 
 
 def _of_function(source: str, flags: Mapping[str, Any]) -> list[ProofRecord]:

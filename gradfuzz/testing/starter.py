@@ -24,7 +24,10 @@ from gradfuzz.libraries.library import LibraryName, first_line
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
 
-_SHAPES: tuple[tuple[int, ...], ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
+_SHAPES: tuple[tuple[int, ...], ...] = (
+    *((3,), (), (2, 2), (2, 3), (3, 2), (3, 3), (2,), (4,), (4, 4)),
+    *((2, 2, 2), (2, 3, 3), (1, 2, 4, 4)),
+)
 """The shapes to try, the likeliest first."""
 
 _MOST = 200
@@ -169,7 +172,7 @@ def _gradient(module: str, name: str, given: str | None) -> tuple[str, str] | No
 def _parameters(f: Callable[..., Any], name: str) -> list[str]:
     """The names of the required arguments."""
     called = f.apply if _is_function_class(f) else f  # type: ignore[attr-defined]
-    own = getattr(f, "forward", f) if _is_function_class(f) else f
+    own = getattr(f, "forward", f)  # of a module, whose __call__ takes anything
     try:
         parameters = inspect.signature(own).parameters.values()
     except (TypeError, ValueError):
@@ -184,7 +187,7 @@ def _parameters(f: Callable[..., Any], name: str) -> list[str]:
             f"{name} has no argument that must be given, so nothing to differentiate by; wrap it in a"
             " function of one"
         )
-    return signature_of(called, len(needed))
+    return [p.name for p in needed] if own is not called and not context else signature_of(called, len(needed))
 
 
 # Arguments --------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gradfuzz.cli import FINDINGS, USAGE, main
+from gradfuzz.cli.shell import INCOMPLETE
 
 MODULE = """
 import torch
@@ -33,6 +34,14 @@ def energy(x):
 
 def plain(x):
     return (x * x).sum()
+
+
+class Module(torch.nn.Module):
+    def forward(self, x):
+        return torch.tanh(x) @ torch.ones(3, 3, dtype=x.dtype)
+
+
+module = Module()
 
 
 def undecided(x):
@@ -76,7 +85,7 @@ def test_a_right_rule_as_json(module: str) -> None:
 
 def test_what_is_open_says_why(module: str) -> None:
     result = asked(f"{module}:undecided", "--framework", "torch", "--mode", "rev")
-    assert result.exit_code == 0
+    assert result.exit_code == INCOMPLETE
     assert "nothing is proved" in result.stdout
     assert "depends on a number" in result.stdout
 
@@ -98,3 +107,9 @@ def test_a_question_without_sense_is_refused_in_words(
     result = asked(*arguments)
     assert result.exit_code == USAGE
     assert words in result.stderr
+
+
+def test_a_module_is_proved_by_the_arguments_of_its_forward(module: str) -> None:
+    result = asked(f"{module}:module", "--mode", "rev")
+    assert result.exit_code == 0, result.output
+    assert "module, reverse mode: the rule is right: proved" in result.stdout
