@@ -187,7 +187,9 @@ def _parameters(f: Callable[..., Any], name: str) -> list[str]:
             f"{name} has no argument that must be given, so nothing to differentiate by; wrap it in a"
             " function of one"
         )
-    return [p.name for p in needed] if own is not called and not context else signature_of(called, len(needed))
+    return (
+        [p.name for p in needed] if own is not called and not context else signature_of(called, len(needed))
+    )
 
 
 # Arguments --------------------------------------------------------------------------------------------------

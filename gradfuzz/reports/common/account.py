@@ -20,8 +20,13 @@ _MOST = 12
 
 def outcome(finished: SweepFinished) -> str:
     """The number of findings, the amount of work, and whether the sweep was complete."""
-    found = count(len(finished.findings), "finding") if finished.findings else "No findings"
-    return f"{found} in {work(finished, thousands='')}"
+    if finished.findings:
+        return f"{count(len(finished.findings), 'finding')} in {work(finished, thousands='')}"
+    wrong = sum(summary.disagree for summary in finished.summaries)
+    if wrong:  # it ended before any was shrunk
+        told = f"No findings yet: {count(wrong, 'disagreement')} not followed up, which --resume does, in"
+        return f"{told} {work(finished, thousands='')}"
+    return f"No findings in {work(finished, thousands='')}"
 
 
 def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:

@@ -155,7 +155,7 @@ def _speed(event: Progress, drawn: str) -> Iterator[str]:
     """How fast it goes, and who does the work, once there is something to tell."""
     if event.seconds >= _STEADY:
         programs, checks = event.programs / event.seconds, event.checks / event.seconds
-        yield f"{programs:.1f} {drawn}s/s, {checks:.0f} checks/s, {event.quiet:.0f} s without news"
+        yield f"{programs:.1f} {drawn}s/s, {checks:.0f} checks/s, nothing new for {event.quiet:.0f} s"
     if event.workers > 1:
         yield f"{event.workers} workers, {event.under_way} at work"
     if event.dashboard:

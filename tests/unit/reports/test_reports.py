@@ -31,7 +31,7 @@ from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.oracles.base import Answer, Point, Question, Truth
 from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
-from gradfuzz.reports.common import numbers, scripts, words
+from gradfuzz.reports.common import account, numbers, scripts, words
 from gradfuzz.reports.common.standing import divided, news
 from gradfuzz.reports.formats import FORMATS
 from gradfuzz.reports.machine import json as documents
@@ -486,7 +486,7 @@ def test_the_heartbeat_of_many_workers() -> None:
     with live.listener(Console(file=out, width=400)) as heard:
         heard.handle(event)
     assert out.getvalue().splitlines() == [
-        " 100 s  250 programs, 2,800 checks, 0 findings  2.5 programs/s, 28 checks/s, 42 s without news"
+        " 100 s  250 programs, 2,800 checks, 0 findings  2.5 programs/s, 28 checks/s, nothing new for 42 s"
         f"  16 workers, 31 at work  {dashboard}  judging"
     ]
 
@@ -529,3 +529,13 @@ def test_what_is_new_comes_first_and_what_is_known_is_counted() -> None:
         "recorded before": [data[1].id],
         "reported": [det.id],
     }
+
+
+def test_disagreements_that_were_not_followed_up_are_no_clean_end() -> None:
+    end = finished(0)
+    right = account.outcome(end)
+    assert right.startswith("No findings in ")
+    first, *others = end.summaries
+    wrong = (dataclasses.replace(first, disagree=2), *(dataclasses.replace(o, disagree=0) for o in others))
+    told = account.outcome(dataclasses.replace(end, summaries=wrong))
+    assert told.startswith("No findings yet: 2 disagreements not followed up, which --resume does, in ")
