@@ -57,9 +57,10 @@ class ShownForm(click.ParamType):  # type: ignore[type-arg]  # generic from clic
         " replay`."
     ),
 )
+@click.option("--full", is_flag=True, help="With tables of variants and the whole script.")
 @STORE
 @FORMAT
-def show(id: str, dialect: str | None, store: Path, form: str) -> None:
+def show(id: str, dialect: str | None, full: bool, store: Path, form: str) -> None:
     """Show the recorded finding with this ID, of which the first digits are enough."""
     from gradfuzz.fuzzer.results.known_reports import reports_of
     from gradfuzz.fuzzer.results.records import to_document
@@ -75,10 +76,9 @@ def show(id: str, dialect: str | None, store: Path, form: str) -> None:
         if dialect == "issue":
             _note(finding)
     else:
-        from gradfuzz.reports.common import plain
-        from gradfuzz.reports.terminal.block import finding as block
+        from gradfuzz.reports.terminal import block
 
-        print_page(block(plain.inert(finding), show_script=True))
+        print_page(block.finding(finding, show_script=True) if full else block.page(finding))
 
 
 def _note(finding: Finding) -> None:

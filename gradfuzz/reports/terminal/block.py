@@ -22,6 +22,32 @@ def finding(
 ) -> RenderableType:
     """One finding; `script` is the path of its script."""
     item = plain.inert(item)
+    parts = _told(item, standing)
+    if show_script:
+        parts += [program(fault.traceback.rstrip()) for fault in item.own_faults]
+    shown = tables.tables(item.evidence.variants) if item.evidence else ()
+    for table in shown:
+        parts += [Text(""), Padding(_variants(table), _MARGIN)]
+    parts += [Text("")] if shown else []
+    if show_script:
+        parts += _to_run(item)
+        if item.script and item.ports.get("short"):
+            parts += [paragraph("A script that computes the truth, too, and tells by its exit code:")]
+            parts += [program(item.script)]
+    elif script is not None:
+        parts.append(paragraph(f"Script: {script}"))
+    return Group(*parts)
+
+
+def page(item: Finding) -> RenderableType:
+    """One finding at a glance: what is wrong, the cause, reports, and a few lines to run."""
+    item = plain.inert(item)
+    more = f"gradfuzz show {item.id} --full has its tables and scripts; --as issue writes a report of it."
+    return Group(*_told(item, None), Text(""), *_to_run(item), paragraph(more, style="dim"))
+
+
+def _told(item: Finding, standing: Standing | None) -> list[RenderableType]:
+    """What is wrong, at which points, why, and where it is reported."""
     parts: list[RenderableType] = [
         _title(item, standing),
         program(plain.source(item)),
@@ -36,20 +62,15 @@ def finding(
         parts.append(paragraph(f"Where it shows: {item.note}"))
     if told := words.failed(item):
         parts.append(paragraph(told, style="bold"))
-    if show_script:
-        parts += [program(fault.traceback.rstrip()) for fault in item.own_faults]
-    shown = tables.tables(item.evidence.variants) if item.evidence else ()
-    for table in shown:
-        parts += [Text(""), Padding(_variants(table), _MARGIN)]
-    parts += [Text("")] if shown else []
-    if show_script and (short := item.ports.get("short")):
-        parts += [paragraph("In a few lines:"), program(short)]
-    if show_script and item.script:
-        parts += [paragraph("A script that computes the truth, too, and tells by its exit code:")]
-        parts += [program(item.script)]
-    elif script is not None:
-        parts.append(paragraph(f"Script: {script}"))
-    return Group(*parts)
+    return parts
+
+
+def _to_run(item: Finding) -> list[RenderableType]:
+    """The finding in a few lines, or its whole script where it has none."""
+    if short := item.ports.get("short"):
+        return [paragraph("In a few lines:"), program(short)]
+    told = "A script that computes the truth, too, and tells by its exit code:"
+    return [paragraph(told), program(item.script)] if item.script else []
 
 
 def _title(item: Finding, standing: Standing | None) -> Text:

@@ -114,6 +114,13 @@ def test_a_finding_is_shown_and_exported() -> None:
 
 
 @recorded
+def test_a_finding_is_shown_on_a_page_and_in_full() -> None:
+    page, full = run("show", "aaaa").stdout, run("show", "aaaa", "--full").stdout
+    assert "gradfuzz show GF-aaaa --full" in page
+    assert "gradfuzz show" not in full
+
+
+@recorded
 def test_the_scripts_of_a_finding() -> None:
     assert (
         run("show", "aaaa", "--as", "native").stdout

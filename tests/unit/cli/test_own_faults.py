@@ -234,7 +234,7 @@ def test_the_report_says_it_and_the_exit_code_is_4(monkeypatch: pytest.MonkeyPat
     for form in forms:
         text = Path(f"{form}.out").read_text(encoding="utf-8")
         assert "gradfuzz itself failed" in text or SAID in text, form
-    shown = gradfuzz("show", name).stdout
+    shown = gradfuzz("show", name, "--full").stdout
     assert "Traceback (most recent call last)" in shown
     assert gradfuzz("sweep", ORDER, OTHER, *FLAGS, "--no-shrink", "--resume").exit_code == USAGE, (
         "it is complete"

@@ -19,6 +19,7 @@ from gradfuzz.reports.common import numbers, pieces
 from gradfuzz.reports.terminal import concise, live
 from gradfuzz.reports.terminal import report as terminal
 from gradfuzz.reports.terminal.block import finding as block
+from gradfuzz.reports.terminal.block import page as block_page
 from gradfuzz.reports.terminal.sheet import Sheet
 from tests.report_data import HOSTILE, finding, finished, review, spoiled
 from tests.shell import assert_kept, printed
@@ -177,3 +178,14 @@ def test_the_report_as_a_file_has_no_colours() -> None:
     text = terminal.render(finished(2), None)
     assert "\x1b" not in text
     assert "Loop bodies" in text
+
+
+def test_a_page_of_a_finding_is_short_and_says_what_is_wrong() -> None:
+    shown = finding(ports={"short": "print('got', 1.0)\n"})
+    page, full = printed(block_page(shown), 80), printed(block(shown, show_script=True), 80)
+    assert len(page.splitlines()) <= 32
+    for words in (shown.id, "expected", "clearest", "Behaves exactly like this bug", "print('got', 1.0)"):
+        assert words in page
+        assert words in full
+    assert "Loop bodies" in full
+    assert "Loop bodies" not in page
