@@ -81,6 +81,12 @@ def part_in(text: str) -> tuple[int, int] | None:
 SEED = click.option("--seed", type=int, default=0, help="The same seed draws the same programs.")
 JOBS = click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
 SHOW_SCRIPTS = click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
+VERBOSE = click.option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Print each finding with its tables, each way into a system, and what was tested.",
+)
 REQUIREMENTS = click.option(
     "--with",
     "extra",

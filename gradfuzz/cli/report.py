@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradfuzz.cli.options import SHOW_SCRIPTS, STORE
+from gradfuzz.cli.options import SHOW_SCRIPTS, STORE, VERBOSE
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.reporting import report as write
 from gradfuzz.cli.shell import CLEAN, OWN_FAULT, click
@@ -15,6 +15,7 @@ from gradfuzz.errors import UsageError
 @click.argument("sources", nargs=-1, metavar="[RUN|STORE|NDJSON]")
 @REPORTS
 @SHOW_SCRIPTS
+@VERBOSE
 @STORE
 @STDOUT
 @click.pass_context
@@ -24,6 +25,7 @@ def report(
     sources: tuple[str, ...],
     reports: tuple[str, ...],
     show_scripts: bool,
+    verbose: bool,
     store: Path,
     form: str,
 ) -> None:
@@ -40,5 +42,5 @@ def report(
         raise UsageError(f"a report is of one sweep, and here are {several}; {advice}")
     files = outputs(reports)
     finished, review = lookup.sweep_of(sources[0] if sources else str(store), store)
-    failed = write(finished, review, form, files, show_scripts=show_scripts)
+    failed = write(finished, review, form, files, show_scripts=show_scripts, verbose=verbose)
     ctx.exit(OWN_FAULT if failed else CLEAN)

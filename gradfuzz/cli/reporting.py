@@ -114,6 +114,7 @@ def report(
     *,
     scripts: dict[str, Path] | None = None,
     show_scripts: bool = False,
+    verbose: bool = False,
 ) -> list[OwnFault]:
     """Prints the end of a sweep, then writes it to files. Returns where gradfuzz itself failed: the other
     formats are there all the same.
@@ -123,7 +124,9 @@ def report(
 
     tried = Attempts()
     if form == "terminal":
-        page = partial(terminal.sweep, finished, scripts or {}, show_scripts=show_scripts, review=review)
+        page = partial(terminal.brief, finished, scripts or {}, review=review)
+        if show_scripts or verbose:
+            page = partial(terminal.sweep, finished, scripts or {}, show_scripts=show_scripts, review=review)
         tried("writing the terminal report", None, lambda: print_page(page()))
     elif text := tried(f"writing the {form} report", "", FORMATS[form].render, finished, review):
         click.echo(text, nl=False)

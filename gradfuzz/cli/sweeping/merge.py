@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gradfuzz.cli.options import BASELINE, JOBS, LIMITS, ON_DEVICE, PATH, SHOW_SCRIPTS, STORE, installed
+from gradfuzz.cli.options import (
+    BASELINE,
+    JOBS,
+    LIMITS,
+    ON_DEVICE,
+    PATH,
+    SHOW_SCRIPTS,
+    STORE,
+    VERBOSE,
+    installed,
+)
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.shell import click
 from gradfuzz.cli.sweeping.running import Outputs, run_sweep
@@ -18,6 +28,7 @@ from gradfuzz.cli.sweeping.running import Outputs, run_sweep
 @LIMITS
 @REPORTS
 @SHOW_SCRIPTS
+@VERBOSE
 @STORE
 @click.option("--no-store", is_flag=True, help="Keep nothing.")
 @BASELINE
@@ -31,6 +42,7 @@ def merge(
     reports: tuple[str, ...],
     form: str,
     show_scripts: bool,
+    verbose: bool,
     store: Path,
     no_store: bool,
     accepted: Path,
@@ -52,7 +64,7 @@ def merge(
     run_sweep(
         ctx,
         config,
-        Outputs(files, form, show_scripts),
+        Outputs(files, form, show_scripts=show_scripts, verbose=verbose),
         None if no_store else store,
         baseline.read(accepted),
         known_before=found.before,

@@ -31,6 +31,7 @@ class Outputs:
     files: list[Output]
     form: str
     show_scripts: bool
+    verbose: bool
 
 
 def run_sweep(
@@ -78,7 +79,8 @@ def run_sweep(
             scripts = tried("writing the scripts", scripts, _scripts, event, folder)
         event = replace(event, own_faults=(*event.own_faults, *tried.faults))
         rest = [file for file in outputs.files if file.name != STREAM]
-        failed = report(event, review, outputs.form, rest, scripts=scripts, show_scripts=outputs.show_scripts)
+        shown = {"show_scripts": outputs.show_scripts, "verbose": outputs.verbose}
+        failed = report(event, review, outputs.form, rest, scripts=scripts, **shown)
         event = replace(event, own_faults=(*event.own_faults, *failed))
         if recorder is not None:
             if tried.faults or failed:

@@ -16,6 +16,7 @@ from gradfuzz.cli.options import (
     SEED,
     SHOW_SCRIPTS,
     STORE,
+    VERBOSE,
     installed,
     names_option,
     part_in,
@@ -77,6 +78,7 @@ from gradfuzz.errors import UsageError
 @LIMITS
 @REPORTS
 @SHOW_SCRIPTS
+@VERBOSE
 @STORE
 @click.option("--no-store", is_flag=True, help="Keep nothing: no findings, no scripts, nothing to resume.")
 @click.option("--resume", is_flag=True, help="Continue the last unfinished sweep with these settings.")
@@ -90,6 +92,7 @@ def sweep(
     reports: tuple[str, ...],
     form: str,
     show_scripts: bool,
+    verbose: bool,
     store: Path,
     no_store: bool,
     resume: bool,
@@ -132,7 +135,7 @@ def sweep(
     run_sweep(
         ctx,
         config,
-        Outputs(files, form, show_scripts=show_scripts),
+        Outputs(files, form, show_scripts=show_scripts, verbose=verbose),
         None if no_store else store,
         baseline.read(accepted),
         resume=resume,

@@ -39,6 +39,12 @@ def finding(
     return Group(*parts)
 
 
+def in_short(item: Finding) -> list[RenderableType]:
+    """One finding in five lines or so: what, both numbers, the cause, and where it is reported."""
+    told = [words.in_short(item), words.cause(item), words.failed(item)]
+    return [_title(item, None), *(paragraph(f"{one[:1].upper()}{one[1:]}") for one in told if one)]
+
+
 def page(item: Finding) -> RenderableType:
     """One finding at a glance: what is wrong, the cause, reports, and a few lines to run."""
     item = plain.inert(item)

@@ -77,6 +77,15 @@ def section(functions: Sequence[FunctionSummary]) -> list[RenderableType]:
     ]
 
 
+def in_short(functions: Sequence[FunctionSummary]) -> list[str]:
+    """How many functions were asked, and what they answered, in two sentences. Empty without functions."""
+    if not functions:
+        return []
+    found = coverage(functions)
+    outcomes = ", ".join(f"{n:,} {outcome}" for outcome, n in found.outcomes.items() if n)
+    return [f"Of {found.total:,} functions {outcomes}.", found.answers]
+
+
 def _counted(reasons: Iterable[tuple[int, str, str]]) -> list[str]:
     return [f"{n:>8,}  {part:>6}  {reason}" for n, part, reason in reasons]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from gradfuzz.reports.common.proofs import styled
 from gradfuzz.reports.common.standing import ACCEPTED, Standings, divided, news
 from gradfuzz.reports.common.summary import FAILURES, columns, systems, tally
 from gradfuzz.reports.terminal import functions
-from gradfuzz.reports.terminal.block import finding
+from gradfuzz.reports.terminal.block import finding, in_short
 from gradfuzz.reports.terminal.sheet import Sheet
 
 # Sweep ------------------------------------------------------------------------------------------------------
@@ -57,24 +57,58 @@ def sweep(
     files = {plain.line(item.id): scripts.get(item.id) for item in finished.findings}
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
-    told = news(finished.findings, review)
-    parts: list[RenderableType] = [Text(told, style="bold"), Text("")] if told else []
-    new, known = divided(finished.findings, review)
-    for item in new:
-        file = files.get(item.id)
-        shown = finding(item, file, show_script=show_scripts, standing=standings.of(item))
-        parts += [shown, Rule(style="dim")]
-    for how, items in known.items():
-        if how != ACCEPTED:  # told with their reasons below
-            titles_of = [" ".join(words.title(one).split()) for one in items]
-            parts += [*headed(f"Known, {how}:", _some(titles_of)), Text("")]
-    if len(finished.findings) > 1:
-        causes = [f"  {c.label}: {', '.join(c.findings)}" for c in finished.clusters]
-        parts += [*headed("Findings by cause, as far as can be told:", causes), Text("")]
+
+    def whole(item: Finding) -> list[RenderableType]:
+        standing = standings.of(item)
+        block = finding(item, files.get(item.id), show_script=show_scripts, standing=standing)
+        return [block, Rule(style="dim")]
+
+    parts = _findings(finished, review, whole)
     if finished.summaries:
         parts.append(_matrix(finished))
     parts += functions.section(finished.functions) or _reasons(finished)
     parts += _tested(finished)
+    return Group(*parts, *_end(finished, review))
+
+
+def brief(
+    finished: SweepFinished, scripts: Mapping[str, Path], *, review: Review | None = None
+) -> RenderableType:
+    """The end of a sweep on a screen: what is new in a few lines each, and a row for each system."""
+    finished, review = plain.inert(finished), plain.inert(review)
+    parts = _findings(finished, review, lambda item: [*in_short(item), Text("")])
+    if finished.summaries:
+        parts.append(_systems(finished))
+    parts += [Text(told, overflow="fold") for told in functions.in_short(finished.functions)]
+    more = ["--verbose has the tables, and what was tested"]
+    more += ["`gradfuzz show ID` a page of each finding"] if finished.findings else []
+    more += [f"scripts are in {next(iter(scripts.values())).parent}"] if scripts else []
+    parts += [Text(f"More: {'; '.join(more)}.", style="dim", overflow="fold")]
+    return Group(*parts, *_end(finished, review))
+
+
+def _findings(
+    finished: SweepFinished, review: Review | None, told_of: Callable[[Finding], list[RenderableType]]
+) -> list[RenderableType]:
+    """What is new first, then what is known, and the causes."""
+    told = news(finished.findings, review)
+    parts: list[RenderableType] = [Text(told, style="bold"), Text("")] if told else []
+    new, known = divided(finished.findings, review)
+    for item in new:
+        parts += told_of(item)
+    for how, items in known.items():
+        if how != ACCEPTED:  # told with their reasons below
+            lines = [f"{words.title(one)} {words.failed(one)}" for one in items]
+            parts += [*headed(f"Known, {how}:", _some([" ".join(line.split()) for line in lines])), Text("")]
+    causes = [f"  {c.label}: {', '.join(c.findings)}" for c in finished.clusters]
+    if len(finished.findings) > 1 and causes:
+        parts += [*headed("Findings by cause, as far as can be told:", causes), Text("")]
+    return parts
+
+
+def _end(finished: SweepFinished, review: Review | None) -> list[RenderableType]:
+    """What became of earlier findings, faults, the outcome, and the command that repeats the sweep."""
+    parts: list[RenderableType] = []
     for heading, lines in account.remembered(review):
         parts += headed(f"{heading}:", _some(lines))
     parts += [Text(fault, style="bold", overflow="fold") for fault in faults(finished)]
@@ -83,7 +117,25 @@ def sweep(
         parts.append(Text(told, style="bold", overflow="fold"))
     parts.append(Text(account.outcome(finished), style="bold"))
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
-    return Group(*parts)
+    return parts
+
+
+def _systems(finished: SweepFinished) -> Sheet:
+    """A row for each system and family."""
+    numeric = ["checks", "disagree", "findings", "inconclusive"]
+    table = Sheet("system", "family", *numeric, numeric=numeric)
+    for one in systems(finished.summaries):
+        s = one.summary
+        told = tally(s)
+        found = sum(
+            s.name in (f.target, TargetName.of(f.target).system)
+            and (s.version, s.family) == (f.version, f.family)
+            for f in finished.findings
+        )
+        unsure = f"{told['inconclusive']:,}"
+        counts = f"{told['checks']:,}", _marked(s.disagree, "disagree"), _marked(found, "disagree"), unsure
+        table.add_row(f"{s.name} {s.version}", s.family, *counts)
+    return table
 
 
 def _some(lines: Sequence[str]) -> list[str]:

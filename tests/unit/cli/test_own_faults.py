@@ -261,7 +261,7 @@ def test_a_resumed_sweep_goes_on_beyond_the_finding(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("name", ["html", "terminal"])
 def test_a_report_that_raises_leaves_the_others(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = {"html": "gradfuzz.reports.html.render", "terminal": "gradfuzz.reports.terminal.report.sweep"}
+    place = {"html": "gradfuzz.reports.html.render", "terminal": "gradfuzz.reports.terminal.report.brief"}
     with monkeypatch.context() as broken:
         broken.setattr(place[name], raising)
         result = gradfuzz(
