@@ -81,6 +81,7 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("fuzzer/measuring/measure.py: FACTORS", "which points lie around a point"),
     ("fuzzer/measuring/measure.py: _REACH", "how far away a loop has to end"),
     ("fuzzer/measuring/measure.py: _MEASURED", "how many entries are measured one by one"),
+    ("fuzzer/measuring/measure.py: _SEQUENCES", "how many sequences of modes are asked; more is an error"),
     ("fuzzer/measuring/numeric.py: _BAND*", "how directions are drawn"),
     ("fuzzer/measuring/numeric.py: _IMAGINARY", "the size of a step"),
     ("fuzzer/measuring/subject.py: _LOOKS", "how often a function is called to see whether it draws"),
