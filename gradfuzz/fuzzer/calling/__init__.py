@@ -1,7 +1,9 @@
 """Calls of a library's functions: drawn, made, and judged.
 
     invocation    a call as a function of its differentiated arrays, with what stands around it
-    recording     the calls that a program makes
+    objects       arguments as data and back: objects, functions, pytrees
+    public_calls  the calls of a package, told while a program runs
+    recording     the calls that a program makes, and their file
     package       the functions of a user's own module
     drawing       calls of a function, drawn, tried, and learned from
     judge         every derivative of first and second order of a call
