@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gradfuzz.cli.options import PATH, names_option
 from gradfuzz.cli.output import check_writable
-from gradfuzz.cli.shell import click
+from gradfuzz.cli.shell import INTERRUPTED, click
 from gradfuzz.errors import UsageError
 
 
@@ -127,6 +127,8 @@ def _run(module: str | None, arguments: tuple[str, ...]) -> int | str | None:
             runpy.run_path(arguments[0], run_name="__main__")
     except SystemExit as end:
         return end.code
+    except KeyboardInterrupt:  # what was noted until then is kept
+        return INTERRUPTED
     except Exception:  # noqa: BLE001 - the script's own, which ends it as Python would
         traceback.print_exc()
         return 1

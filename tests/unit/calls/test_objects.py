@@ -132,7 +132,7 @@ class Pair(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Scaled:
-    """A frozen class whose constructor would refuse what it once made, and that remembers what it computed."""
+    """A frozen class whose constructor refuses all, and that remembers what it computed."""
 
     factor: Any
     kind: Kind
