@@ -259,7 +259,7 @@ _HOMES = (
 
 def _is_beside(module: Any) -> bool:
     """Whether a module is no installed one, but lies in a folder as tests do."""
-    file = getattr(module, "__file__", None)
+    file = getattr(getattr(module, "__spec__", None), "origin", None)
     name = getattr(module, "__name__", "")
     if module is None or name == "__main__":
         return module is not None
