@@ -287,6 +287,13 @@ class JaxLibrary(Library):
         parts="jnp",
         mapped="jax.vmap({f})",
         compiled="jax.jit({f})",
+        of_form={
+            "symmetric": "({x} + jnp.swapaxes({x}, -1, -2)) / 2",
+            "lower": "jnp.tril({x})",
+            "upper": "jnp.triu({x})",
+            "unit norm": "{x} / jnp.linalg.norm({x}, axis=-1, keepdims=True)",
+            "simplex": "{x} / jnp.sum({x}, axis=-1, keepdims=True)",
+        },
     )
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
@@ -341,6 +348,18 @@ class JaxLibrary(Library):
         """Python may read its numbers inside of a function that is traced."""
         with _types_of([value]), jax.ensure_compile_time_eval():
             return _given(value)
+
+    def described(self, value: Any) -> tuple[str, list[Any]] | None:
+        if isinstance(value, jax.tree_util.PyTreeDef):
+            return "treedef", [jax.tree.unflatten(value, range(value.num_leaves))]
+        if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+            return "key", [np.asarray(jax.random.key_data(value)), str(jax.random.key_impl(value))]
+        return None
+
+    def rebuilt(self, kind: str, parts: Sequence[Any]) -> Any:
+        if kind == "treedef":
+            return jax.tree.structure(parts[0])
+        return jax.random.wrap_key_data(parts[0], impl=parts[1])
 
     def dtype(self, name: str) -> Any:
         return jnp.dtype(name)

@@ -12,13 +12,13 @@ import abc
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gradfuzz.errors import UntraceableError
+from gradfuzz.errors import UntraceableError, UsageError
 from gradfuzz.libraries.layouts import Layout
 from gradfuzz.libraries.watching import Note, patched
 from gradfuzz.oracles.base import Array, Mode
@@ -87,6 +87,8 @@ class Forms:
     parts: str = ""
     """Where `real` and `imag` are."""
     stepped: str = "{x}[..., ::2]"
+    of_form: Mapping[str, str] = field(default_factory=dict)
+    """What makes {x} of each of `layouts.FORMS`; none where it has no such forms."""
     mapped: str = ""
     """The library's own map of {f} over the leading axis of every argument; "" where it has none."""
     compiled: str = ""
@@ -159,6 +161,14 @@ class Library(abc.ABC):
             return self.numpy(value) if is_array else None
         except Exception:  # noqa: BLE001 - it is being traced
             return None
+
+    def described(self, value: Any) -> tuple[str, list[Any]] | None:
+        """An object of the library's own that has no fields in Python: a kind, and its parts as data."""
+        return None
+
+    def rebuilt(self, kind: str, parts: Sequence[Any]) -> Any:
+        """The object that `described` took to pieces."""
+        raise UsageError(f"{self.name} has no objects of the kind {kind!r}")
 
     def pair(self, re: Any, im: Any) -> Any:
         """The complex array with these real and imaginary parts."""
@@ -373,7 +383,9 @@ class Library(abc.ABC):
 
     def view_code(self, x: str, layout: Layout, shape: tuple[int, ...] | None) -> str:
         """The expression of the view of an array of this shape, which is the expression `x`."""
-        text = "{x}" if layout == "contiguous" else str(getattr(self.forms, layout))
+        text = (
+            "{x}" if layout == "contiguous" else self.forms.of_form.get(layout) or getattr(self.forms, layout)
+        )
         if shape is None:
             return text.format(x=x, shape="shape", axes="axes")
         return text.format(x=x, shape=(2, *shape[1:]), axes=_exchanged(len(shape)))

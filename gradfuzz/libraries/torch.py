@@ -125,6 +125,13 @@ class TorchLibrary(Library):
         compiled='torch.compile({f}, backend="aot_eager", dynamic=False)',
         seed="torch.manual_seed(0)",
         cast="w.to(x.dtype)",
+        of_form={
+            "symmetric": "({x} + {x}.transpose(-1, -2)) / 2",
+            "lower": "torch.tril({x})",
+            "upper": "torch.triu({x})",
+            "unit norm": "{x} / torch.linalg.vector_norm({x}, dim=-1, keepdim=True)",
+            "simplex": "{x} / torch.sum({x}, dim=-1, keepdim=True)",
+        },
     )
 
     def prepared(self, call: ArrayFunction) -> ArrayFunction:

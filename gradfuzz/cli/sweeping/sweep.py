@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,9 @@ from gradfuzz.errors import UsageError
     default="",
     show_default=False,
     metavar="FILE",
-    help="Calls that `gradfuzz record` wrote, to begin with.",
+    help="Calls that `gradfuzz record` wrote, to begin with; the family is that of functions.",
 )
+@click.option("--trust", is_flag=True, help="Run what recorded calls name and pickle: the file is your own.")
 @click.option("--no-shrink", is_flag=True, help="Show the programs and calls of findings as they were drawn.")
 @SEED
 @JOBS
@@ -115,6 +117,10 @@ def sweep(
     files = outputs(reports)
     installed(ctx, store, targets)
     families = _each(flags["family"])
+    if flags["calls"] and ctx.get_parameter_source("family") is click.core.ParameterSource.DEFAULT:
+        families = ("functions",)
+    if flags["trust"]:
+        os.environ["GRADFUZZ_TRUST"] = "1"  # that of the processes that call functions, too
     most, targets_of_all = usual(families)
     config = SweepConfig(
         targets=targets or tuple(targets_of_all()),

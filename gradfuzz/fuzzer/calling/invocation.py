@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import math
 import warnings
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import NotDifferentiableError, UnsupportedError
-from gradfuzz.fuzzer.results.call import Argument, Call, Form
+from gradfuzz.fuzzer.calling.objects import built
+from gradfuzz.fuzzer.results.call import Call, Form
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.library import Library
-from gradfuzz.libraries.watching import found_at, function_of
+from gradfuzz.libraries.watching import function_of
 from gradfuzz.oracles.base import Array
 
 Function = Callable[..., tuple[Any, ...]]
@@ -42,9 +42,9 @@ def returned(call: Call, library: Library, xs: Sequence[Any]) -> Any:
     if call.seeded:
         library.seed()
     given = iter([library.fresh(x) for x in xs])
-    built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
-    positional = [value for keyword, value in built if not keyword]
-    keywords = {keyword: value for keyword, value in built if keyword}
+    values = [(a.keyword, built(a, library, given, call.function)) for a in call.arguments]
+    positional = [value for keyword, value in values if not keyword]
+    keywords = {keyword: value for keyword, value in values if keyword}
     return function_of(call.function)(*positional, **keywords)
 
 
@@ -84,26 +84,6 @@ def size_of(call: Call, *, estimated: bool = False) -> float:
 def _size(arrays: Sequence[Array]) -> float:
     sizes = [float(np.max(np.abs(array), initial=0.0)) for array in arrays]
     return max(sizes, default=0.0) if all(map(math.isfinite, sizes)) else math.inf
-
-
-def _built(argument: Argument, library: Library, given: Any) -> Any:
-    if argument.items is not None:
-        return [_built(item, library, given) for item in argument.items]
-    if argument.literal is not None:
-        head, _, name = argument.literal.partition(":")
-        if head == "record":
-            return _record(ast.parse(name, mode="eval").body)
-        return library.dtype(name) if head == "dtype" else ast.literal_eval(argument.literal)
-    assert argument.array is not None, "an argument has an array, items or a literal"
-    built = next(given) if argument.is_differentiated else library.constant(argument.array)
-    return library.view(built, argument.layout)
-
-
-def _record(node: ast.expr) -> Any:
-    """The record that a literal names, with literals as fields."""
-    if not isinstance(node, ast.Call):
-        return ast.literal_eval(node)
-    return found_at(ast.unparse(node.func))(**{str(k.arg): _record(k.value) for k in node.keywords})
 
 
 @contextlib.contextmanager

@@ -1,85 +1,118 @@
-"""The calls of library functions that a program makes, noted while it runs.
+"""The calls that a program makes, noted while it runs: of a library's functions, or of a package's own.
 
-A call is noted where all its arguments are data: arrays of at most `MOST` entries, numbers, texts, dtypes,
-and lists of them. Arrays that the library is tracing have no entries, and their calls are not noted. Of the
-calls of a function with arguments of the same kinds and shapes only the first one is kept.
+A call is noted where all its arguments are data, or objects that can be kept (`objects`). Arrays that the
+library is tracing have no entries, and their calls are not noted. Of the calls of a function with arguments
+of the same kinds and shapes only the first one is kept.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gradfuzz.errors import RecordError
+from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
+from gradfuzz.errors import RecordError, UsageError
+from gradfuzz.fuzzer.calling.objects import ArgumentWriter, NotData, check_trust
+from gradfuzz.fuzzer.calling.public_calls import Package, told
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.records import load
-from gradfuzz.libraries.library import Library
+from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.library import CALLED, Library
+from gradfuzz.tracing.common.leaves import leaves_of
 
 MOST = 64
 """Entries of an array: forward mode asks for them one by one."""
 
-SCHEMA = 1
-"""The form of the file."""
+_MOST_OF_PACKAGE = 4096
+"""Entries of an array of a package's call: it is played again with fewer rows, or is a constant."""
 
-_PLAIN = (bool, int, float, complex, str, type(None))
+_NOTED, _LOOKED_AT = 12, 200
+"""Calls of one function of a package that are kept, and that are looked at: they may be thousands."""
+
+SCHEMA = 2
+"""The form of the file. In form 1 no argument is an object."""
 
 
 class Recording:
     """The calls that were noted, and how many were not."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library | None, package: str = "", *, pickles: bool = False) -> None:
+        """Of `library`, or of a `package`, whose library is that of the arrays of each call. `pickles`:
+        whether functions without a name are kept.
+        """
         self.calls: list[Call] = []
         self.skipped: Counter[str] = Counter()
         """Reason -> calls that were not noted."""
         self._library = library
+        self._package = package
+        self._pickles = pickles
         self._known: set[object] = set()
+        self._seen: Counter[str] = Counter()
+        self._kept: Counter[str] = Counter()
         self._inside = False
 
     def note(self, name: str, args: Iterable[Any], kwargs: Mapping[str, Any]) -> None:
         """Notes a call of the function with this public name."""
-        if self._inside:  # of the library's own
+        if self._inside or self._is_enough(name):  # of the library's own
             return
         self._inside = True
         try:
-            arguments = [self._argument("", a) for a in args]
-            arguments += [self._argument(keyword, a) for keyword, a in kwargs.items()]
-            call = Call(self._library.name, name, tuple(arguments))
+            call = self._call(name, list(args), kwargs)
             if not any(True for _ in call.differentiated()):
-                raise _NotData("no array of floats is among the arguments")
-            kind = name, tuple(map(_kind, arguments))
+                raise NotData("no array of floats is among the arguments")
+            kind = name, tuple(map(_kind, call.arguments))
             if kind not in self._known:
                 self._known.add(kind)
+                self._kept[name] += 1
                 self.calls.append(call)
-        except _NotData as reason:
+        except NotData as reason:
             self.skipped[str(reason)] += 1
+        except Exception as error:  # noqa: BLE001 - the program goes on as it does alone
+            self.skipped[f"reading the arguments raised {type(error).__name__}"] += 1
         finally:
             self._inside = False
 
-    def _argument(self, keyword: str, value: Any) -> Argument:
-        if isinstance(value, _PLAIN):
-            return Argument(keyword, literal=repr(value))
-        if isinstance(value, (list, tuple)):
-            if all(isinstance(item, _PLAIN) for item in value):
-                return Argument(keyword, literal=repr(value))
-            return Argument(keyword, items=tuple(self._argument("", item) for item in value))
-        dtype = self._library.dtype_name(value)
-        if dtype is not None:
-            return Argument(keyword, literal=f"dtype:{dtype}")
-        array = self._library.concrete(value)
-        if array is None:
-            raise _NotData(f"an argument of type {type(value).__name__} is no data")
-        if array.size > MOST:
-            raise _NotData(f"an array has more than {MOST} entries")
-        return Argument(keyword, array=array)
+    def _is_enough(self, name: str) -> bool:
+        self._seen[name] += 1
+        return bool(self._package) and (self._kept[name] >= _NOTED or self._seen[name] > _LOOKED_AT)
+
+    def _call(self, name: str, args: list[Any], kwargs: Mapping[str, Any]) -> Call:
+        library = self._library or _library_of((args, dict(kwargs)), self._package)
+        most = _MOST_OF_PACKAGE if self._package else MOST
+        writer = ArgumentWriter(
+            library, entries=most, pickles=self._pickles, package=self._package.partition(".")[0]
+        )
+        arguments = [writer.argument("", a) for a in args]
+        arguments += [writer.argument(keyword, a) for keyword, a in kwargs.items()]
+        return Call(library.name, name, tuple(arguments), is_recorded=bool(self._package))
 
 
-class _NotData(Exception):  # noqa: N818 - the reason why a call is not noted
-    pass
+def _library_of(values: Any, package: str) -> Library:
+    """The library of the arrays among the arguments, else the one that the package itself imports."""
+    loaded = [library_named(name) for name in CALLED if name in sys.modules and name != "autograd"]
+    found = [leaf for _, leaf in leaves_of(values)]
+    found += [one for leaf in found for one in getattr(leaf, "__dict__", {}).values()]
+    for library in loaded:
+        if any(map(library.is_array, found)):
+            return library
+    own = [m for n, m in list(sys.modules.items()) if f"{n}.".startswith(f"{package.partition('.')[0]}.")]
+    named = Counter(
+        getattr(value, "__name__", "").partition(".")[0]
+        for module in own
+        for value in list(vars(module).values())
+        if isinstance(value, type(sys))
+    )
+    used = sorted((one for one in loaded if named[one.name]), key=lambda one: -named[one.name])
+    if not used:
+        raise NotData("its arrays are of no library that differentiates")
+    return used[0]
 
 
 def _kind(argument: Argument) -> object:
@@ -87,7 +120,7 @@ def _kind(argument: Argument) -> object:
     if argument.array is not None:
         return argument.keyword, argument.array.dtype.name, argument.array.shape
     if argument.items is not None:
-        return argument.keyword, tuple(map(_kind, argument.items))
+        return argument.keyword, argument.made, tuple(map(_kind, argument.items))
     return argument.keyword, argument.literal
 
 
@@ -96,6 +129,14 @@ def recording(library: Library, names: Iterable[str]) -> Iterator[Recording]:
     """Notes the calls of the functions with these public names, as long as it is open."""
     found = Recording(library)
     with library.watched(found.note, frozenset(names)):
+        yield found
+
+
+@contextlib.contextmanager
+def recording_package(name: str, *, pickles: bool) -> Iterator[Recording]:
+    """Notes the calls of the public functions of a package, and of the methods of its classes."""
+    found = Recording(None, name, pickles=pickles)
+    with told(Package(name), found.note):
         yield found
 
 
@@ -109,14 +150,22 @@ def write(path: Path, calls: Iterable[Call]) -> None:
 
 
 def read(path: Path) -> list[Call]:
-    """The calls that `write` wrote; `RecordError` for another file."""
+    """The calls that `write` wrote. `RecordError` for another file, and for one whose calls would run what is
+    not followed without trust.
+    """
     document = load(path)
     if not isinstance(document, dict) or document.get("type") != "calls":
         raise RecordError(f"{path}: it has no recorded calls; `gradfuzz record` writes such files")
-    if document.get("schema") != SCHEMA:
-        known = f"this gradfuzz reads {SCHEMA}"
+    if document.get("schema") not in (1, SCHEMA):
+        known = f"this gradfuzz reads 1 to {SCHEMA}"
         raise RecordError(f"{path}: its form has the number {document.get('schema')!r}, and {known}")
-    return [decode(Call, call, f"{path}, call {k}") for k, call in enumerate(document["calls"])]
+    calls = [decode(Call, call, f"{path}, call {k}") for k, call in enumerate(document["calls"])]
+    for k, call in enumerate(calls):
+        try:
+            check_trust(call)
+        except UsageError as error:
+            raise RecordError(f"{path}, call {k}, of {call.function}: {error}") from error
+    return calls
 
 
 def by_function(calls: Iterable[Call]) -> dict[str, tuple[Call, ...]]:
@@ -125,3 +174,20 @@ def by_function(calls: Iterable[Call]) -> dict[str, tuple[Call, ...]]:
     for call in calls:
         found.setdefault(call.function, []).append(call)
     return {name: tuple(members) for name, members in found.items()}
+
+
+def with_recorded(
+    target: str, functions: list[Function], recorded: Mapping[str, tuple[Call, ...]]
+) -> list[Function]:
+    """The functions of a package, and those of its classes' methods of which there are recorded calls. One
+    that was left out and is called has a row as the others.
+    """
+    own = {name: calls for name, calls in recorded.items() if name.startswith(f"{target}.")}
+    rows = []
+    for row in functions:
+        calls = next((own.pop(name) for name in row.names if name in own), ())
+        is_asked = row.outcome != DIFFERENTIABLE and calls
+        rows.append(replace(row, outcome=DIFFERENTIABLE, why=calls[0].library) if is_asked else row)
+    last = {name: name.removeprefix(f"{target}.") for name in own}
+    added = [Function((n,), f"{last[n]}(...)", DIFFERENTIABLE, own[n][0].library) for n in own]
+    return [*rows, *added]

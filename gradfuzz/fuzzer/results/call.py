@@ -38,13 +38,15 @@ class Argument:
     """The entries, exact in their dtype, of which the argument is the view that `layout` says."""
     layout: Layout = "contiguous"
     items: tuple[Argument, ...] | None = None
-    """The items of a list."""
+    """The items of a list, or the parts of what `made` says."""
     literal: str | None = None
     """A literal of Python as "2.0", "(0, 1)" or "'mean'"; of a dtype its name after "dtype:"; of a record the
-    expression that makes it after "record:".
+    expression that makes it after "record:"; see `fuzzer.calling.objects` for other objects.
     """
     constant: bool = field(default=False, metadata={OPTIONAL: True})
     """Whether an array of floats is not differentiated by."""
+    made: str | None = field(default=None, metadata={OPTIONAL: True})
+    """What the items become, as "tuple", or a class by its name (`fuzzer.calling.objects`); None: a list."""
 
     @property
     def is_differentiated(self) -> bool:
@@ -73,6 +75,8 @@ class Call:
     """Which of the arrays of floats that it returns count: those that the library differentiates; none where
     all do.
     """
+    is_recorded: bool = field(default=False, metadata={OPTIONAL: True})
+    """Whether a program of the package made it, or one like it: its structures are kept."""
 
     def arrays(self) -> Iterator[Argument]:
         """The arguments that are arrays, and those in lists, in order."""

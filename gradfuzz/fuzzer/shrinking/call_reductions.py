@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
+from gradfuzz.fuzzer.calling.drawing.replayed import keeps
 from gradfuzz.fuzzer.calling.judge import Judged, Modes, judged, raises
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.finding import FINITE, Class
 from gradfuzz.fuzzer.results.views import seen
+from gradfuzz.libraries.layouts import LAYOUTS
 from gradfuzz.oracles.base import Array
 
 
@@ -60,7 +62,7 @@ def shrunk(
         progress = False
         for candidate in _smaller(call, function):
             key = _key(candidate)
-            if key in tried:
+            if key in tried or (call.is_recorded and not keeps(call, candidate)):
                 continue
             if len(tried) > trials or time.monotonic() > end:
                 return call
@@ -121,7 +123,7 @@ _SIMPLER = {
 def _with_plain_layout(call: Call) -> Iterator[Call]:
     """One array contiguous, with the entries that its view had."""
     for argument in call.arguments:
-        if argument.array is not None and argument.layout != "contiguous":
+        if argument.array is not None and argument.layout in LAYOUTS[1:]:
             yield call.with_argument(argument, replace(argument, array=seen(argument), layout="contiguous"))
 
 

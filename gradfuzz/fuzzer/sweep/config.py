@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.calling.objects import is_trusted
 from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.codec import Json, decode, encode
 from gradfuzz.fuzzer.results.functions import FAMILY
@@ -114,7 +115,7 @@ def rerun_command(config: SweepConfig) -> str:
         if value != usual:
             parts += [flag, ",".join(map(str, value))]
     if config.calls:
-        parts += ["--calls", config.calls]
+        parts += ["--calls", config.calls, *(["--trust"] if is_trusted() else [])]
     if not config.shrink:
         parts.append("--no-shrink")
     if config.device != "cpu":

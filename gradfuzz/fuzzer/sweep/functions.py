@@ -20,7 +20,7 @@ from typing import Any
 from gradfuzz.adapters import catalogue as of
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.calling.drawing.search import PATIENCE
-from gradfuzz.fuzzer.calling.recording import by_function, read
+from gradfuzz.fuzzer.calling.recording import by_function, read, with_recorded
 from gradfuzz.fuzzer.findings.calls.clusters import clusters
 from gradfuzz.fuzzer.findings.script_run import has_check, unchecked
 from gradfuzz.fuzzer.results.call import Call
@@ -64,8 +64,12 @@ memos.KINDS[Turn] = memos.WorkKind("turn", Result)
 def planned(whole: Sweep, config: SweepConfig, only: Collection[str] | None = None) -> Functions:
     """The plan of a sweep, about the functions of libraries, with these settings. `only`: see `sweep`."""
     check(config)
-    libraries = {name: chosen(*functions(name), only) for name in config.targets}
     recorded = by_function(read(Path(config.calls))) if config.calls else {}
+    libraries = {}
+    for name in config.targets:
+        version, rows = functions(name)
+        rows = rows if TargetName.of(name).library in CALLED else with_recorded(name, rows, recorded)
+        libraries[name] = chosen(version, rows, only)
     return Functions(whole, config, libraries, recorded)
 
 

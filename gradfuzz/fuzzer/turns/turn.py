@@ -155,7 +155,7 @@ def run(
     library_named(turn.library).careful = turn.again > 0
     function = turn.function
     words = refused(function)
-    if words is not None:
+    if words is not None and not turn.recorded:
         result.words = words
         return result
     seed = turn.seed, turn.library, function.names[0], function.signature, turn.number, turn.again
@@ -199,7 +199,7 @@ def _judgements(
 ) -> Iterator[Judgement]:
     """Calls that have verdicts, until `result` counts enough of them. The others go to `refusals`."""
     outside, asked = 0, turn.modes or COMBINATIONS
-    calls = itertools.chain(turn.recorded if turn.number == 0 else (), search.calls())
+    calls = itertools.chain(search.first if turn.number == 0 else (), search.calls())
     for count in itertools.count():
         call = next(calls, None)
         if call is None or outside > _OUTSIDE or count > _MADE + 20 * turn.calls:
@@ -213,6 +213,8 @@ def _judgements(
         outside = 0
         form = "alone" if turn.number == 0 and result.judged == 0 else dice.weighted(_FORMS)
         form = "alone" if form in _SINES and size > _LARGE else form
+        if call.is_recorded and form != "compiled":  # the others leave the range of its arrays
+            form = "alone"
         first = dice.below(8)
         judgement = judged_by_some(replace(call, form=form), first, asked)
         if judgement.refused and form != "alone":

@@ -73,7 +73,10 @@ def test_methods_and_operators_of_torch_are_noted() -> None:
     [
         ((np.ones(100),), "an array has more than 64 entries"),
         ((np.array([1, 2]),), "no array of floats is among the arguments"),
-        ((np.ones(2), print), "an argument of type builtin_function_or_method is no data"),
+        (
+            (np.ones(2), print),
+            "builtins.print is followed in a file that is trusted alone (--pickle keeps it)",
+        ),
     ],
 )
 def test_what_is_no_data_is_counted_with_its_reason(arguments: tuple[object, ...], words: str) -> None:
@@ -97,7 +100,7 @@ def test_a_file_has_the_calls_again(tmp_path: Path) -> None:
     [
         ("{", "not JSON at line 1"),
         ('{"type": "finding"}', "no recorded calls"),
-        ('{"type": "calls", "schema": 9}', "reads 1"),
+        ('{"type": "calls", "schema": 9}', "reads 1 to 2"),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -121,3 +124,60 @@ def test_the_command_needs_a_script() -> None:
     shown = CliRunner().invoke(main, ["record"])
     assert shown.exit_code == 2
     assert "record needs a script" in " ".join(shown.stderr.split())
+
+
+def told(*arguments: str) -> tuple[int, str]:
+    shown = CliRunner().invoke(main, ["record", *arguments])
+    return shown.exit_code, " ".join(shown.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nofile.py"], "there is no script 'nofile.py'; a module is run by -m, as in -m pytest"),
+        (["-m", "nosuchmodule"], "there is no module 'nosuchmodule'"),
+        (["--package", "nosuchpackage", "-m", "json.tool"], "Python finds no package of this name"),
+        (["--package", "json", "--library", "torch", "-m", "json.tool"], "give one"),
+    ],
+)
+def test_what_cannot_be_recorded_is_a_clear_error(arguments: list[str], words: str) -> None:
+    code, text = told(*arguments)
+    assert code == 2
+    assert words in text
+    assert "Traceback" not in text
+
+
+def test_a_program_that_makes_no_call_is_told_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("quiet.py").write_text("import json\njson.dumps(1)\n", encoding="utf-8")
+    code, text = told("--package", "json", "quiet.py")
+    assert code == 2
+    assert "times its arrays are of no library that differentiates" in text
+    assert "made no call of json that can be noted; calls.json was not written" in text
+    assert not Path("calls.json").exists()
+
+
+def test_what_stands_behind_a_module_belongs_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shown.py").write_text("import sys\nprint(sys.argv[1:])\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    shown = CliRunner().invoke(main, ["record", "--package", "json", "-m", "shown", "-o", "a", "--pickle"])
+    assert shown.stdout == "['-o', 'a', '--pickle']\n"
+
+
+def test_a_file_that_would_run_something_is_refused(tmp_path: Path) -> None:
+    evil = Call("torch", "mypackage.f", (Argument(literal="name:os.system"), Argument(array=np.ones(1))))
+    path = tmp_path / "calls.json"
+    recording.write(path, [evil])
+    with pytest.raises(RecordError, match=r"call 0, of mypackage.f: .* would run os.system; give --trust"):
+        recording.read(path)
+
+
+def test_an_older_file_is_read(tmp_path: Path) -> None:
+    call = Call("torch", "torch.sin", (Argument(array=np.array([0.5])),))
+    path = tmp_path / "calls.json"
+    recording.write(path, [call])
+    path.write_text(path.read_text(encoding="utf-8").replace('"schema": 2', '"schema": 1'), encoding="utf-8")
+    assert [one.function for one in recording.read(path)] == ["torch.sin"]

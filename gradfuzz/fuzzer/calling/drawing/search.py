@@ -16,6 +16,7 @@ from gradfuzz.adapters.catalogue import Function
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.calling.drawing.draw import Drawn, changed, drawn
 from gradfuzz.fuzzer.calling.drawing.learned import Choice, Learned
+from gradfuzz.fuzzer.calling.drawing.replayed import fitted, replayed
 from gradfuzz.fuzzer.calling.invocation import called, quiet, values_of
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.libraries.detect import library_named
@@ -24,6 +25,9 @@ from gradfuzz.strategies.drawing.dice import Dice, Odds
 
 _TRIES = 400
 """So many calls are tried in a row without a valid one, after the first."""
+
+_OF_RECORDED = 40
+"""The same of a function whose recorded calls are played again: they differ in their floats alone."""
 
 PATIENCE = 6000
 """So many calls are tried until the first is valid, where nobody says."""
@@ -61,14 +65,19 @@ class Search:
         self._note = note
         self._patience = patience
         self._learned = Learned(dtypes)
-        self._valid: list[Call] = list(recorded)
+        fit = [fitted(call, self._library) if call.is_recorded else (call,) for call in recorded]
+        self._valid: list[Call] = [one for calls in fit for one in calls]
+        self._played = [call for call in self._valid if call.is_recorded]
+        self.first: tuple[Call, ...] = tuple(self._valid[:1] if self._played else self._valid)
+        """The recorded calls that are asked as they are."""
         self._latest: tuple[Choice, ...] = ()
         self._further: dict[str, list[Call]] = {}
 
     def calls(self) -> Iterator[Call]:
         """Valid calls, until none is found for a long time."""
         tries = 0
-        while tries < (_TRIES if self._valid else self._patience):
+        patience = _OF_RECORDED if self._played else _TRIES if self._valid else self._patience
+        while tries < patience:
             tries += 1
             candidate = self._candidate()
             if self._takes(candidate):
@@ -85,6 +94,8 @@ class Search:
 
     def _candidate(self) -> Drawn:
         dice = self._dice
+        if self._played:
+            return replayed(dice, dice.pick(self._played), self._learned)
         if not (self._valid or self._further) or dice.weighted(_NEW):
             names = self._function.names
             name = names[0] if len(names) == 1 or dice.chance(60) else dice.pick(names)

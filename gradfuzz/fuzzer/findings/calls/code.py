@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradfuzz.fuzzer.calling.invocation import around
+from gradfuzz.fuzzer.calling.objects import made
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.library import Library
+from gradfuzz.oracles.emit.plain_source import plain_source
 
 
 def names(call: Call) -> list[str]:
@@ -58,12 +60,49 @@ def _argument(argument: Argument, given: Iterator[str], library: Library) -> str
 
 def _expression(argument: Argument, given: Iterator[str], library: Library) -> str:
     if argument.items is not None:
-        return f"[{', '.join(_expression(item, given, library) for item in argument.items)}]"
+        return _assembled(argument, [_expression(item, given, library) for item in argument.items])
     if argument.literal is not None:
         kind, _, name = argument.literal.partition(":")
-        if kind == "record":
+        if kind in ("record", "name"):
             return name
+        if kind == "number":
+            return f'float("{name}")'
+        if kind == "pickle":
+            return f'pickle.loads(base64.b64decode("{name}"))'
         return library.dtype_code(name) if kind == "dtype" else argument.literal
     array = np.asarray(argument.array)
     text = next(given) if argument.is_differentiated else library.array_code(array)
     return library.view_code(text, argument.layout, array.shape)
+
+
+def _assembled(argument: Argument, parts: list[str]) -> str:
+    """What an argument's parts become."""
+    kind, listed = argument.made, ", ".join(parts)
+    if kind in _OF_ITEMS:
+        return _OF_ITEMS[kind].format(listed)
+    if kind == "tuple":
+        return f"({listed}{',' * (len(parts) == 1)})"
+    if kind == "dict":
+        return f"{{{', '.join(map(': '.join, zip(parts[::2], parts[1::2], strict=True)))}}}"
+    if kind == "method":
+        return f"getattr({listed})"
+    if kind == "key":
+        return f"jax.random.wrap_key_data({parts[0]}, impl={parts[1]})"
+    if kind == "functools.partial" or str(kind).endswith(".Partial"):
+        return f"{kind}({parts[0]}, *{parts[1]}, **{parts[2]})"
+    fields = zip(argument.items or (), parts, strict=True)
+    return f"made({kind}, {{{', '.join(f'{item.keyword!r}: {part}' for item, part in fields)}}})"
+
+
+_OF_ITEMS = {
+    None: "[{}]",
+    "set": "set([{}])",
+    "frozenset": "frozenset([{}])",
+    "slice": "slice({})",
+    "treedef": "jax.tree.structure({})",
+}
+
+
+def makers(call: Call) -> list[str]:
+    """The lines that define what the expression of a call uses: `made` sets the fields of objects."""
+    return [plain_source(made), "", ""] if "made(" in expression(call) else []

@@ -10,6 +10,7 @@ import numpy as np
 from gradfuzz.adapters.catalogue import Function
 from gradfuzz.fuzzer.calling.invocation import called, quiet, values_of
 from gradfuzz.fuzzer.calling.judge import COMBINATIONS, Judged, Judgement, Modes, judged
+from gradfuzz.fuzzer.calling.objects import module_of
 from gradfuzz.fuzzer.calling.proofs import PROVING, subject_of_call
 from gradfuzz.fuzzer.findings.calls.code import code
 from gradfuzz.fuzzer.findings.calls.script import ending_script, script
@@ -28,6 +29,7 @@ from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.shrinking.call_reductions import Wrong, shrunk
 from gradfuzz.libraries.detect import library_named
+from gradfuzz.libraries.layouts import LAYOUTS
 from gradfuzz.oracles.base import Answer, Point, Question, check_name
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.program import Program
@@ -164,7 +166,7 @@ def _rules(call: Call) -> tuple[str, ...]:
 def _target(call: Call) -> str:
     """The library, or the module of the function where it is a user's own."""
     is_own = not call.function.startswith(f"{call.library}.")
-    return call.function.rpartition(".")[0] if is_own else call.library
+    return module_of(call.function) if is_own else call.library
 
 
 def _script(call: Call, case: CheckResult) -> str:
@@ -189,7 +191,7 @@ def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]
     if call.form != "alone":
         yield _FORMS[call.form]
     for argument in call.arguments:
-        if argument.array is not None and argument.layout != "contiguous":
+        if argument.array is not None and argument.layout in LAYOUTS[1:]:
             yield f"it shows where an argument is {argument.layout}, and not where it is contiguous"
     dtypes = {a.array.dtype.name for a in call.differentiated() if a.array is not None}
     if dtypes and not dtypes & {"float64"}:

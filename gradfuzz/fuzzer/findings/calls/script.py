@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.fuzzer.calling.invocation import around, values_of
-from gradfuzz.fuzzer.findings.calls.code import code, function, names
+from gradfuzz.fuzzer.calling.objects import modules
+from gradfuzz.fuzzer.findings.calls.code import code, function, makers, names
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.libraries.detect import library_named
@@ -78,7 +79,7 @@ def ending_script(call: Call, modes: Sequence[Mode]) -> str:
     if not modes:
         last = "y" if call.form == "alone" else f"f({', '.join(names(call))})"
         helpers = [] if call.form == "alone" else _helpers(library)
-        return "\n".join([*head, *helpers, "", code(call), f"print({last})"]) + "\n"
+        return "\n".join([*head, *helpers, "", *makers(call), code(call), f"print({last})"]) + "\n"
     values = [np.asarray(part) for v in values_of(call) for part in _parts(v)]
     lines = [*head, *_helpers(library), "", *_listed("xs", values, library)]
     lines += _differentiated(call, library, modes, "total(y) for y in {}")
@@ -98,9 +99,8 @@ def _helpers(library: Library) -> list[str]:
 
 
 def _own(call: Call) -> list[str]:
-    """The import of a module of the user's own."""
-    module = call.function.rpartition(".")[0]
-    return [] if call.function.startswith(f"{call.library}.") else [f"import {module}"]
+    """The imports of the user's own modules, and of those of the objects among the arguments."""
+    return [f"import {module}" for module in modules(call)]
 
 
 def _listed(name: str, values: Sequence[Array], library: Library) -> list[str]:
@@ -117,7 +117,7 @@ def _differentiated(call: Call, library: Library, modes: Sequence[Mode], terms: 
         given.append(pair if is_complex else "next(parts)")
     weighted = "weighted " if "weights" in terms else ""
     return [
-        *["", "", *function(call, "call"), "", "", *around(call.form, library), "", ""],
+        *["", "", *makers(call), *function(call, "call"), "", "", *around(call.form, library), "", ""],
         "def objective(*xs):",
         f'    """The {weighted}sum of the outputs, real and imaginary parts one by one."""',
         "    parts = iter(xs)",

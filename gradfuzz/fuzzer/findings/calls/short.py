@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.fuzzer.calling.invocation import quiet, returned, values_of
-from gradfuzz.fuzzer.findings.calls.code import arrays, expression, names
+from gradfuzz.fuzzer.calling.objects import module_of, modules
+from gradfuzz.fuzzer.findings.calls.code import arrays, expression, makers, names
 from gradfuzz.fuzzer.findings.short_run import shows
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
@@ -42,7 +42,9 @@ def short(call: Call, case: CheckResult) -> str:
     what = f"{call.library} {library.version}"
     shown = ShortInput(question, case.point.inputs, entry, expected, raises=raises, target=what)
     seed = [f"    {library.forms.seed}"] if call.seeded else []
-    function = "\n".join([f"def f({', '.join(wrt)}):", *seed, f"    return {expression(call)}"])
+    function = "\n".join(
+        [*makers(call), f"def f({', '.join(wrt)}):", *seed, f"    return {expression(call)}"]
+    )
     inputs = [f"{name} = {text}" for name, text in zip(wrt, arrays(call), strict=True)]
     inputs += _around(shown, library)
     lines = differentiated(shown, form, library.array_code)
@@ -58,9 +60,8 @@ def short(call: Call, case: CheckResult) -> str:
 
 def _imports(call: Call, library: Library, body: str) -> list[str]:
     """Those of the library's imports that the lines use, and that of the function's module."""
-    home = call.function.rpartition(".")[0]
     own, _, _ = library.forms.header.partition("\n\n")
-    lines = [*own.splitlines(), *([f"import {home}"] if home in sys.modules else [])]
+    lines = [*own.splitlines(), *(f"import {home}" for home in (module_of(call.function), *modules(call)))]
     lines += FORMS[call.library].imports
     lines.sort(key=lambda line: " as " in line)
     return [line for line in dict.fromkeys(lines) if f"{line.split()[-1]}." in body]
