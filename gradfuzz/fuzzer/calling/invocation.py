@@ -42,10 +42,7 @@ def returned(call: Call, library: Library, xs: Sequence[Any]) -> Any:
     if call.seeded:
         library.seed()
     given = iter([library.fresh(x) for x in xs])
-    built = [(a.keyword, _built(a, library, given)) for a in call.arguments]
-    positional = [value for keyword, value in built if not keyword]
-    keywords = {keyword: value for keyword, value in built if keyword}
-    return function_of(call.function)(*positional, **keywords)
+    return _called(function_of(call.function), call.arguments, library, given)
 
 
 def asked(call: Call, library: Library) -> Function:
@@ -86,7 +83,16 @@ def _size(arrays: Sequence[Array]) -> float:
     return max(sizes, default=0.0) if all(map(math.isfinite, sizes)) else math.inf
 
 
+def _called(function: Any, arguments: Sequence[Argument], library: Library, given: Iterator[Any]) -> Any:
+    """What a function or a class makes of arguments."""
+    built = [(a.keyword, _built(a, library, given)) for a in arguments]
+    positional = [value for keyword, value in built if not keyword]
+    return function(*positional, **{keyword: value for keyword, value in built if keyword})
+
+
 def _built(argument: Argument, library: Library, given: Any) -> Any:
+    if argument.made is not None:
+        return _called(found_at(argument.made.removesuffix("()")), argument.items or (), library, given)
     if argument.items is not None:
         return [_built(item, library, given) for item in argument.items]
     if argument.literal is not None:

@@ -38,13 +38,15 @@ class Argument:
     """The entries, exact in their dtype, of which the argument is the view that `layout` says."""
     layout: Layout = "contiguous"
     items: tuple[Argument, ...] | None = None
-    """The items of a list."""
+    """The items of a list, or the parts of what `made` says."""
     literal: str | None = None
     """A literal of Python as "2.0", "(0, 1)" or "'mean'"; of a dtype its name after "dtype:"; of a record the
     expression that makes it after "record:".
     """
     constant: bool = field(default=False, metadata={OPTIONAL: True})
     """Whether an array of floats is not differentiated by."""
+    made: str | None = field(default=None, metadata={OPTIONAL: True})
+    """What the items become, as "package.Class()" for an object that is made of them; None for a list."""
 
     @property
     def is_differentiated(self) -> bool:
@@ -78,6 +80,13 @@ class Call:
         """The arguments that are arrays, and those in lists, in order."""
         for argument in self.arguments:
             yield from _arrays(argument)
+
+    def parts(self) -> Iterator[Argument]:
+        """The arguments, the items of lists, and the parts of objects."""
+        waiting = list(self.arguments)
+        while waiting:
+            yield (one := waiting.pop(0))
+            waiting = [*(one.items or ()), *waiting]
 
     def changed(self, change: Callable[[Argument], Argument]) -> Call:
         """The call with `change` of every argument, and of every item of a list in place of the list."""

@@ -73,7 +73,7 @@ def planned(whole: Sweep, config: SweepConfig, only: Collection[str] | None = No
     check(config)
     libraries = {name: chosen(*functions(name), only) for name in config.targets}
     recorded = by_function(read(Path(config.calls))) if config.calls else {}
-    return Functions(whole, config, libraries, recorded)
+    return Functions(whole, config, libraries, recorded, is_choice=only is not None)
 
 
 def chosen(
@@ -114,10 +114,14 @@ class Functions:
         config: SweepConfig,
         libraries: dict[str, tuple[str, list[of.Function]]],
         recorded: Mapping[str, tuple[Call, ...]],
+        *,
+        is_choice: bool = False,
     ) -> None:
+        """`is_choice`: whether the functions are those that somebody chose, of which each is told."""
         self._sweep = whole
         self._config = config
         self._recorded = recorded
+        self._is_choice = is_choice
         self._libraries = libraries
         self._homes = {name: home_of(name) for name in libraries}
         self._ledger = whole.ledger
@@ -332,12 +336,13 @@ class Functions:
 
     def outcome(self) -> PlanOutcome:
         totals, faults = self._totals, self._set_up.faults()
+        is_whole = self._config.shard is None and not self._is_choice
         for _ in self._counted(self._set_up.rest()):
             raise AssertionError("a turn with a finding is in doubt")
         findings = totals.findings()
         return PlanOutcome(
             findings,
-            totals.summaries(faults),
+            totals.summaries({**(totals.unasked() if is_whole else {}), **faults}),
             self._sweep.tried("clustering the findings", (), clusters, findings),
             complete=not faults,
             functions=totals.functions(),

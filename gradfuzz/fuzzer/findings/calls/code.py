@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,6 +29,18 @@ def code(call: Call) -> str:
     if call.form == "alone":
         return "\n".join([*lines, f"y = {expression(call)}"])
     return "\n".join([*lines, "", *function(call, "call"), "", *around(call.form, library)])
+
+
+def homes(call: Call) -> list[str]:
+    """The modules of the function and of the objects of a call, that of the function first."""
+    made = (one.made.removesuffix("()") for one in call.parts() if one.made is not None)
+    return list(dict.fromkeys(map(_home, (call.function, *made))))
+
+
+def _home(name: str) -> str:
+    """The module of what has a name: the one that holds it, or its class."""
+    places = list(itertools.accumulate(name.split(".")[:-1], "{}.{}".format))
+    return next((place for place in reversed(places) if place in sys.modules), places[-1])
 
 
 def arrays(call: Call) -> list[str]:
@@ -57,6 +71,9 @@ def _argument(argument: Argument, given: Iterator[str], library: Library) -> str
 
 
 def _expression(argument: Argument, given: Iterator[str], library: Library) -> str:
+    if argument.made is not None:
+        parts = (_argument(item, given, library) for item in argument.items or ())
+        return f"{argument.made.removesuffix('()')}({', '.join(parts)})"
     if argument.items is not None:
         return f"[{', '.join(_expression(item, given, library) for item in argument.items)}]"
     if argument.literal is not None:

@@ -11,7 +11,7 @@ from gradfuzz.adapters.catalogue import Function
 from gradfuzz.fuzzer.calling.invocation import called, quiet, values_of
 from gradfuzz.fuzzer.calling.judge import COMBINATIONS, Judged, Judgement, Modes, judged
 from gradfuzz.fuzzer.calling.proofs import PROVING, subject_of_call
-from gradfuzz.fuzzer.findings.calls.code import code
+from gradfuzz.fuzzer.findings.calls.code import code, homes
 from gradfuzz.fuzzer.findings.calls.script import ending_script, script
 from gradfuzz.fuzzer.findings.calls.short import short
 from gradfuzz.fuzzer.findings.representative import clearest, finding_at, finding_point, worst
@@ -164,7 +164,7 @@ def _rules(call: Call) -> tuple[str, ...]:
 def _target(call: Call) -> str:
     """The library, or the module of the function where it is a user's own."""
     is_own = not call.function.startswith(f"{call.library}.")
-    return call.function.rpartition(".")[0] if is_own else call.library
+    return homes(call)[0] if is_own else call.library
 
 
 def _script(call: Call, case: CheckResult) -> str:

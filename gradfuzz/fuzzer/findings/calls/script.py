@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.fuzzer.calling.invocation import around, values_of
-from gradfuzz.fuzzer.findings.calls.code import code, function, names
+from gradfuzz.fuzzer.findings.calls.code import code, function, homes, names
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.libraries.detect import library_named
@@ -98,9 +98,8 @@ def _helpers(library: Library) -> list[str]:
 
 
 def _own(call: Call) -> list[str]:
-    """The import of a module of the user's own."""
-    module = call.function.rpartition(".")[0]
-    return [] if call.function.startswith(f"{call.library}.") else [f"import {module}"]
+    """The imports of modules of the user's own."""
+    return [f"import {home}" for home in homes(call) if not f"{home}.".startswith(f"{call.library}.")]
 
 
 def _listed(name: str, values: Sequence[Array], library: Library) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.fuzzer.calling.invocation import quiet, returned, values_of
-from gradfuzz.fuzzer.findings.calls.code import arrays, expression, names
+from gradfuzz.fuzzer.findings.calls.code import arrays, expression, homes, names
 from gradfuzz.fuzzer.findings.short_run import shows
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
@@ -58,9 +58,8 @@ def short(call: Call, case: CheckResult) -> str:
 
 def _imports(call: Call, library: Library, body: str) -> list[str]:
     """Those of the library's imports that the lines use, and that of the function's module."""
-    home = call.function.rpartition(".")[0]
     own, _, _ = library.forms.header.partition("\n\n")
-    lines = [*own.splitlines(), *([f"import {home}"] if home in sys.modules else [])]
+    lines = [*own.splitlines(), *(f"import {home}" for home in homes(call) if home in sys.modules)]
     lines += FORMS[call.library].imports
     lines.sort(key=lambda line: " as " in line)
     return [line for line in dict.fromkeys(lines) if f"{line.split()[-1]}." in body]
