@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections.abc
 import contextlib
 import enum
+import functools
 import importlib
 import inspect
 import sys
@@ -112,11 +113,12 @@ class _Package:
             if isinstance(thing.value, type):
                 found += self._of_class(thing)
             else:
-                found += read_rows([thing], lambda one: self._row(one.names, one.value))
+                found += read_rows([thing], self._of_thing)
         return found
 
-    def _row(self, names: tuple[str, ...], value: Any, first: Sequence[Parameter] = ()) -> Function:
+    def _of_thing(self, thing: Public, first: Sequence[Parameter] = ()) -> Function:
         """The row of a function, or of a method that takes its object `first`."""
+        names, value = thing.names, thing.value
         shown = signature(names[0], value)
         made_of = _made_of(value) or self._library
         if made_of is None:
@@ -145,14 +147,12 @@ class _Package:
         for name, static in methods:
             names, value = (f"{thing.names[0]}.{name}",), getattr(cls, name)
             if isinstance(static, (staticmethod, classmethod)):
-                yield from read_rows([Public(names, value)], lambda one: self._row(one.names, one.value))
+                yield from read_rows([Public(names, value)], self._of_thing)
             elif isinstance(why, str):
                 yield Function(names, signature(name, value), LEFT_OUT, f"a method: its class is {why}")
             else:
-                self_ = self._object("self", cls)
-                yield from read_rows(
-                    [Public(names, value)], lambda one, self_=self_: self._row(one.names, one.value, (self_,))
-                )
+                row = functools.partial(self._of_thing, first=(self._object("self", cls),))
+                yield from read_rows([Public(names, value)], row)
 
     def _methods(self, cls: type) -> Iterator[tuple[str, Any]]:
         """The methods that a class defines, or takes from one of which there are no objects."""

@@ -198,7 +198,8 @@ class Functions:
     @property
     def _portions(self) -> list[tuple[int, int]]:
         """Of each round the calls of a function that were judged before, and those that it judges."""
-        found, before = [], 0
+        found: list[tuple[int, int]] = []
+        before = 0
         while before < self._config.max_examples:
             calls = min(_CALLS[min(len(found), len(_CALLS) - 1)], self._config.max_examples - before)
             found.append((before, calls))
