@@ -225,7 +225,7 @@ def _parts(cls: type, change: _Change = lambda cls, taken: taken) -> tuple[Param
         return "an exception"
     if issubclass(cls, enum.Enum):
         return "an enumeration"
-    if inspect.isabstract(cls) or getattr(cls, "_is_protocol", False):
+    if inspect.isabstract(cls) or typing.Protocol in cls.__bases__:
         return _ABSTRACT
     try:
         inspect.signature(cls)
