@@ -47,12 +47,13 @@ TEXT = "text"
 DTYPE = "dtype"
 
 STRUCTURE = "structure"
+OBJECT = "object"
 VARIADIC = "variadic"
 
-KINDS = (ARRAY, ARRAYS, NUMBER, INTEGER, INTEGERS, FLAG, TEXT, DTYPE, STRUCTURE, VARIADIC)
+KINDS = (ARRAY, ARRAYS, NUMBER, INTEGER, INTEGERS, FLAG, TEXT, DTYPE, STRUCTURE, OBJECT, VARIADIC)
 """What a parameter takes: an array, a list of arrays, a number, an integer, a list of integers, a flag, a
-text, a dtype, lists in lists or a record (`Parameter.form` says of what), any count of arrays one after the
-other.
+text, a dtype, lists in lists or a record (`Parameter.form` says of what), an object of a class, any count of
+arrays one after the other.
 """
 
 
@@ -82,6 +83,10 @@ class Parameter:
     """The dimensions of an array as its annotation names them, "batch n"; None where it names none."""
     entries: tuple[str, ...] = ()
     """The dtypes of an array that its annotation allows, of `ENTRIES`; empty where it allows any."""
+    made: str = ""
+    """The public name of the class of an object."""
+    parts: tuple[Parameter, ...] = ()
+    """What an object is made of; without a class the objects of which it is one."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +261,7 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
     if all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in found):
         found = _written(getattr(value, "__name__", ""), doc) or found
     told, quoted = documented(doc), texts(doc)
-    names = getattr(inspect.unwrap(value), "__globals__", {})
+    names = getattr(inspect.unwrap(value), "__globals__", None) or around(value)
     read = [*_before(found[0], told)] if found else []
     for k, one in enumerate(found):
         if one.kind is one.VAR_KEYWORD:
@@ -275,6 +280,11 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
             kinds = (*(kind for kind in kinds if kind in (TEXT, INTEGER)), STRUCTURE)
         read.append(_parameter_of(one, kinds, choices, structure))
     return tuple(read)
+
+
+def around(value: Any) -> dict[str, Any]:
+    """The names that the annotations of a class may use: those of its module."""
+    return vars(sys.modules[value.__module__]) if getattr(value, "__module__", "") in sys.modules else {}
 
 
 def _written(name: str, doc: str) -> list[inspect.Parameter]:
@@ -635,4 +645,4 @@ def _function(row: dict[str, Any]) -> Function:
 
 def _parameter(row: dict[str, Any]) -> Parameter:
     lists = {name: tuple(row[name]) for name in ("kinds", "choices", "entries")}
-    return Parameter(**{**row, **lists})
+    return Parameter(**{**row, **lists, "parts": tuple(map(_parameter, row["parts"]))})

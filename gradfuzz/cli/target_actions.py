@@ -29,16 +29,20 @@ def functions(name: str | None, form: str, store: Path) -> None:
     `store` asked of it.
     """
     from gradfuzz.adapters.catalogue import OUTCOMES
-    from gradfuzz.oracles.catalogues import CATALOGUES, catalogue
+    from gradfuzz.fuzzer.sweep.function_targets import can_be_called
+    from gradfuzz.fuzzer.sweep.function_targets import functions as of_library
+    from gradfuzz.oracles.catalogues import CATALOGUES, Catalogue, catalogue
+    from gradfuzz.oracles.target_name import TargetName
     from gradfuzz.reports.machine import json as documents
     from gradfuzz.reports.terminal import functions as terminal
 
     if name is None:
         one_of = f"{', '.join(CATALOGUES)} have a catalogue"
         raise UsageError(
-            f"targets functions needs a library, as in: gradfuzz targets functions torch; {one_of}"
+            f"targets functions needs a library, or a module: gradfuzz targets functions torch; {one_of}"
         )
-    found = catalogue(name)
+    is_module = TargetName.of(name).library not in CATALOGUES and can_be_called(name)
+    found = Catalogue(name, *of_library(name)) if is_module else catalogue(name)
     rows = [asdict(function) for function in found.functions]
     told = Counter(function.outcome for function in found.functions)
     counts = {outcome: told[outcome] for outcome in OUTCOMES}

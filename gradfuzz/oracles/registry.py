@@ -269,6 +269,15 @@ def version_of(distribution: str) -> str | None:
         return None
 
 
+def release_of(package: str) -> str | None:
+    """The version of the distribution that has a package of this name, as dm-haiku has haiku."""
+    found = version_of(package)
+    if found is None:
+        named = importlib.metadata.packages_distributions().get(package, ())
+        found = next(map(version_of, named), None)
+    return found
+
+
 def references() -> dict[str, Reference]:
     """The references, the fast one first."""
     from gradfuzz.oracles.references.arb import ArbReference

@@ -8,6 +8,7 @@ it is read: `Argument.made` says what its items become.
     method                         the method of the first item that the second one names
     functools.partial              of a function, a tuple of arguments, a dict of keywords
     package.Class                  an object of the class with these fields, set without a call of `__init__`
+    package.Class()                what the class makes of these arguments
 
 A function, a class, a member of an enumeration or a module is the literal "name:package.name". A function
 that was defined inside another one has no such name: it is pickled where that is wanted, and is the literal
@@ -276,8 +277,8 @@ def built(argument: Argument, library: Library, given: Iterator[Any], home: str)
 
     `UsageError` for a name that is not followed, or a pickle that is not read.
     """
-    if argument.items is not None:
-        parts = [built(item, library, given, home) for item in argument.items]
+    if argument.items is not None or argument.is_called:
+        parts = [built(item, library, given, home) for item in argument.items or ()]
         return _assembled(argument, parts, library, home)
     if argument.literal is not None:
         head, _, rest = argument.literal.partition(":")
@@ -304,7 +305,10 @@ def _assembled(argument: Argument, parts: list[Any], library: Library, home: str
         return _ASSEMBLED[kind](parts)
     if kind in ("treedef", "key"):
         return library.rebuilt(kind, parts)
-    cls = functools.partial if kind == "functools.partial" else named(kind, home)
+    cls: Any = functools.partial if kind == "functools.partial" else named(kind.removesuffix("()"), home)
+    if argument.is_called:
+        pairs = list(zip([item.keyword for item in argument.items or ()], parts, strict=True))
+        return cls(*(part for name, part in pairs if not name), **{name: p for name, p in pairs if name})
     if isinstance(cls, type) and issubclass(cls, functools.partial):
         return cls(parts[0], *parts[1], **parts[2])
     if not isinstance(cls, type):
@@ -416,7 +420,7 @@ def modules(call: Call) -> list[str]:
     for one in _parts(call.arguments):
         head, _, rest = (one.literal or "").partition(":")
         names += [rest] if head == "name" else []
-        names += [one.made] if one.made and "." in one.made else []
+        names += [one.made.removesuffix("()")] if one.made and "." in one.made else []
         names += ["pickle", "base64"] if head == "pickle" else []
     return sorted({module_of(name) for name in names if not name.startswith(f"{call.library}.")})
 

@@ -46,7 +46,14 @@ class Argument:
     constant: bool = field(default=False, metadata={OPTIONAL: True})
     """Whether an array of floats is not differentiated by."""
     made: str | None = field(default=None, metadata={OPTIONAL: True})
-    """What the items become, as "tuple", or a class by its name (`fuzzer.calling.objects`); None: a list."""
+    """What the items become: "tuple"; a class by its name, of which they are the fields; "package.Class()",
+    an object that is made of them. `fuzzer.calling.objects` has the list. None: a list.
+    """
+
+    @property
+    def is_called(self) -> bool:
+        """Whether it is an object that a class makes of the items."""
+        return self.made is not None and self.made.endswith("()")
 
     @property
     def is_differentiated(self) -> bool:
@@ -82,6 +89,13 @@ class Call:
         """The arguments that are arrays, and those in lists, in order."""
         for argument in self.arguments:
             yield from _arrays(argument)
+
+    def parts(self) -> Iterator[Argument]:
+        """The arguments, the items of lists, and the parts of objects."""
+        waiting = list(self.arguments)
+        while waiting:
+            yield (one := waiting.pop(0))
+            waiting = [*(one.items or ()), *waiting]
 
     def changed(self, change: Callable[[Argument], Argument]) -> Call:
         """The call with `change` of every argument, and of every item of a list in place of the list."""

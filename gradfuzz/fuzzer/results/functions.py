@@ -28,6 +28,9 @@ left out             for a reason that a person wrote
 not reached          the sweep ended before
 """
 
+NOTHING_ASKED = "of none of its"
+"""How the fault of a library begins of which no call was judged; the reasons follow."""
+
 DIFFERENTIABLE = (ASKED, REFUSED, BROKEN, NOT_REACHED)
 """The outcomes of functions that may have a derivative."""
 

@@ -92,6 +92,6 @@ def functions(name: str) -> tuple[str, list[Function]]:
     read as a module.
     """
     if TargetName.of(name).library not in CATALOGUES:
-        return registry.version_of(name.partition(".")[0]) or "", listed(name)
+        return registry.release_of(name.partition(".")[0]) or "", listed(name)
     found = catalogue(name)
     return found.version, found.functions

@@ -1,14 +1,18 @@
 """The plan of a sweep of libraries' functions: turns.
 
-Every function has a turn, in an order that the seed decides; then every function has its next turn, until
-each had its calls or the time is up. Functions that fewer of the earlier sweeps reached come first, so that
-short sweeps add up. At the end functions that took no call have a longer turn. A turn depends on nothing but
-itself, so any worker can have it.
+Every function has a turn of one call, in an order that the seed decides; then every function has its next
+turn, of more calls, until each had its calls or the time is up. Functions that fewer of the earlier sweeps
+reached come first, so that short sweeps add up. At the end functions that took no call have a longer turn.
+
+A turn depends on nothing but itself, so any worker can have it. One that takes too long is given up and put
+off: it is had again, from its beginning, after those of the other functions, and at last as long as it takes.
+So time decides when something is found out, and never what, unless the sweep is cut short.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -43,8 +47,11 @@ from gradfuzz.fuzzer.workers.worker import Workers, kept
 from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles.target_name import TargetName
 
-CALLS = 3
-"""Calls that a turn judges."""
+_CALLS = (1, 2, 3)
+"""Calls that the turns of a function judge, one after the other; each further one as many as the last."""
+
+_SOON, _LATER = 20.0, 120.0
+"""Seconds that a turn may take, and those that one may take which was put off."""
 
 _SHORT_PATIENCE = 1000
 """So many calls are tried in a turn until the first is valid; in the longer turn at the end `PATIENCE`."""
@@ -70,7 +77,7 @@ def planned(whole: Sweep, config: SweepConfig, only: Collection[str] | None = No
         version, rows = functions(name)
         rows = rows if TargetName.of(name).library in CALLED else with_recorded(name, rows, recorded)
         libraries[name] = chosen(version, rows, only)
-    return Functions(whole, config, libraries, recorded)
+    return Functions(whole, config, libraries, recorded, is_choice=only is not None)
 
 
 def chosen(
@@ -95,7 +102,9 @@ class _Slot:
 
     key: Key
     turn: Turn
-    result: Future[Result | OwnFault]
+    result: Future[Result | OwnFault | None]
+    seconds: float = math.inf
+    """How long it may take."""
     whole: Result | None = None
     """What the turn found out, while the scripts of its findings run."""
 
@@ -109,10 +118,14 @@ class Functions:
         config: SweepConfig,
         libraries: dict[str, tuple[str, list[of.Function]]],
         recorded: Mapping[str, tuple[Call, ...]],
+        *,
+        is_choice: bool = False,
     ) -> None:
+        """`is_choice`: whether the functions are those that somebody chose, of which each is told."""
         self._sweep = whole
         self._config = config
         self._recorded = recorded
+        self._is_choice = is_choice
         self._libraries = libraries
         self._homes = {name: home_of(name) for name in libraries}
         self._ledger = whole.ledger
@@ -123,11 +136,19 @@ class Functions:
         self._set_up = SetUp()
         self._slots: deque[_Slot] = deque()
         """In the order of the turns: results are taken in that order."""
+        self._late: dict[float, list[tuple[Key, Turn]]] = {_SOON: [], _LATER: []}
+        """Turns that are put off, by the seconds that were not enough."""
+        self._slow: dict[Key, float] = {}
+        """The same of functions: their next turns are put off at once."""
+        self._longer: set[Key] = set()
+        """The functions that had a longer turn."""
 
     # Work
 
-    def _turns(self) -> Iterator[tuple[Key, Turn]]:
-        """All turns: a first one of every function, then the second ones."""
+    def _rounds(self) -> Iterator[Iterator[tuple[Key, Turn]]]:
+        """The turns of this part of the sweep, by rounds: a first one of every function, then the second
+        ones. What is slow is put off.
+        """
         config = self._config
         keys = [
             (name, number)
@@ -143,10 +164,18 @@ class Functions:
             return not self._is_recorded(function), reached[function.names[0], function.signature]
 
         keys.sort(key=rank)
-        for number in range(self._rounds):
-            calls = min(CALLS, config.max_examples - number * CALLS)
-            for key in keys:
-                yield key, self._turn(key, number, calls, _SHORT_PATIENCE)
+        part, parts = config.shard or (1, 1)
+        for number, (before, calls) in enumerate(self._portions):
+            own = (key for k, key in enumerate(keys) if (number * len(keys) + k) % parts == part - 1)
+            yield self._round(own, number, calls, before)
+
+    def _round(self, keys: Iterable[Key], number: int, calls: int, before: int) -> Iterator[tuple[Key, Turn]]:
+        for key in keys:
+            item = key, self._turn(key, number, calls, _SHORT_PATIENCE, before)
+            if key in self._slow:
+                self._late[self._slow[key]].append(item)
+            else:
+                yield item
 
     def _reached(self) -> Counter[tuple[str, str]]:
         """How many earlier sweeps reached a function, by its name and signature."""
@@ -158,15 +187,30 @@ class Functions:
 
     def _longer_turns(self) -> Iterator[tuple[Key, Turn]]:
         """One more of each function that took no call so far."""
-        calls = min(CALLS, self._config.max_examples)
+        calls = min(_CALLS[-1], self._config.max_examples)
+        waiting = {key for late in self._late.values() for key, _ in late}
         for key in self._totals.without_a_valid_call():
-            yield key, self._turn(key, self._rounds, calls, PATIENCE)
+            if key not in self._longer | waiting:
+                self._longer.add(key)
+                yield key, self._turn(key, len(self._portions), calls, PATIENCE)
+
+    def _put_off(self, seconds: float) -> Iterator[tuple[Key, Turn]]:
+        """The turns for which so many seconds were not enough."""
+        late, self._late[seconds] = self._late[seconds], []
+        return iter(late)
 
     @property
-    def _rounds(self) -> int:
-        return -(-self._config.max_examples // CALLS)
+    def _portions(self) -> list[tuple[int, int]]:
+        """Of each round the calls of a function that were judged before, and those that it judges."""
+        found: list[tuple[int, int]] = []
+        before = 0
+        while before < self._config.max_examples:
+            calls = min(_CALLS[min(len(found), len(_CALLS) - 1)], self._config.max_examples - before)
+            found.append((before, calls))
+            before += calls
+        return found
 
-    def _turn(self, key: Key, number: int, calls: int, patience: int) -> Turn:
+    def _turn(self, key: Key, number: int, calls: int, patience: int, before: int | None = None) -> Turn:
         name, place = key
         function = self._libraries[name][1][place]
         recorded = tuple(c for known in function.names for c in self._recorded.get(known, ()))
@@ -174,19 +218,23 @@ class Functions:
         library = library if library in CALLED else function.why
         turn = Turn(library, function, self._config.seed, number, calls, recorded, home=self._homes[name])
         turn = replace(turn, modes=self._modes, dtypes=self._dtypes)
-        return replace(turn, shrink=self._config.shrink, patience=patience)
+        before = len(recorded) if before is None else before
+        return replace(turn, shrink=self._config.shrink, patience=patience, before=before)
 
     def _is_recorded(self, function: of.Function) -> bool:
         """Whether the program that was recorded calls it."""
         return any(name in self._recorded for name in function.names)
 
     def work(self) -> Iterator[Event | None]:
-        """All turns; then the longer ones."""
-        part, parts = self._config.shard or (1, 1)
+        """All turns, round by round, and after each round what was put off; then the longer ones."""
         yield self._sweep.progress(f"starting {self.crew.load.workers} worker processes")
-        yield from self._done(itertools.islice(self._turns(), part - 1, None, parts))
+        for turns in self._rounds():
+            yield from self._done(turns, _SOON)
+            yield from self._done(self._put_off(_SOON), _LATER)
         self._hand_out_controls(at_end=True)
         yield from self._done(iter(()))
+        yield from self._done(self._longer_turns(), _LATER)
+        yield from self._done(self._put_off(_LATER))
         yield from self._done(self._longer_turns())
 
     def _hand_out_controls(self, *, at_end: bool = False) -> None:
@@ -194,8 +242,10 @@ class Functions:
         for name, turn in self._set_up.doubts(at_end=at_end):
             self._slots.append(_Slot((name, _CONTROL), turn, self._given(turn)))
 
-    def _done(self, turns: Iterator[tuple[Key, Turn]]) -> Iterator[Event | None]:
-        """The events of these turns, until the last one is taken or the time is up."""
+    def _done(self, turns: Iterator[tuple[Key, Turn]], seconds: float = math.inf) -> Iterator[Event | None]:
+        """The events of these turns, until the last one is taken or the time is up. One that takes more than
+        so many `seconds` is put off.
+        """
         crew, slots = self.crew, self._slots
         exhausted = False
         while True:
@@ -206,7 +256,7 @@ class Functions:
                 item = next((one for one in turns if one[0][0] not in given_up), None)
                 exhausted = item is None
                 if item is not None:
-                    slots.append(_Slot(*item, self._given(item[1])))
+                    slots.append(_Slot(*item, self._given(item[1], seconds), seconds))
             before = len(slots)
             yield from self._taken()
             self._hand_out_controls()
@@ -215,14 +265,16 @@ class Functions:
             if before == len(slots):
                 yield None
 
-    def _given(self, turn: Turn) -> Future[Result | OwnFault]:
-        """The result of a turn, done at once where the memo has it."""
+    def _given(self, turn: Turn, seconds: float = math.inf) -> Future[Result | OwnFault | None]:
+        """The result of a turn, done at once where the memo has it; None where it is late."""
         known: Result | None = self._ledger.recall(turn)
         if known is not None:
             return kept(known)
-        return self._submitted(turn, supervised, turn)
+        return self._submitted(turn, supervised, turn, seconds)
 
-    def _submitted(self, turn: Turn, do: Callable[..., Result], *args: Any) -> Future[Result | OwnFault]:
+    def _submitted(
+        self, turn: Turn, do: Callable[..., Result | None], *args: Any
+    ) -> Future[Result | OwnFault | None]:
         needs = {TargetName.of(turn.home or turn.library).system}
         return self.crew.give(f"calling {turn.function.names[0]}", do, *args, needs=needs)
 
@@ -251,7 +303,12 @@ class Functions:
         self._confirm()
         while self._slots and self._slots[0].result.done():
             slot = self._slots.popleft()
-            yield from self._entered(slot, slot.result.result())
+            result = slot.result.result()
+            if result is None:
+                self._late[slot.seconds].append((slot.key, slot.turn))
+                self._slow[slot.key] = slot.seconds
+            else:
+                yield from self._entered(slot, result)
 
     def _entered(self, slot: _Slot, result: Result | OwnFault) -> Iterator[Event]:
         """Enters the result of a turn, and tells its findings."""
@@ -284,12 +341,13 @@ class Functions:
 
     def outcome(self) -> PlanOutcome:
         totals, faults = self._totals, self._set_up.faults()
+        is_whole = self._config.shard is None and not self._is_choice
         for _ in self._counted(self._set_up.rest()):
             raise AssertionError("a turn with a finding is in doubt")
         findings = totals.findings()
         return PlanOutcome(
             findings,
-            totals.summaries(faults),
+            totals.summaries({**(totals.unasked() if is_whole else {}), **faults}),
             self._sweep.tried("clustering the findings", (), clusters, findings),
             complete=not faults,
             functions=totals.functions(),

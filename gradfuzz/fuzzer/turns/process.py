@@ -7,6 +7,7 @@ When it dies or hangs, the box says at which call. It works in an empty folder, 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import signal
@@ -47,6 +48,10 @@ HANGS = 60.0
 """Seconds until a call is given up. It hangs where the library alone takes as long, when it is made again."""
 
 
+class Late:
+    """A turn that took longer than it may; what it found out is lost."""
+
+
 @dataclass(frozen=True, slots=True)
 class Died:
     """A process that ended, or was ended, in the middle of a turn."""
@@ -72,8 +77,8 @@ class CallProcess:
         self._count = 0
         self._closed = False
 
-    def run(self, turn: Turn) -> Result | Replayed | Died:
-        """What came of a turn: of one about a finding, what became of it.
+    def run(self, turn: Turn, seconds: float = math.inf) -> Result | Replayed | Died | Late:
+        """What came of a turn, which may take so many `seconds`: of one about a finding, what became of it.
 
         Raises `TargetProcessError` where no process comes up.
         """
@@ -81,12 +86,14 @@ class CallProcess:
             self._drop()
         if self._worker is None:
             self._worker = self._started(turn)
-        worker, draft = self._worker, None
+        worker, draft, end = self._worker, None, time.monotonic() + seconds
         try:
             worker.process.send(packed(turn), _STARTING)
-            while isinstance(found := worker.said(), Finding):
+            while isinstance(found := worker.said(end), Finding):
                 draft = found
-            result: Result | Replayed = found
+            if isinstance(found, Late) and not self._closed:
+                self._drop()
+            result: Result | Replayed | Late = found
             return result
         except TargetProcessError as error:
             hangs = error.kind in _WAITING
@@ -167,14 +174,18 @@ class _Worker:
             told = f"no worker process comes up: {words}{last_words(error.stderr)}"
             raise TargetProcessError("exit", told, error.stderr) from error
 
-    def said(self) -> Any:
-        """What the process says next. `TargetProcessError` where it ends, or hangs at a call."""
+    def said(self, end: float) -> Any:
+        """What the process says next, `Late` at the time `end`. `TargetProcessError` where the process ends,
+        or hangs at a call.
+        """
         while True:
             try:
                 return unpacked(self.process.receive(time.monotonic() + _LOOK, _LOOK))
             except TargetProcessError as error:
                 if error.kind not in _WAITING or self._is_stuck():
                     raise
+                if time.monotonic() > end:
+                    return Late()
 
     def noted(self) -> Call | None:
         """The last call that was noted."""

@@ -9,7 +9,7 @@ from gradfuzz.fuzzer.results.failure import ENDS
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.replayed import Replayed, Status
 from gradfuzz.fuzzer.turns.homes import home_of
-from gradfuzz.fuzzer.turns.process import CallProcess, Died
+from gradfuzz.fuzzer.turns.process import CallProcess, Died, Late
 from gradfuzz.fuzzer.turns.recheck import asked_again
 from gradfuzz.fuzzer.turns.set_up import answers, control, said, told
 from gradfuzz.fuzzer.turns.supervisor import ending
@@ -43,6 +43,7 @@ def _elsewhere(finding: Finding, call: Call, home: str) -> Replayed:
         return Replayed(finding, Status.ERROR, told(turn, str(error)))
     finally:
         process.close()
+    assert not isinstance(found, Late), "it may take as long as it takes"
     if isinstance(found, Died):
         if isinstance(known, Died):
             return Replayed(finding, Status.ERROR, told(turn, ending(known)))

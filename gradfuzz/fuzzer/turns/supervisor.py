@@ -5,6 +5,7 @@ Each thread keeps its process from turn to turn. What JAX compiles in one serves
 
 from __future__ import annotations
 
+import math
 import tempfile
 import threading
 from dataclasses import replace
@@ -14,7 +15,7 @@ from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.findings import script_run
 from gradfuzz.fuzzer.findings.calls.prove import named
 from gradfuzz.fuzzer.results.failure import ENDS
-from gradfuzz.fuzzer.turns.process import CallProcess, Died
+from gradfuzz.fuzzer.turns.process import CallProcess, Died, Late
 from gradfuzz.fuzzer.turns.turn import AGAIN, Result, Turn, merged
 from gradfuzz.oracles.foreign.worker import last_words
 
@@ -25,9 +26,11 @@ _compiled: list[tempfile.TemporaryDirectory[str]] = []
 _lock = threading.Lock()
 
 
-def supervised(turn: Turn) -> Result:
-    """What a turn found out. Where a process dies at a call, this is called again alone: a call that is
-    deadly is a finding. The turn begins again with other calls.
+def supervised(turn: Turn, seconds: float = math.inf) -> Result | None:
+    """What a turn found out; None where it takes more than so many `seconds`.
+
+    Where a process dies at a call, this is called again alone, as long as it takes: a call that is deadly is
+    a finding. The turn begins again with other calls.
     """
     process = _process()
     parts: list[Result] = []
@@ -35,10 +38,12 @@ def supervised(turn: Turn) -> Result:
     while waiting:
         one = waiting.pop(0)
         try:
-            found = process.run(one)
+            found = process.run(one, seconds if one.only is None else math.inf)
         except TargetProcessError as error:
             parts.append(Result(error=str(error), ended=str(error)))
             break
+        if isinstance(found, Late):
+            return None
         if isinstance(found, Died):
             parts.append(Result(ended=ending(found)))
         if isinstance(found, Result):

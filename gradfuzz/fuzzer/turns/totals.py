@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -18,6 +20,9 @@ from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.turns.turn import Result, merged
 
 _OUTCOMES = {of.NOT_DIFFERENTIABLE: outcomes.NOT_DIFFERENTIABLE, of.LEFT_OUT: outcomes.LEFT_OUT}
+
+_REASONS, _LONGEST = 6, 110
+"""The reasons that are told why nothing was asked, and their characters."""
 
 Key = tuple[str, int]
 """A library, and the number of a function in its catalogue."""
@@ -91,6 +96,21 @@ class FunctionTotals:
     def summaries(self, faults: Mapping[str, str] = MappingProxyType({})) -> tuple[TargetSummary, ...]:
         """The counts of each library. `faults` has what is wrong with the set-up of some."""
         return tuple(self._summary(name, faults.get(name)) for name in self._libraries)
+
+    def unasked(self) -> dict[str, str]:
+        """Why no call of a library was judged whose functions had their turns, by library."""
+        functions, found = self.functions(), {}
+        for library, (_, listed) in self._libraries.items():
+            own, functions = functions[: len(listed)], functions[len(listed) :]
+            if not any(one.judged for one in own) and any(one.outcome != outcomes.NOT_REACHED for one in own):
+                counts = Counter(f"{one.outcome}: {one.why}" if one.why else one.outcome for one in own)
+                reasons = (
+                    f"{n} {textwrap.shorten(why, _LONGEST)}" for why, n in counts.most_common(_REASONS)
+                )
+                found[library] = (
+                    f"{outcomes.NOTHING_ASKED} {len(own)} functions a call was judged; {'; '.join(reasons)}"
+                )
+        return found
 
     def _summary(self, library: str, fault: str | None) -> TargetSummary:
         results = [r for (name, _), rs in self._results.items() if name == library for r in rs]

@@ -66,7 +66,7 @@ class Turn:
     calls: int
     """Calls to judge."""
     recorded: tuple[Call, ...] = ()
-    """Calls of the function that a program made: the first turn begins with them, and all learn from them."""
+    """Calls of the function that a program made: turns begin with them, and all learn from them."""
     again: int = 0
     """How often the process died in this turn: it draws other calls then."""
     only: Call | None = None
@@ -83,6 +83,8 @@ class Turn:
     """What is asked; () is all of `COMBINATIONS`."""
     dtypes: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """The dtypes of floats that are drawn; () is all."""
+    before: int = field(default=0, metadata={OPTIONAL: True})
+    """How many calls earlier turns judge: so many of the recorded ones are theirs."""
 
 
 @dataclass(slots=True)
@@ -199,7 +201,7 @@ def _judgements(
 ) -> Iterator[Judgement]:
     """Calls that have verdicts, until `result` counts enough of them. The others go to `refusals`."""
     outside, asked = 0, turn.modes or COMBINATIONS
-    calls = itertools.chain(search.first if turn.number == 0 else (), search.calls())
+    calls = itertools.chain(search.first[turn.before :], search.calls())
     for count in itertools.count():
         call = next(calls, None)
         if call is None or outside > _OUTSIDE or count > _MADE + 20 * turn.calls:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding
-from gradfuzz.fuzzer.results.functions import FAMILY
+from gradfuzz.fuzzer.results.functions import FAMILY, NOTHING_ASKED
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.numbers import count
@@ -51,7 +51,9 @@ def faults(finished: SweepFinished) -> list[str]:
     programs: dict[tuple[str, str], int] = {}
     told = []
     for way in finished.summaries:
-        if way.fault is not None and way.family == FAMILY:
+        if way.fault is not None and way.fault.startswith(NOTHING_ASKED):
+            told.append(f"{way.name} was not tested: {way.fault}.")
+        elif way.fault is not None and way.family == FAMILY:
             told.append(
                 f"{way.name} was not tested: it answers no call, so its set-up is at fault: {way.fault}"
             )

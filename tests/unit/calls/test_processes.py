@@ -50,14 +50,14 @@ def test_processes_share_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> No
         def __init__(self, compiled: Path) -> None:
             folders.append(compiled)
 
-        def run(self, turn: Turn) -> Result:
+        def run(self, turn: Turn, seconds: float) -> Result:
             return Result(drawn=1)
 
         def close(self) -> None:
             assert folders[0].is_dir(), "no process outlives its folder"
 
     monkeypatch.setattr(supervisor, "CallProcess", Quiet)
-    threads = [threading.Thread(target=supervisor.supervised, args=(None,)) for _ in range(2)]
+    threads = [threading.Thread(target=supervisor.supervised, args=(SIN,)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -79,7 +80,7 @@ def raising(*_: Any) -> Any:
 def test_a_turn_that_cannot_be_supervised_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """And a sweep that raises elsewhere ends with what is known."""
 
-    def one(turn: Turn) -> Result:
+    def one(turn: Turn, seconds: float) -> Result:
         told = Result(drawn=1, valid=1, judged=1, asked={"rev": 1}, verdicts={"agree": 1})
         return raising() if turn.function is SIN else told
 
@@ -195,7 +196,7 @@ def test_what_is_done_when_the_time_is_up_counts(monkeypatch: pytest.MonkeyPatch
     """Also behind a turn that is not done; results are taken in the order of the turns."""
     over = threading.Event()
 
-    def one(turn: Turn) -> Result:
+    def one(turn: Turn, seconds: float) -> Result:
         if turn.function is SIN:
             over.wait(60.0)
         return Result(drawn=1, judged=1, verdicts={"agree": 1})
@@ -274,7 +275,7 @@ def test_a_function_that_took_no_call_has_a_longer_turn_at_the_end(monkeypatch: 
     """`inv` of three arrays is never valid; a sweep goes on to the next function, and comes back once."""
     tried: list[tuple[str, int, int]] = []
 
-    def result(self: CallProcess, turn: Turn) -> Result:
+    def result(self: CallProcess, turn: Turn, seconds: float) -> Result:
         name = turn.function.names[0]
         tried.append((name, turn.number, turn.patience))
         right = Result(drawn=9, valid=3, judged=3, verdicts={"agree": 3})
@@ -282,8 +283,51 @@ def test_a_function_that_took_no_call_has_a_longer_turn_at_the_end(monkeypatch: 
 
     monkeypatch.setattr(CallProcess, "run", result)
     swept([NEVER, SIN], monkeypatch)
-    assert sorted(tried[:2]) == [(NEVER.names[0], 0, 1000), (SIN.names[0], 0, 1000)]
-    assert tried[2:] == [(NEVER.names[0], 1, 6000)]
+    rounds = [(name, number, 1000) for number in (0, 1) for name in (NEVER.names[0], SIN.names[0])]
+    assert sorted(tried[:4]) == sorted(rounds)
+    assert tried[4:] == [(NEVER.names[0], 2, 6000)]
+
+
+def test_what_is_slow_is_put_off_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every function has its first call before any has its third. One that takes too long comes back after
+    the round, and at last as long as it takes; what is found out is the same.
+    """
+    limits: list[tuple[str, int, float]] = []
+    slow: dict[str, float] = {}
+
+    def one(turn: Turn, seconds: float) -> Result | None:
+        name = turn.function.names[0]
+        limits.append((name, turn.calls, seconds))
+        told = Result(drawn=1, valid=1, judged=turn.calls, asked={"rev": turn.calls}, verdicts={"agree": 1})
+        return None if slow.get(name, 0.0) > seconds else told
+
+    monkeypatch.setattr(plan, "supervised", one)
+    functions = [SIN, EXP, function("autograd.numpy.cos")]
+    right = swept(functions, monkeypatch)[-1]
+    assert [calls for _, calls, _ in limits] == [1] * 3 + [2] * 3
+    limits.clear()
+    slow.update({SIN.names[0]: 60.0, EXP.names[0]: 600.0})
+    end = swept(functions, monkeypatch)[-1]
+    assert end.functions == right.functions
+    assert end.complete
+    assert [limit for name, *limit in limits if name == EXP.names[0]] == [
+        *([1, 20.0], [1, 120.0], [1, math.inf], [2, math.inf]),
+    ]
+    assert [limit for name, *limit in limits if name == SIN.names[0]] == [[1, 20.0], [1, 120.0], [2, 120.0]]
+    assert max(k for k, (_, calls, _) in enumerate(limits) if calls == 1 and limits[k][2] < 100) < 3
+
+
+def test_a_turn_that_takes_too_long_is_given_up(deadly: None) -> None:
+    """And the next one has a new process."""
+    of_calls = CallProcess()
+    try:
+        late = of_calls.run(Turn("autograd", HANGS, 0, 0, 1), 0.5)
+        found = of_calls.run(Turn("autograd", SIN, 0, 0, 1), 60.0)
+    finally:
+        of_calls.close()
+    assert isinstance(late, process.Late)
+    assert isinstance(found, Result)
+    assert found.judged == 1
 
 
 @pytest.mark.slow  # a sweep of a module, with its workers

@@ -65,7 +65,7 @@ def accusing(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(replace(case, answer=replace(case.answer, gradient=gradient)), *known)
 
     monkeypatch.setattr(judge, "_judge_gradient", turned)
-    monkeypatch.setattr(plan, "supervised", lambda turn: turns.run(turn, lambda call: None))
+    monkeypatch.setattr(plan, "supervised", lambda turn, seconds: turns.run(turn, lambda call: None))
 
 
 @pytest.fixture(scope="module")

@@ -73,6 +73,8 @@ class _Shared:
     choices: list[Choice] = field(default_factory=list)
     lengths: dimensions.Lengths = field(default_factory=dict)
     """Of the axes that annotations name."""
+    is_object: bool = False
+    """Whether it is for the parts of an object."""
 
     def pick(self, place: str, rows: Sequence[tuple[int, T]]) -> T:
         """One of the rows, as `Learned.pick` draws it; the choice is kept."""
@@ -110,7 +112,7 @@ def drawn(dice: Dice, library: str, function: Function, name: str, learned: Lear
     rank = shared.pick("rank", learned.said(_RANKS.rows))
     shared.shape = _shape(dice, shared.relation, rank, shared.sizes)
     shared.style = STYLES[shared.pick("style", _STYLE_WEIGHTS)]
-    arguments = tuple(_arguments(function, shared))
+    arguments = tuple(_arguments(function.parameters, shared))
     return Drawn(Call(library, name, arguments), tuple(shared.choices))
 
 
@@ -121,9 +123,9 @@ def _dtypes(learned: Learned) -> list[tuple[int, str]]:
 _STYLE_WEIGHTS = tuple((style.weight, name) for name, style in STYLES.items())
 
 
-def _arguments(function: Function, shared: _Shared) -> Iterator[Argument]:
+def _arguments(parameters: Sequence[Parameter], shared: _Shared) -> Iterator[Argument]:
     positional, dice = True, shared.dice
-    for parameter in function.parameters:
+    for parameter in parameters:
         if of.VARIADIC in parameter.kinds or _is_spread(parameter, shared):
             for _ in range(dice.weighted(_COUNTS)):
                 yield _array(parameter, shared)
@@ -159,12 +161,24 @@ def _argument(parameter: Parameter, shared: _Shared) -> Argument:
         return Argument(items=tuple(_array(parameter, shared) for _ in range(count)))
     if kind == of.STRUCTURE:
         return _structure(parameter, shared)
+    if kind == of.OBJECT:
+        return _object(parameter, shared)
     options = dict.fromkeys(_literals(kind, parameter, shared))
     if kind == of.TEXT:
         options |= learned.texts
     if kind == of.INTEGERS:
         options |= dict.fromkeys(repr((one,) * count) for count in learned.numbers for one in (1, 2))
     return Argument(literal=shared.pick(parameter.name, [(1, text) for text in options]))
+
+
+def _object(parameter: Parameter, shared: _Shared) -> Argument:
+    """An object of the class, or of one of the classes, that a parameter takes."""
+    if not parameter.made:
+        rows = [(1, one.made) for one in parameter.parts]
+        name = shared.pick(f"{parameter.name} is", rows)
+        parameter = next(one for one in parameter.parts if one.made == name)
+    parts = tuple(_arguments(parameter.parts, replace(shared, is_object=True)))
+    return Argument(items=parts, made=f"{parameter.made}()")
 
 
 def _structure(parameter: Parameter, shared: _Shared) -> Argument:
@@ -190,7 +204,9 @@ def _literals(kind: str, parameter: Parameter, shared: _Shared) -> Iterator[str]
         yield "None"
     is_axis = any(word in parameter.name for word in _AXIS_WORDS)
     rank = len(shared.shape)
-    if kind == of.INTEGER:
+    if kind == of.INTEGER and shared.is_object and not is_axis:  # a size, as those of the arrays
+        yield from map(str, dict.fromkeys((*reversed(shared.shape[1:]), *shared.sizes, 1, 2, 3)))
+    elif kind == of.INTEGER:
         yield from map(str, _AXES if is_axis else _INTEGERS)
     elif kind == of.INTEGERS:
         yield from dict.fromkeys(map(str, _lists(shared.shape, rank, is_axis)))
@@ -411,7 +427,7 @@ def _broadcast(dice: Dice, call: Call) -> Call:
 
 def _recounted(dice: Dice, call: Call) -> Call:
     """The call with an array more or less in one of its lists."""
-    lists = [a for a in call.arguments if a.items is not None]
+    lists = [a for a in call.arguments if a.items is not None and a.made is None]
     if not lists:
         return call
     chosen = dice.pick(lists)

@@ -59,6 +59,9 @@ def _argument(argument: Argument, given: Iterator[str], library: Library) -> str
 
 
 def _expression(argument: Argument, given: Iterator[str], library: Library) -> str:
+    if argument.is_called:
+        parts = (_argument(item, given, library) for item in argument.items or ())
+        return f"{str(argument.made).removesuffix('()')}({', '.join(parts)})"
     if argument.items is not None:
         return _assembled(argument, [_expression(item, given, library) for item in argument.items])
     if argument.literal is not None:
