@@ -157,9 +157,11 @@ def optimistix() -> Rows:
             lambda y, a: 0.3 * jnp.cos(y * a), optx.FixedPointIteration(**tight), jnp.zeros(3), a
         ).value
 
-    bisection = lambda a: optx.root_find(  # noqa: E731
-        lambda y, a: y**3 - a, optx.Bisection(**tight), 1.0, a, options={"lower": 0.0, "upper": 3.0}
-    ).value
+    bisection = lambda a: (
+        optx.root_find(  # noqa: E731
+            lambda y, a: y**3 - a, optx.Bisection(**tight), 1.0, a, options={"lower": 0.0, "upper": 3.0}
+        ).value
+    )
     return {
         "Newton": (root(newton, jnp.zeros(3)), P),
         "Chord": (root(optx.Chord(**tight), jnp.zeros(3)), P),
@@ -327,9 +329,11 @@ def ott() -> Rows:
     return {
         "Sinkhorn": (solved(use_danskin=False), POINTS, OTHERS),
         "Sinkhorn, Danskin": (
-            lambda x, y: sinkhorn.Sinkhorn(threshold=1e-12, max_iterations=4000)(
-                linear.LinearProblem(pointcloud.PointCloud(x, y, epsilon=0.5))
-            ).reg_ot_cost,
+            lambda x, y: (
+                sinkhorn.Sinkhorn(threshold=1e-12, max_iterations=4000)(
+                    linear.LinearProblem(pointcloud.PointCloud(x, y, epsilon=0.5))
+                ).reg_ot_cost
+            ),
             POINTS,
             OTHERS,
         ),
@@ -513,7 +517,7 @@ def gpytorch() -> Rows:
 def pyro() -> Rows:
     d, torch = load("pyro.distributions"), load("torch")
     t = load("pyro.distributions.transforms")
-    spline = t.Spline(1, 4).double()
+    spline, planar = t.Spline(1, 4).double(), t.Planar(3).double()
     return {
         "Normal": (lambda x, m: d.Normal(m, 1.3).log_prob(x), X, Y),
         "AsymmetricLaplace": (lambda x, s: d.AsymmetricLaplace(0.1, s, 1.3).log_prob(x), X, P),
@@ -524,7 +528,7 @@ def pyro() -> Rows:
         "BetaBinomial": (lambda a, b: d.BetaBinomial(a, b, 5).log_prob(torch.tensor(2.0)), P, P + 1),
         "GammaPoisson": (lambda a, b: d.GammaPoisson(a, b).log_prob(torch.tensor(2.0)), P, P + 1),
         "Spline": (lambda x: spline(x), X[:1]),
-        "Sylvester, planar": (lambda x: t.Planar(3).double()._call(x) - x, X),
+        "Planar": (lambda x: planar(x), X),
     }
 
 
@@ -532,7 +536,7 @@ def torch_geometric() -> Rows:
     nn, utils, torch = load("torch_geometric.nn"), load("torch_geometric.utils"), load("torch")
     torch.manual_seed(0)
     edges = torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])
-    batch = torch.tensor([0, 0, 1, 1])
+    batch, norm = torch.tensor([0, 0, 1, 1]), nn.GraphNorm(2).double()
 
     def of(layer: Any) -> tuple[Any, ...]:
         layer = layer.double().eval()
@@ -548,7 +552,7 @@ def torch_geometric() -> Rows:
         "softmax": (lambda x: utils.softmax(x, batch), POINTS),
         "global_mean_pool": (lambda x: nn.global_mean_pool(x, batch), POINTS),
         "scatter max": (lambda x: utils.scatter(x, batch, reduce="max"), POINTS),
-        "GraphNorm": (lambda x: nn.GraphNorm(2).double()(x, batch), POINTS),
+        "GraphNorm": (lambda x: norm(x, batch), POINTS),
     }
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.package_rows import PACKAGES
 
 ROOT = Path(__file__).parents[1]
-LIMIT = 120
+LIMIT = 60
 """Seconds for a check; one that takes longer is not judged."""
 
 DISTRIBUTIONS = {
@@ -135,9 +135,7 @@ def records(package: str, pattern: str = "") -> list[dict[str, Any]]:
             )
         )
         told["planted"] = _said(said)["verdict"]
-        other, told["other_seconds"] = timed(
-            lambda f=f, args=args, w=framework: by_others(f, args, w)
-        )
+        other, told["other_seconds"] = timed(lambda f=f, args=args, w=framework: by_others(f, args, w))
         told["other"] = other is True
         found.append(told)
         print(json.dumps(told), flush=True)
