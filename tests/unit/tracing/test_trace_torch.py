@@ -439,10 +439,6 @@ def unused_decision(x: torch.Tensor) -> torch.Tensor:
 
 
 UNTRACEABLE: dict[str, tuple[Callable[..., Any], str, bool]] = {
-    "if": (lambda x: x * 2 if x.sum() > 0 else x, "__bool__ of a tensor.*torch.where", False),
-    "if, swallowed": (swallowing, "__bool__ of a tensor", False),
-    "a decision without effect": (unused_decision, "__bool__ of a tensor", False),
-    "while": (while_loop, "__bool__ of a tensor", False),
     "item": (lambda x: x * x.sum().item(), "item of a tensor", False),
     "float": (lambda x: x * float(x[0]), "item of a tensor|__float__ of a tensor", False),
     "numpy": (lambda x: x * torch.tensor(np.sin(x.detach().numpy())), "detach hides", True),
