@@ -157,11 +157,10 @@ def optimistix() -> Rows:
             lambda y, a: 0.3 * jnp.cos(y * a), optx.FixedPointIteration(**tight), jnp.zeros(3), a
         ).value
 
-    bisection = lambda a: (
-        optx.root_find(  # noqa: E731
-            lambda y, a: y**3 - a, optx.Bisection(**tight), 1.0, a, options={"lower": 0.0, "upper": 3.0}
-        ).value
-    )
+    def bisection(a: Any) -> Any:
+        solver, ends = optx.Bisection(**tight), {"lower": 0.0, "upper": 3.0}
+        return optx.root_find(lambda y, a: y**3 - a, solver, 1.0, a, options=ends).value
+
     return {
         "Newton": (root(newton, jnp.zeros(3)), P),
         "Chord": (root(optx.Chord(**tight), jnp.zeros(3)), P),
@@ -404,7 +403,7 @@ def einops() -> Rows:
         "reduce max": (lambda x: einops.reduce(x, "a b c -> b", "max"), t),
         "reduce prod": (lambda x: einops.reduce(x, "a b c -> b", "prod"), t),
         "repeat": (lambda x: einops.repeat(x, "a b c -> a b c k", k=2) ** 2, t),
-        "einsum": (lambda x, y: einops.einsum(x, y, "a b c, c d -> a b d"), t, torch.as_tensor(cube[0, :2].T)),
+        "einsum": (lambda x, y: einops.einsum(x, y, "a b c, c d -> a b d"), t, t[0, :2].T),
         "pack": (lambda x, y: einops.pack([x, y], "* c")[0].sin(), t, t[0] + 1),
         "Rearrange layer": (lambda x: block(x).exp(), t),
         "reduce, JAX": (lambda x: einops.reduce(jnp.exp(x), "a b c -> b", "sum"), cube),

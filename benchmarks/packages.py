@@ -185,8 +185,8 @@ def text(found: Sequence[Mapping[str, Any]], releases: Mapping[str, str | None])
         f"- traced, so that the truth is proved: {share['traced']}",
         f"- planted mistake found: {share['found']}; passed: {share['passed']}",
         "",
-        "The other check is `jax.test_util.check_grads` in reverse mode or `torch.autograd.gradcheck`, with"
-        " their\ndefaults. Seconds are those of all operations of the package, each asked for the first time.",
+        "The other check is `jax.test_util.check_grads` in reverse mode or `torch.autograd.gradcheck`, with\n"
+        "their defaults. Seconds are those of all operations of the package, each asked for the first time.",
         "",
         "| package | asked | traced | right | not judged | accused | planted: found | passed | seconds"
         " | the other: right | seconds |",
@@ -240,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         file = options.results / f"{package}.jsonl"
         if installed and not options.report and not file.exists():
             command = [sys.executable, "-m", "benchmarks.packages", "--package", package]
-            run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+            run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
             file.write_text(run.stdout, encoding="utf-8")
         if file.exists():
             found += [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -99,7 +99,7 @@ class Measured:
             return "none"
         by = f", by {' and '.join(self.references)}" if self.references and self.method == "traced" else ""
         largest = max((float(np.max(np.abs(e), initial=0.0)) for e in self.expected.values()), default=0.0)
-        bound = max((float(np.max(b, initial=0.0)) for b in self.bound.values()), default=np.inf)
+        bound = max((float(np.max(b, initial=0.0)) for b in self.bound.values()), default=0.0)
         if not self.expected:
             text = "none is known"
         elif self.method in ("traced", "reference") or not largest:
