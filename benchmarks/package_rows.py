@@ -496,7 +496,12 @@ def gpytorch() -> Rows:
     def log_prob(mean: Any, a: Any) -> Any:
         return gp.distributions.MultivariateNormal(mean, a @ a.mT).log_prob(torch.as_tensor(X))
 
-    scale = gp.kernels.ScaleKernel(gp.kernels.RBFKernel())
+    scale = gp.kernels.ScaleKernel(gp.kernels.RBFKernel()).double()
+
+    def lengthscale(raw: Any) -> Any:
+        with gp.settings.lazily_evaluate_kernels(state=False):
+            return torch.func.functional_call(scale, {"base_kernel.raw_lengthscale": raw}, (x,)).to_dense()
+
     return {
         "RBFKernel": of(gp.kernels.RBFKernel()),
         "MaternKernel 1.5": of(gp.kernels.MaternKernel(1.5)),
@@ -507,9 +512,7 @@ def gpytorch() -> Rows:
         "PolynomialKernel": of(gp.kernels.PolynomialKernel(2)),
         "ScaleKernel": of(scale),
         "MultivariateNormal": (log_prob, Y, A),
-        "lengthscale": (
-            lambda raw: torch.func.functional_call(
-                scale, {"base_kernel.raw_lengthscale": raw}, (x,)).to_dense(), np.array([[0.3]])),
+        "lengthscale": (lengthscale, np.array([[0.3]])),
     }  # fmt: skip
 
 

@@ -195,7 +195,8 @@ def text(found: Sequence[Mapping[str, Any]], releases: Mapping[str, str | None])
     for package, installed in releases.items():
         own = [r for r in found if r["package"] == package]
         if installed is None or not own:
-            lines.append(f"| {package} | not installed |" + " |" * 9)
+            why = "not installed" if installed is None else "not measured"
+            lines.append(f"| {package} | {why} |" + " |" * 9)
             continue
         s = _sums(own)
         numbers = [len(own), s["traced"], s["right"], s["unjudged"], s["accused"], s["found"], s["passed"]]

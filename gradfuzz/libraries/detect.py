@@ -94,8 +94,7 @@ def _used(f: Any, args: Sequence[Any], spoken: LibraryName | None) -> LibraryNam
     loaded = [name for name in get_args(LibraryName) if name in sys.modules and name in _PACKAGES]
     for name in sorted(loaded, key=lambda name: name != spoken):
         kit = _imported(name)
-        found = _returned(f, args, leaves, kit) or []
-        if any(map(kit.is_array, found)):
+        if any(map(kit.is_array, _returned(f, args, leaves, kit) or [])):
             return kit.name
     return None
 

@@ -148,7 +148,7 @@ class _Guard(TorchFunctionMode):
         """What tensors without data raise where a number decides."""
         self.outcomes: list[tuple[str, bool, Any]] = []
         """What Python was told of tensors, and whether the arguments decided it."""
-        self.asked: list[tuple[torch.Tensor | None, bool]] = []
+        self.asked: list[tuple[torch.Tensor | None, Any]] = []
         """The bools that decide, of tensors without data."""
         self.reset()
 
