@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help sweep test test-all smoke lint docs docs-release bench comparators tolerance power adapters
-.PHONY: proofs board pictures trophies clean
+.PHONY: packages proofs board pictures trophies clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -23,6 +23,8 @@ help:
 	@echo '               gradient checks (a few minutes)'
 	@echo 'make power        docs/power.md: right functions of JAX and Torch that are accused, and planted'
 	@echo '               mistakes that pass (an hour)'
+	@echo 'make packages     docs/packages.md: what is said of operations of 20 packages, those that are'
+	@echo '               installed (an hour)'
 	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
 	@echo 'make adapters     docs/targets.md: what the installed adapters answer (minutes for each)'
 	@echo 'make board        build/board: a site of sweeps of every system here (minutes for each)'
@@ -68,6 +70,10 @@ comparators tolerance: $(VENV)/bench
 # It keeps what it has measured in build/power; another run goes on there.
 power: $(READY)
 	$(BIN)/python -m benchmarks.power
+
+# It asks about the packages that are installed beside the others, and keeps its results in build/packages.
+packages: $(READY)
+	$(BIN)/python -m benchmarks.packages
 
 adapters: $(READY)
 	$(BIN)/python -m benchmarks.adapters

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "DomainError",
@@ -103,6 +104,7 @@ class UntraceableError(GradfuzzError):
 
     `detached` says that its gradient may be meant to differ from the derivative of its value: by a
     convention of the library, or where it is `stopped`, in words of its own (stop_gradient, detach, no_grad).
+    `program` is what such a function computes all the same, None where that is not known.
     """
 
     def __init__(self, reason: str, *, detached: bool = False, stopped: bool = False) -> None:
@@ -110,6 +112,12 @@ class UntraceableError(GradfuzzError):
         self.reason = reason
         self.detached = detached or stopped
         self.stopped = stopped
+        self.program: Any = None
+
+    def beside(self, other: UntraceableError) -> UntraceableError:
+        """The same of a function that is no program either, for the reason of `other`."""
+        both = f"{self.reason}; {other.reason}"
+        return UntraceableError(both, detached=self.detached, stopped=self.stopped)
 
 
 class UnknownTargetError(GradfuzzError):

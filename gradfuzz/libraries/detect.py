@@ -1,22 +1,29 @@
-"""The library of a function: given by name, else that of the arguments, else the one that its code names.
+"""The library of a function: given by name, else that of the arguments, else that of what it holds or returns
+at a first call, else the one that its code names.
 
-A library is imported only if an object of it was found.
+A library is imported only if an object of it was found, or it is loaded already.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import importlib
 import inspect
+import random
+import sys
 import types
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
+
+import numpy as np
 
 from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.libraries.library import Library, LibraryName
 from gradfuzz.oracles.registry import settle
-from gradfuzz.tracing.common.leaves import leaves_of
+from gradfuzz.tracing.common.leaves import leaves_of, with_leaves
 
 _PACKAGES: dict[str, LibraryName] = {
     **{name: name for name in get_args(LibraryName) if name != "numpy"},
@@ -62,8 +69,66 @@ def library_of(f: Any, args: Sequence[Any], name: LibraryName | None = None) -> 
     if len(named) > 1:
         several = " and ".join(sorted(map(str, named)))
         raise UsageError(f"the arguments are arrays of {several}; pass those of one framework")
-    found = next(iter(named), None) or _package_of(type(f)) or next(_mentioned(f, _DEPTH), None)
+    found = next(iter(named), None) or _package_of(type(f))
+    if found is None:
+        mentioned = list(_mentioned(f, _DEPTH))
+        of_objects = (library for library, is_object in mentioned if is_object)
+        spoken = next((library for library, _ in mentioned), None)
+        found = next(of_objects, None) or (_used(f, args, spoken) if args else None) or spoken
     return _imported(found or "numpy")
+
+
+def _used(f: Any, args: Sequence[Any], spoken: LibraryName | None) -> LibraryName | None:
+    """The library whose arrays `f` returns for NumPy's. Where it takes none of these, the library among those
+    that are loaded whose arrays it takes: first the one that its code names. None where no call tells.
+    """
+    leaves = [leaf for _, leaf in leaves_of(list(args))]
+    returned = _returned(f, args, leaves, None)
+    if returned is not None:
+        found = next(iter({_package_of(type(y)) for y in returned} - {None}), None)
+        if found is None and spoken in sys.modules and spoken != "autograd":  # NumPy's own, or it takes any
+            kit = _imported(spoken)
+            own = any(map(kit.is_array, _returned(f, args, leaves, kit) or []))
+            return spoken if own else "numpy"
+        return found
+    loaded = [name for name in get_args(LibraryName) if name in sys.modules and name in _PACKAGES]
+    for name in sorted(loaded, key=lambda name: name != spoken):
+        kit = _imported(name)
+        if any(map(kit.is_array, _returned(f, args, leaves, kit) or [])):
+            return kit.name
+    return None
+
+
+def _returned(f: Any, args: Sequence[Any], leaves: Sequence[Any], kit: Library | None) -> list[Any] | None:
+    """What `f` returns for copies of the arguments, as arrays of a library or of NumPy; None where it raises.
+    Random numbers go on as if nobody had called it.
+    """
+    jax = _imported("jax") if "jax" in sys.modules else None
+    torch: Any = sys.modules.get("torch")
+    drawn = random.getstate(), np.random.get_state(), torch and torch.random.get_rng_state()  # noqa: NPY002
+    try:
+        with (
+            jax.context("float64") if jax is not None else contextlib.nullcontext(),
+            np.errstate(all="ignore"),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            given = [_given(leaf, kit) for leaf in leaves]
+            result = f(*with_leaves(list(args), iter(given)))
+            return [leaf for _, leaf in jax.tree(result, "")[0]] if jax else [y for _, y in leaves_of(result)]
+    except Exception:  # noqa: BLE001 - it may take no such arrays
+        return None
+    finally:
+        random.setstate(drawn[0])
+        np.random.set_state(drawn[1])  # noqa: NPY002
+        if torch:
+            torch.random.set_rng_state(drawn[2])
+
+
+def _given(leaf: Any, kit: Library | None) -> Any:
+    if kit is not None and isinstance(leaf, (float, complex, np.ndarray, np.generic)):
+        return kit.given(np.array(leaf))
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
 def _package_of(what: Any) -> LibraryName | None:
@@ -76,11 +141,13 @@ def _package_of(what: Any) -> LibraryName | None:
     return None
 
 
-def _mentioned(f: Any, depth: int) -> Iterator[LibraryName]:
-    """The librarys named in a function's code, and in the functions that it names."""
+def _mentioned(f: Any, depth: int) -> Iterator[tuple[LibraryName, bool]]:
+    """The libraries named in a function's code, and in the functions that it names, each with whether it is
+    named by an object of one of its classes, as a module with parameters.
+    """
     owner = getattr(f, "__self__", None)
     if inspect.isclass(owner) and _package_of(owner):  # autograd.Function.apply
-        yield _package_of(owner) or "numpy"
+        yield _package_of(owner) or "numpy", True
     for inner in (getattr(f, "__wrapped__", None), getattr(f, "func", None), getattr(f, "__func__", None)):
         if callable(inner):
             yield from _mentioned(inner, depth)
@@ -95,7 +162,8 @@ def _mentioned(f: Any, depth: int) -> Iterator[LibraryName]:
     for value in (*named, *cells):
         package = _package_of(value) if isinstance(value, types.ModuleType) else _of_value(value)
         if package is not None:
-            yield package
+            plain = inspect.isclass(value) or isinstance(value, (types.ModuleType, types.FunctionType))
+            yield package, not plain and _package_of(type(value)) is not None
         elif depth and callable(value) and not inspect.isclass(value):
             yield from _mentioned(value, depth - 1)
 

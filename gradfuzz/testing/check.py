@@ -64,8 +64,8 @@ def check_gradient(
 
     `f` is a function of JAX, Torch or HIPS autograd (a custom gradient, a jitted function, an
     `autograd.Function` or its `apply`), a NumPy function with a hand-written gradient `grad`, or a `Program`
-    that is asked of `target`. The framework is detected from the arguments or from the names in the
-    function's code, unless `framework` gives it.
+    that is asked of `target`. The framework is that of the arguments, or of what the function holds or
+    returns at a first call, unless `framework` gives it.
 
     Arguments are arrays, numbers, or nested dicts, lists and tuples of them. The dtype of the float arrays is
     the working precision. NumPy arrays go to JAX and Torch in their dtype; for float64 ones JAX's 64-bit
@@ -90,7 +90,7 @@ def check_gradient(
     (see `measure_gradient`).
 
     Where the function itself hides a value from differentiation (`stop_gradient`, `detach`, `no_grad`), its
-    gradient is wrong all the same if it differs from the derivative of what it computes. With
+    gradient is wrong if it differs from the derivative of what it computes. With
     `allow="stop_gradient"` it may differ, as that of a straight-through estimator does; `reference` says what
     it is to be. Where a convention of the library decides, as for the triangle of a matrix that is not read,
     nothing is wrong.

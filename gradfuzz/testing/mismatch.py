@@ -12,13 +12,6 @@ from gradfuzz.oracles.base import check_name
 from gradfuzz.reports.common.numbers import bound, factor, number, pair, ratio, where
 from gradfuzz.reports.common.words import MALFORMED, claim
 
-_METHODS = {
-    "traced": "the function as a program",
-    "complex step": "complex steps of the function in float64",
-    "Richardson": "differences of the function, extrapolated",
-    "reference": "the reference that came with the function",
-}
-
 
 class GradientMismatch(AssertionError):  # noqa: N818 - it is no error of gradfuzz, and reads as what it is
     """A gradient is wrong. `measured` has all details."""
@@ -51,8 +44,8 @@ def _lines(m: Measured) -> Iterator[str]:
         yield from _numbers(m)
     if m.modes:
         yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
-    if m.method is not None and m.expected:
-        yield f"  truth     {_source(m)}"
+    if m.method is not None and (m.expected or m.untraced):
+        yield f"  truth     {_short(m.basis)}"
     if m.nearby and m.worst is not None:
         yield from _around(m)
 
@@ -106,19 +99,12 @@ def _numbers(m: Measured) -> Iterator[str]:
         )
 
 
-def _source(m: Measured) -> str:
-    by = f", by {' and '.join(m.references)}" if m.references and m.method == "traced" else ""
-    measured = m.untraced and m.method in ("complex step", "Richardson")
-    why = f"; not traced: {_short(m.untraced)}" if measured else ""
-    return f"{_METHODS[m.method or 'traced']}{by}{why}"
-
-
 def _short(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:_LONG].rpartition(' ')[0]} ..."
 
 
-_LONG = 100
-"""The most characters of a reason on a line; `Measured.untraced` has all of it."""
+_LONG = 200
+"""The most characters of a line about the truth; `Measured.basis` has all of it."""
 
 
 def _around(m: Measured) -> Iterator[str]:

@@ -443,7 +443,7 @@ planted_elsewhere(
         "tests/unit/testing/test_check.py::test_a_gradient_that_leaks_is_wrong_unless_it_is_allowed_to",
         "tests/unit/testing/test_check.py::test_a_reference_settles_a_gradient_that_leaks",
     ),
-    f"{MEASURE} Inquiry._stopped: Verdict.CONVENTION",
+    f"{MEASURE} Inquiry._where_hidden: Verdict.CONVENTION",
 )
 
 
@@ -488,7 +488,7 @@ def a_triangle_that_is_not_read() -> Planted:
 @excuse(
     "Of a matrix that is not symmetric nobody knows where its gradient stands. NaN is wrong there, and the"
     " same mistake is found at a symmetric matrix.",
-    f"{MEASURE} Inquiry._by_numbers: Reason.REFERENCES",
+    f"{MEASURE} Inquiry._where_hidden: Reason.REFERENCES",
 )
 def a_triangle_of_another_matrix() -> Planted:
     found = _at_matrix(_eigenvalues(math.nan), 0.75), _at_matrix(_eigenvalues(2.0), 0.5)

@@ -167,8 +167,9 @@ class Inquiry:
 
     `untraced` is the reason why there is no `program`, "" if there is one. `unsteady` says that the function
     returns other values each time, so that there is nothing to ask. `stopped` are the function's words that
-    hide a value from differentiation, "" where it has none. Raises the exceptions of the function at
-    its arguments, and `UsageError`.
+    hide a value from differentiation, "" where it has none. Such a function may have a program all the same:
+    where its gradient is that of the program, hiding the value changed nothing. Raises the exceptions of the
+    function at its arguments, and `UsageError`.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class Inquiry:
         self.oracle = FunctionOracle(subject, exact)
         self.untraced = ""
         self.stopped = ""
-        self._detached = False
+        self._hidden = ""
         self._exact = exact or subject
         self._gradient = given.gradient if given is not None else None
         self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
@@ -216,17 +217,30 @@ class Inquiry:
         values = [i.value for i in self._exact.inputs]
         try:
             with self._exact.framework.context(self._exact.precision):
-                program = self._exact.framework.traced(self._exact.call, values)
+                program = self._of_what_it_computes(values)
             self._fits(program, outputs)
         except UntraceableError as error:
-            self.untraced, self._detached = error.reason, error.detached
-            self.stopped = error.reason if error.stopped else ""
+            self.untraced = (
+                error.reason if error.detached else "; ".join(filter(None, (self._hidden, error.reason)))
+            )
             return None
         except Exception as error:  # noqa: BLE001 - a function may do anything with values that record
             name = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
             self.untraced = name + first_line(error)
             return None
         return program
+
+    def _of_what_it_computes(self, values: Sequence[Array]) -> Program:
+        """The program, also where a value is hidden from differentiation, which `stopped` notes."""
+        try:
+            return self._exact.framework.traced(self._exact.call, values)
+        except UntraceableError as error:
+            self._hidden = error.reason if error.detached else ""
+            self.stopped = error.reason if error.stopped else ""
+            if error.program is None:
+                raise
+            program: Program = error.program
+            return program
 
     def _fits(self, program: Program, outputs: Sequence[Array]) -> None:
         """`UntraceableError` where a program differs from the function: in types, or in nearby values."""
@@ -292,7 +306,13 @@ class Inquiry:
         """
         if self.program is None:
             return self._by_numbers(modes, factor, entry)
-        question = self._question(self.program, modes, factor)
+        asked = self._by_program(self.program, modes, factor, entry)
+        return replace(asked, case=self._where_hidden(asked.case))
+
+    def _by_program(
+        self, program: Program, modes: Sequence[Mode], factor: float, entry: Entry | None
+    ) -> Asked:
+        question = self._question(program, modes, factor)
         values = self._evaluator.reference_values(replace(question, modes=())) if entry is None else []
         if any(value.truth.doubt is Doubt.DOMAIN for value in values):  # it selects between a number and NaN
             numbers = self._by_numbers(modes, factor)
@@ -447,15 +467,12 @@ class Inquiry:
         question = self._question(self._blank, modes, factor)
         asked = self._judged_by_numbers(LazyAnswers(self.oracle, question), entry)
         case = asked.case
-        if self.stopped and asked.method != "reference":
-            case = self._stopped(case)
-        elif self._detached and asked.method != "reference":
-            parts = self._by_parts(case, factor, entry)
+        if asked.method != "reference":
+            hidden = self._hidden and not self.stopped
+            parts = self._by_parts(case, factor, entry) if hidden else None
             if parts is not None:
                 return parts
-            if is_of_numbers(case):
-                why = "its gradient may be meant to differ from the derivative of what it computes"
-                case = case.unsettled(Reason.REFERENCES, f"{self.untraced}: {why}")
+            case = self._where_hidden(case)
         if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
             case = self._by_float64(case)
         return Asked(case, asked.method)
@@ -519,10 +536,15 @@ class Inquiry:
         exact = exact and exact.of_hermitian_parts()
         return Inquiry(subject, exact, entries=self._entries, allowed=self._allowed)
 
-    def _stopped(self, case: CheckResult) -> CheckResult:
-        """The verdict on a function whose own words stop its gradient. They are no excuse, unless they are
-        allowed; no numbers are wrong then.
+    def _where_hidden(self, case: CheckResult) -> CheckResult:
+        """The verdict where a value may be hidden from differentiation. The function's own words are no
+        excuse, unless they are allowed; no numbers are wrong then. The library's are, which say nothing.
         """
+        if self._hidden and not self.stopped and is_of_numbers(case):
+            why = "its gradient may be meant to differ from the derivative of what it computes"
+            return case.unsettled(Reason.REFERENCES, f"{self._hidden}: {why}")
+        if not self.stopped:
+            return case
         if not self._allowed or not (is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
             return case
         message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"

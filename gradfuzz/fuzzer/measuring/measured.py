@@ -14,6 +14,13 @@ from gradfuzz.oracles.base import Array, Mode
 Method = Literal["traced", "complex step", "Richardson", "reference"]
 """The source of the truth: proved on the traced program, measured on the function, or given with it."""
 
+_SOURCES: dict[Method, str] = {
+    "traced": "the function as a program",
+    "complex step": "complex steps of the function in float64",
+    "Richardson": "differences of the function, extrapolated",
+    "reference": "the reference that came with the function",
+}
+
 
 class InconclusiveWarning(UserWarning):
     """A gradient, or a part of its entries, could not be judged: neither right nor wrong."""
@@ -82,6 +89,26 @@ class Measured:
     """Where a gradient is right but for entries that cannot be judged: True for each of those."""
     weighted: bool = False
     """Whether the function returns more than one scalar, so that a random cotangent weights its outputs."""
+
+    @property
+    def basis(self) -> str:
+        """How sure the verdict is, in a line: where the truth comes from, how well it is known, and why the
+        function is not traced where it is not.
+        """
+        if self.method is None:
+            return "none"
+        by = f", by {' and '.join(self.references)}" if self.references and self.method == "traced" else ""
+        largest = max((float(np.max(np.abs(e), initial=0.0)) for e in self.expected.values()), default=0.0)
+        bound = max((float(np.max(b, initial=0.0)) for b in self.bound.values()), default=0.0)
+        if not self.expected:
+            text = "none is known"
+        elif self.method in ("traced", "reference") or not largest:
+            text = f"{_SOURCES[self.method]}{by}"
+        else:
+            text = f"{_SOURCES[self.method]}, known to {bound / largest:.1g} of the largest entry"
+        if self.method not in ("complex step", "Richardson"):
+            return text
+        return f"{text}; not traced: {self.untraced or 'its program cannot be judged at this point'}"
 
     @property
     def right(self) -> bool:

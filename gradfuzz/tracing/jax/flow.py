@@ -26,6 +26,9 @@ from gradfuzz.tracing.jax.walker import Walker, all_equations, constants_and_car
 
 Rule = Callable[..., Sequence[Any]]
 
+_OF_PYTHON = ("pure_callback", "io_callback")
+"""Primitives by which a compiled function calls Python."""
+
 _LARGEST_SYSTEM = 32
 """Unknowns of a linear system that is given by a function: its matrix is written out column by column."""
 
@@ -130,7 +133,8 @@ def _chosen(running: Operand, new: Operand, old: Operand) -> Any:
 
 def _cond(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[Any]:
     """One branch of several: the first where the index is 0 or less, the last where it is greater
-    than all.
+    than all. One that calls Python, as to raise an error, is not known and stands as zeros: the values at the
+    arguments tell whether it is the one that is taken.
     """
     branches, which = equation.params["branches"], cells[0].operand
     if not isinstance(which, Value):
@@ -139,6 +143,8 @@ def _cond(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence
         return []
 
     def side(k: int) -> Callable[[], tuple[Operand, ...]]:
+        if any(e.primitive.name in _OF_PYTHON for e in all_equations(branches[k])):
+            return lambda: tuple(_zeros(v.aval) for v in equation.outvars)
         return lambda: tuple(c.operand for c in walker.run(branches[k], cells[1:]))
 
     def chosen(k: int) -> Any:
@@ -177,6 +183,23 @@ def _ragged(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequen
     product = private("jax._src.lax.lax._ragged_dot_general_impl", UntraceableError)
     written = functools.partial(product, **equation.params)
     return walker.run(jax.make_jaxpr(written)(*(v.aval for v in equation.invars)), cells)
+
+
+def is_foreign(equation: Any) -> bool:
+    """Whether a primitive is somebody else's than JAX's, as those of Equinox, whatever its name."""
+    home = getattr(equation.primitive.impl, "__module__", None) or "jax"
+    return home.partition(".")[0] not in ("jax", "jaxlib", "functools")
+
+
+def written_out(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Sequence[JaxprCell]:
+    """A primitive of somebody else, as what its own implementation computes."""
+    implemented = functools.partial(equation.primitive.impl, **equation.params)
+    try:
+        written = jax.make_jaxpr(implemented)(*(v.aval for v in equation.invars))
+    except Exception as error:
+        name = equation.primitive.name
+        raise UntraceableError(f"{name}, which is none of JAX's: {type(error).__name__}: {error}") from error
+    return walker.run(written, cells)
 
 
 def own_primitive(equation: Any) -> str:

@@ -33,7 +33,7 @@ from gradfuzz.tracing.common.graph import graph_of, need_symmetric, positional, 
 from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
 from gradfuzz.tracing.jax.devices import mapped, tells, told
-from gradfuzz.tracing.jax.flow import FLOW, own_primitive, scan_lanes
+from gradfuzz.tracing.jax.flow import FLOW, is_foreign, own_primitive, scan_lanes, written_out
 from gradfuzz.tracing.jax.indexing import INDEXING
 from gradfuzz.tracing.jax.linalg import BITS, LIBRARY, LINALG
 from gradfuzz.tracing.jax.ops import OF_ORDERS, OPS, function_of
@@ -84,7 +84,12 @@ _SILENT = ("debug", "nodce")
 
 
 class JaxprWalker(Walker):
-    """Walks jaxprs with the rules of all primitives."""
+    """Walks jaxprs with the rules of all primitives.
+
+    `hidden` says which value is first hidden from differentiation, by which a result may move.
+    """
+
+    hidden: UntraceableError | None = None
 
     def run_lanes(
         self,
@@ -141,6 +146,8 @@ class JaxprWalker(Walker):
     ) -> list[JaxprCell]:
         """The results of one equation."""
         name = equation.primitive.name
+        if is_foreign(equation):
+            return list(written_out(self, equation, inputs))
         if name in _CALL_PRIMITIVES:
             return self.call(equation, inputs, wanted)
         if name in _PLACED:
@@ -235,19 +242,20 @@ class JaxprWalker(Walker):
         return self.run(closed, inputs, wanted)
 
     def stopped(self, equation: Any, cell: JaxprCell, scope: _JaxprScope) -> JaxprCell:
-        """What `stop_gradient` gives where it changes no derivative."""
+        """What `stop_gradient` gives; `hidden` says where that may change a derivative."""
         (variable,) = equation.invars
         moves = np.issubdtype(np.dtype(variable.aval.dtype), np.inexact)
         if self.derivative or cell.is_constant or not moves:
             return cell
         name, file = caller_of(equation)
         if not any(file == f and n in name for f, n in _NEUTRAL):
-            raise UntraceableError(
+            self.hidden = self.hidden or UntraceableError(
                 "the function uses lax.stop_gradient: its gradient need not be the derivative of what"
                 " it computes",
                 detached=True,
                 stopped=not file,
             )
+            return cell
         smooth = self.shift(variable, scope)
         return cell if smooth is None else JaxprCell(smooth)
 
@@ -388,13 +396,30 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
     Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
     say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
     """
-    return program_of(traced_graph(f, args))
+    graph, hidden = _walked(f, args, derivative=False)
+    if hidden is None:
+        return program_of(graph)
+    try:
+        hidden.program = program_of(graph)
+    except UntraceableError as error:
+        raise hidden.beside(error) from error
+    raise hidden
 
 
 def traced_graph(
     f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool = False
 ) -> Graph:
     """The same as a graph. `derivative`: `f` is one, and what stops gradients in it means nothing."""
+    graph, hidden = _walked(f, args, derivative=derivative)
+    if hidden is not None:
+        raise hidden
+    return graph
+
+
+def _walked(
+    f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool
+) -> tuple[Graph, UntraceableError | None]:
+    """The graph, and what is hidden from differentiation in it."""
     arrays = [np.asarray(a) for a in args]
     dtype = _working(arrays)
     walker = JaxprWalker(dtype, derivative=derivative)
@@ -409,7 +434,10 @@ def traced_graph(
 
         run.__name__ = getattr(f, "__name__", "f")
         names = positional(f)[: len(arrays)]
-        graph = graph_of(run, types, names, arrays, derivative=derivative)
+        try:
+            graph = graph_of(run, types, names, arrays, derivative=derivative)
+        except UntraceableError as error:
+            raise (walker.hidden.beside(error) if walker.hidden else error) from error
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
-    return graph
+    return graph, walker.hidden

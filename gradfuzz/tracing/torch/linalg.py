@@ -231,9 +231,14 @@ def _cdist(out: Out, x: Any, y: Any, p: float = 2.0, *options: Any) -> Any:
     return linalg.vector_norm(apart, ord=order, axis=-1)
 
 
+def _no_error(out: Out) -> Any:
+    """The code of an error, in the second place: where it is another one, there is nothing to compute."""
+    return np.zeros(out.shapes[1], np.int64)
+
+
 HANDLERS: dict[str, Handler] = {
     "_linalg_solve_ex": _solve,
-    "linalg_inv_ex": lambda out, x, **options: (linalg.inv(operand(x)), UNSAID),
+    "linalg_inv_ex": lambda out, x, **options: (linalg.inv(operand(x)), _no_error(out)),
     "_linalg_det": lambda out, x: (linalg.det(operand(x)), *_kept(out, operand(x))),
     "_linalg_slogdet": lambda out, x: (*linalg.slogdet(operand(x)), *_kept(out, operand(x))),
     "ormqr": _ormqr,
@@ -241,7 +246,10 @@ HANDLERS: dict[str, Handler] = {
     "linalg_lu_factor_ex": _lu_factor,
     "linalg_lu_solve": _lu_solve,
     "lu_unpack": _lu_unpack,
-    "linalg_cholesky_ex": lambda out, x, *, upper=False, **options: (_cholesky(out, x, upper), UNSAID),
+    "linalg_cholesky_ex": lambda out, x, *, upper=False, **options: (
+        _cholesky(out, x, upper),
+        _no_error(out),
+    ),
     **by_name(_cholesky, _cholesky_solve, _cholesky_inverse, _triangular_solve, _diag_embed, _diag),
     "linalg_solve_triangular": _solve_triangular,
     "linalg_qr": _qr,

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import gradfuzz.engine as engine
-from gradfuzz.engine.rules.value import apply
+from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.tracing.common import incomplete
@@ -73,7 +73,14 @@ def _function(row: Function, of_ints: Handler | None) -> Handler:
 
 
 def _comparison(op: str) -> Handler:
-    return lambda out, x, y: engine_compare(op, operand(x), operand(y))
+    """A number is equal to itself: what is none has no truth."""
+
+    def handler(out: Out, x: Any, y: Any) -> Any:
+        if x is y and isinstance(x, Value):
+            return np.full(out.shape, op in ("equal", "less_equal", "greater_equal"))
+        return engine_compare(op, operand(x), operand(y))
+
+    return handler
 
 
 def _logic(op: str) -> Handler:

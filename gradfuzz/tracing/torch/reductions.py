@@ -217,6 +217,8 @@ def _plus_product(out: Out, base: Any, x: Any, y: Any, *, beta: Any = 1, alpha: 
 HANDLERS: dict[str, Handler] = {
     **{name: _reduction(name) for name in ("sum", "mean", "prod", "amax", "amin")},
     **{name: _reduction(name, "bool") for name in ("all", "any")},
+    "_is_all_true": _reduction("all", "bool"),
+    "_is_any_true": _reduction("any", "bool"),
     "logsumexp": _reduction("logsumexp", "float"),
     "max": _extreme("amax", "maximum", "argmax"),
     "min": _extreme("amin", "minimum", "argmin"),

@@ -56,10 +56,13 @@ class TorchStep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The steps in order, and the leaves of what the function returned."""
+    """The steps in order, the leaves of what the function returned, and the decisions that Python took: bools
+    of the arguments, and what they were.
+    """
 
     steps: tuple[TorchStep, ...]
     results: tuple[Any, ...]
+    decisions: tuple[tuple[Ref, bool], ...] = ()
 
     def tensor(self, leaf: Any) -> torch.Tensor | None:
         """The tensor that an argument of a step is; None for anything else."""
@@ -71,6 +74,7 @@ class Steps:
     def needed(self) -> set[int]:
         """The numbers of the steps that a result depends on."""
         found = {leaf.step for leaf in self.results if isinstance(leaf, Ref)}
+        found.update(ref.step for ref, _ in self.decisions)
         for k in reversed(range(len(self.steps))):
             if k in found:
                 found.update(ref.step for ref in self.steps[k].sources)
@@ -106,9 +110,29 @@ def decision(name: str) -> str:
     )
 
 
+def _place(x: torch.Tensor) -> int:
+    """The memory of a tensor, which its views share."""
+    try:
+        return x.untyped_storage().data_ptr() or -id(x)
+    except (NotImplementedError, RuntimeError):  # it has none
+        return -id(x)
+
+
 def drawn_at_random(name: str) -> str:
     """Why there is no program of a function that draws random numbers."""
     return f"the Torch op {name} draws random numbers; pass them to the function as an argument"
+
+
+def deciding(name: str, args: Sequence[Any]) -> torch.Tensor | None:
+    """The tensor of one bool that the function of this name tells Python; None where it tells something else,
+    or nothing of what the tensors hold.
+    """
+    x, *rest = args
+    if name == "equal":
+        return torch.eq(x, *rest).all() if x.shape == rest[0].shape else None
+    if name in ("__bool__", "is_nonzero") or (name == "item" and x.dtype == torch.bool):
+        return x if x.dtype == torch.bool else torch.ne(x, 0)
+    return None
 
 
 class TorchRecorder(TorchDispatchMode):
@@ -121,9 +145,13 @@ class TorchRecorder(TorchDispatchMode):
         self.writes = False
         """Whether something was written in place, so that the steps do not hold."""
         self._refuse = refuse
+        self._decisions: dict[Ref, bool] = {}
+        self.is_deciding = False
+        """Whether Python may be told what a tensor holds."""
         self._steps: list[TorchStep] = []
         self._refs: dict[int, Ref] = {}
         self._kept: list[Any] = []
+        self._places: set[int] = set()
         for x in inputs:
             self._note(TorchStep(None, (), {}, x))
 
@@ -133,20 +161,34 @@ class TorchRecorder(TorchDispatchMode):
         return False
 
     def depends(self, tensors: Any) -> bool:
-        """Whether one of the leaves of `tensors` depends on the arguments."""
-        return any(id(t) in self._refs for t in pytree.tree_leaves(tensors))
+        """Whether one of the leaves of `tensors` depends on the arguments, or lies where such a one does."""
+        leaves = [t for t in pytree.tree_leaves(tensors) if isinstance(t, torch.Tensor)]
+        return any(id(t) in self._refs or _place(t) in self._places for t in leaves)
 
     def steps(self, results: Any) -> Steps:
         leaves = tuple(self._refs.get(id(leaf), leaf) for leaf in pytree.tree_leaves(results))
-        return Steps(tuple(self._steps), leaves)
+        return Steps(tuple(self._steps), leaves, tuple(self._decisions.items()))
+
+    def decide(self, asked: torch.Tensor, outcome: bool) -> bool:
+        """Notes what a bool of the arguments is; False where it is not one, or it was something else."""
+        ref = self._refs.get(id(asked))
+        return ref is not None and self._decisions.setdefault(ref, outcome) == outcome
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if self.is_deciding:
+            return func(*args, **kwargs)
         if is_random(func):
             raise self._refuse(drawn_at_random(name_of(func)))
         self.writes = self.writes or is_mutable(func)
-        if self.writes or not self.depends((args, kwargs)):
+        if not self.depends((args, kwargs)):
             return func(*args, **kwargs)
+        if self.writes:
+            results = func(*args, **kwargs)
+            reached = (results, args) if is_mutable(func) else results
+            self._kept.append(reached)
+            self._places |= {_place(t) for t in pytree.tree_leaves(reached) if isinstance(t, torch.Tensor)}
+            return results
         self._check(func, args, kwargs)
         results = func(*args, **kwargs)
         parts = self._decomposed(func, args, kwargs)

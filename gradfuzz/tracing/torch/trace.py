@@ -1,17 +1,19 @@
 """Torch functions as programs: their ATen ops, as they are executed.
 
-A function is run once and its ops are recorded (`steps`). What depends on a number of the arguments (an `if`,
-`item()`, a mask as an index) is refused when it is met, and never guessed. A function that writes in place is
+A function is run once and its ops are recorded (`steps`). Where Python decides by a bool of the arguments,
+the program is 0 on the other side, so that a point between the sides is seen. Where it reads another number
+of them (`item()`, a mask as an index), there is no program. A function that writes in place is
 traced by Torch itself, on tensors without data, which makes new values of what it writes (`functional`). What
 `ops` has no handler for is decomposed by Torch's own table. Of a
 `torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is
-untraceable: the gradient need not be the derivative of the values then.
+noted: the gradient need not be the derivative of the values then.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
-from gradfuzz.engine.rules.value import Value
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
@@ -27,7 +30,7 @@ from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType
 from gradfuzz.tracing.common import compositions
-from gradfuzz.tracing.common.compositions import check_room, kind_of, too_long
+from gradfuzz.tracing.common.compositions import as_kind, check_room, kind_of, too_long
 from gradfuzz.tracing.common.graph import confirm, float_dtype, graph_of, inputs_of, program_of
 from gradfuzz.tracing.torch.moves import SHAPE_ONLY
 from gradfuzz.tracing.torch.ops import handler_of
@@ -36,6 +39,7 @@ from gradfuzz.tracing.torch.steps import (
     Steps,
     TorchRecorder,
     TorchStep,
+    deciding,
     decision,
     drawn_at_random,
     failure,
@@ -67,12 +71,19 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     Torch's pytrees. `UntraceableError` where there is no such program.
     """
     arrays = [np.asarray(a) for a in args]
-    program = program_of(traced_graph(f, arrays))
-    with warnings.catch_warnings(), torch.enable_grad():
-        warnings.simplefilter("ignore")
-        leaves = pytree.tree_leaves(f(*map(_tensor, arrays)))
-        outputs = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-    confirm(program, arrays, outputs, float_dtype(arrays))
+    graph, hidden = _graph(f, arrays, derivative=False)
+    try:
+        program = program_of(graph)
+        with warnings.catch_warnings(), torch.enable_grad():
+            warnings.simplefilter("ignore")
+            leaves = pytree.tree_leaves(f(*map(_tensor, arrays)))
+            outputs = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        confirm(program, arrays, outputs, float_dtype(arrays))
+    except UntraceableError as error:
+        raise (hidden.beside(error) if hidden else error) from error
+    if hidden is not None:
+        hidden.program = program
+        raise hidden
     return program
 
 
@@ -82,18 +93,31 @@ def traced_graph(f: Callable[..., Any], args: Sequence[Any], *, derivative: bool
     `derivative`: `f` is one. What hides values from autograd means nothing in it, it may read one triangle of
     a matrix, and a conversion between float dtypes is the number itself.
     """
+    graph, hidden = _graph(f, args, derivative=derivative)
+    if hidden is not None:
+        raise hidden
+    return graph
+
+
+def _graph(
+    f: Callable[..., Any], args: Sequence[Any], *, derivative: bool
+) -> tuple[Graph, UntraceableError | None]:
+    """The graph, and what is hidden from autograd in it."""
     arrays = [np.asarray(a) for a in args]
     dtype = _torch_dtype(float_dtype(arrays))
     tensors = [_tensor(a) for a in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        steps = _recorded(f, tensors) if derivative else _executed(f, tensors)
+        steps, hidden = (_recorded(f, tensors), None) if derivative else _executed(f, tensors)
 
         def run(*values: Value) -> tuple[Any, ...]:
             return _Walk(steps, dtype, derivative=derivative).results(values)
 
         run.__name__ = getattr(f, "__name__", "f")
-        return graph_of(run, *inputs_of(f, arrays), arrays, derivative=derivative)
+        try:
+            return graph_of(run, *inputs_of(f, arrays), arrays, derivative=derivative), hidden
+        except UntraceableError as error:
+            raise (hidden.beside(error) if hidden else error) from error
 
 
 def _torch_dtype(dtype: np.dtype[Any]) -> torch.dtype:
@@ -112,15 +136,20 @@ def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
 
 class _Guard(TorchFunctionMode):
     """Sees each call of Torch that `f` makes, and remembers the first one that no program says, whatever `f`
-    does with the exception.
+    does with the exception, and the first one that hides a value from autograd.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.refused: UntraceableError | None = None
+        self.hidden: UntraceableError | None = None
         self.recorder: TorchRecorder | None = None
         self.undecided: tuple[type[Exception], ...] = ()
         """What tensors without data raise where a number decides."""
+        self.outcomes: list[tuple[str, bool, Any]] = []
+        """What Python was told of tensors, and whether the arguments decided it."""
+        self.asked: list[tuple[torch.Tensor | None, Any]] = []
+        """The bools that decide, of tensors without data."""
         self.reset()
 
     def reset(self) -> None:
@@ -132,6 +161,15 @@ class _Guard(TorchFunctionMode):
     def refuse(self, reason: str, *, stopped: bool = False) -> UntraceableError:
         self.refused = self.refused or UntraceableError(reason, stopped=stopped)
         return self.refused
+
+    def why(self, error: UntraceableError) -> UntraceableError:
+        """Why there is no program, where this error ended the trace."""
+        error = self.refused or error
+        return self.hidden.beside(error) if self.hidden is not None else error
+
+    def note(self, reason: str) -> None:
+        """What hides a value from autograd, and computes it all the same."""
+        self.hidden = self.hidden or UntraceableError(f"{reason}, so {_NOT_MEANT}", stopped=True)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -147,32 +185,54 @@ class _Guard(TorchFunctionMode):
             self._check(func, name, args, kwargs)
         if torch.is_inference_mode_enabled():
             raise self.refuse("torch.inference_mode hides what it computes from autograd", stopped=True)
-        if name in _CONVERSIONS and self.recorder is not None and self.recorder.depends((args, kwargs)):
-            raise self.refuse(decision(name))
+        if name in _CONVERSIONS:
+            return self._told(func, name, args, kwargs)
         try:
             result = func(*args, **kwargs)
         except Exception as error:
-            if name in _CONVERSIONS or isinstance(error, self.undecided):
+            if isinstance(error, self.undecided):
                 raise self.refuse(decision(name)) from error
             raise
         hidden = self.hiding and not torch.is_grad_enabled() and differentiable
         if hidden and any(map(_is_float, pytree.tree_leaves(result))):
-            raise self.refuse(
-                f"{name} under torch.no_grad: what it computes is hidden from autograd, so {_NOT_MEANT}",
-                stopped=True,
-            )
+            self.note(f"{name} under torch.no_grad: what it computes is hidden from autograd")
         return result
+
+    def _told(self, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+        """What a function tells Python of a tensor. Without data it tells what it told of the numbers."""
+        if self.recorder is None:
+            told, asks, outcome = self.outcomes.pop(0) if self.outcomes else ("", False, None)
+            if told != name:
+                raise self.refuse(decision(name))
+            if asks:
+                self.asked.append((deciding(name, args), outcome))
+            return outcome
+        depends = self.recorder.depends((args, kwargs))
+        asked = deciding(name, args) if depends else None
+        if depends and asked is None and name != "equal":  # which is of two shapes
+            raise self.refuse(decision(name))
+        self.recorder.is_deciding = depends
+        try:
+            outcome = func(*args, **kwargs)
+        except Exception as error:
+            raise self.refuse(decision(name)) from error
+        finally:
+            self.recorder.is_deciding = False
+        if asked is not None and not (self.recorder.decide(asked, outcome) or self.recorder.writes):
+            raise self.refuse(decision(name))
+        self.outcomes.append((name, asked is not None, outcome))
+        return outcome
 
     def _check(self, func: Any, name: str, args: Any, kwargs: Any) -> None:
         """What is asked of tensors that autograd follows."""
         data = getattr(func, "__self__", None) is torch.Tensor.data
-        if data or name in ("detach", "detach_", "new_tensor", "tensor"):
-            hidden = "Tensor.data" if data else name
-            raise self.refuse(f"{hidden} hides a value from autograd, so {_NOT_MEANT}", stopped=True)
+        hidden = f"{'Tensor.data' if data else name} hides a value from autograd"
+        if name in ("detach_", "new_tensor", "tensor"):
+            raise self.refuse(f"{hidden}, so {_NOT_MEANT}", stopped=True)
+        if data or name == "detach":
+            self.note(hidden)
         if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
-            raise self.refuse(
-                f"{name} changes what autograd does with a value, so {_NOT_MEANT}", stopped=True
-            )
+            self.note(f"{name} changes what autograd does with a value")
         if name == "backward" or (
             func is torch.autograd.grad and not (kwargs.get("create_graph") or args[4:5] == (True,))
         ):
@@ -214,15 +274,19 @@ def _recorded(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
         raise failure("trace the derivative", error) from error
 
 
-def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
-    """What `f` executes on `tensors`; `UntraceableError` where that is no program."""
+def _executed(
+    f: Callable[..., Any], tensors: Sequence[torch.Tensor]
+) -> tuple[Steps, UntraceableError | None]:
+    """What `f` executes on `tensors`, and what it hides from autograd; `UntraceableError` where that is no
+    program.
+    """
     guard = _Guard()
 
     def guarded(*args: Any) -> Any:
         with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), guard:
             result = f(*args)
         guard.followed = [_is_followed(leaf) for leaf in pytree.tree_leaves(result)]
-        return result
+        return (result, [asked for asked, _ in guard.asked]) if guard.asked else result
 
     guard.recorder = recorder = TorchRecorder(tensors, guard.refuse)
     try:
@@ -234,21 +298,24 @@ def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Steps:
             guard.reset()
             guard.recorder, guard.undecided = None, UNDECIDED
             steps = functional_steps(guarded, tensors)
+            if count := len(guard.asked):
+                pairs = zip(steps.results[-count:], (outcome for _, outcome in guard.asked), strict=True)
+                decisions = tuple((ref, outcome) for ref, outcome in pairs if isinstance(ref, Ref))
+                steps = replace(steps, results=steps.results[:-count], decisions=decisions)
         else:
             steps = recorder.steps(result)
     except UntraceableError as error:
-        raise guard.refused or error from error
+        raise guard.why(error) from error
     except Exception as error:  # whatever f and Torch raise, there is no graph
-        raise guard.refused or failure("trace the function", error) from error
+        raise guard.why(failure("trace the function", error)) from error
     if guard.refused is not None:
-        raise guard.refused
-    _check_followed(steps, guard.followed)
-    return steps
+        raise guard.why(guard.refused)
+    return steps, guard.hidden or _not_followed(steps, guard.followed)
 
 
-def _check_followed(steps: Steps, followed: Sequence[bool]) -> None:
-    """`UntraceableError` where floats of the arguments go into a float result, and autograd has not seen it:
-    somebody has hidden it.
+def _not_followed(steps: Steps, followed: Sequence[bool]) -> UntraceableError | None:
+    """What there is to say where floats of the arguments go into a float result, and autograd has not seen
+    it: somebody has hidden it.
     """
     reached: set[int] = set()
     for k, step in enumerate(steps.steps):
@@ -259,10 +326,11 @@ def _check_followed(steps: Steps, followed: Sequence[bool]) -> None:
             reached.add(k)
     for k, (leaf, seen) in enumerate(zip(steps.results, followed, strict=True)):
         if isinstance(leaf, Ref) and leaf.step in reached and not seen:
-            raise UntraceableError(
+            return UntraceableError(
                 f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so {_NOT_MEANT}",
                 detached=True,
             )
+    return None
 
 
 # From ATen to the engine ------------------------------------------------------------------------------------
@@ -285,7 +353,12 @@ class _Walk:
             elif k in needed:
                 check_room()
                 self.known[k] = self._call(step)
-        return tuple(_result(self._look_up(leaf)) for leaf in self.steps.results)
+        results = tuple(_result(self._look_up(leaf)) for leaf in self.steps.results)
+        held: Operand = True
+        for ref, outcome in self.steps.decisions:
+            is_so = as_kind(operand(self._look_up(ref)), "bool")
+            held = apply("logical_and", held, is_so if outcome else apply("logical_not", is_so))
+        return results if not isinstance(held, Value) else tuple(_where(held, y) for y in results)
 
     def _call(self, step: TorchStep) -> Any:
         args, options = pytree.tree_map(self._look_up, (step.args, step.options))
@@ -374,6 +447,11 @@ def _equal(mine: tuple[int, ...], theirs: tuple[Any, ...]) -> bool:
     return len(mine) == len(theirs) and all(
         not isinstance(n, int) or m == n for m, n in zip(mine, theirs, strict=True)
     )
+
+
+def _where(held: Value, value: Any) -> Any:
+    """A result where all decisions are as they were; floats are 0 elsewhere."""
+    return engine.where(held, value, 0.0) if kind_of(value) == "float" else value
 
 
 def _result(value: Any) -> Any:

@@ -504,7 +504,7 @@ def test_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "T", torch.transpose)
     monkeypatch.setitem(globals(), "mT", torch.transpose)
     assert library_of(lambda x: x.T @ jnp.sin(x), [X]).name == "jax"
-    assert library_of(lambda x: [y.mT for y in x], [X]).name == "numpy"
+    assert library_of(lambda x: [y.mT for y in x], [np.ones((1, 2, 2))]).name == "numpy"
     assert library_of(lambda x: T(x, 0, 1), [X]).name == "torch"  # noqa: F821 - it was set above
     assert library_of(lambda x: (lambda y: mT(y, 0, 1))(x), [X]).name == "torch"  # noqa: F821 - as above
 

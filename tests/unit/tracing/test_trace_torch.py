@@ -31,7 +31,6 @@ from tests.traced import (
     same_gradient,
     same_truth,
     same_values,
-    swallowing,
     truth_of,
 )
 
@@ -397,12 +396,6 @@ def test_ints_and_bools_are_inputs() -> None:
 # What is no program -----------------------------------------------------------------------------------------
 
 
-def while_loop(x: torch.Tensor) -> torch.Tensor:
-    while x.norm() > 0.1:
-        x = x / 2
-    return x
-
-
 def no_grad(x: torch.Tensor) -> torch.Tensor:
     with torch.no_grad():
         scale = x.norm()
@@ -433,16 +426,7 @@ def random(x: torch.Tensor) -> torch.Tensor:
     return x * torch.rand(3, dtype=x.dtype)
 
 
-def unused_decision(x: torch.Tensor) -> torch.Tensor:
-    bool(x.sum() > 0)
-    return x
-
-
 UNTRACEABLE: dict[str, tuple[Callable[..., Any], str, bool]] = {
-    "if": (lambda x: x * 2 if x.sum() > 0 else x, "__bool__ of a tensor.*torch.where", False),
-    "if, swallowed": (swallowing, "__bool__ of a tensor", False),
-    "a decision without effect": (unused_decision, "__bool__ of a tensor", False),
-    "while": (while_loop, "__bool__ of a tensor", False),
     "item": (lambda x: x * x.sum().item(), "item of a tensor", False),
     "float": (lambda x: x * float(x[0]), "item of a tensor|__float__ of a tensor", False),
     "numpy": (lambda x: x * torch.tensor(np.sin(x.detach().numpy())), "detach hides", True),

@@ -1,0 +1,290 @@
+"""Functions as packages write them: whose they are, and what is traced of them. Each new way of tracing has a
+planted mistake beside it that is found.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.errors import UntraceableError
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.libraries.detect import library_of
+from gradfuzz.testing import check_gradient, measure_gradient
+
+jax = pytest.importorskip("jax")
+torch = pytest.importorskip("torch")
+jnp, lax = jax.numpy, jax.lax
+
+X = np.array([0.7, -1.3, 0.4])
+
+
+@jax.custom_vjp
+def steeper_jax(x: Any) -> Any:
+    return x
+
+
+steeper_jax.defvjp(lambda x: (x, None), lambda _, g: (1.01 * g,))
+
+
+class Steeper(torch.autograd.Function):
+    """The identity, its gradient a hundredth too large."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 1.01 * g
+
+
+def traced_and_right(f: Any, *args: Any) -> None:
+    """A function is traced and right; after a planted mistake it is wrong."""
+    name = library_of(f, args).name
+    right = measure_gradient(f, *args)
+    assert (right.verdict, right.method, right.untraced) == (Verdict.AGREE, "traced", ""), right.reason
+    assert not right.stopped
+    steeper = {"jax": steeper_jax, "torch": Steeper.apply}[name]
+    wrong = measure_gradient(lambda x, *rest: f(steeper(x), *rest), *args, modes="rev", framework=name)
+    assert (wrong.verdict, wrong.method) == (Verdict.DISAGREE, "traced")
+    assert wrong.ratio == pytest.approx(1.01, rel=1e-6)
+
+
+# Whose function it is ---------------------------------------------------------------------------------------
+
+
+class Package:
+    """What a function names that is no library: neither the text nor the object tells."""
+
+    def __init__(self, function: Any) -> None:
+        self.call = (function,)
+
+
+HIDDEN = {
+    "jax": Package(lambda x: jnp.exp(x)),
+    "torch": Package(lambda x: torch.exp(torch.as_tensor(x))),
+    "numpy": Package(lambda x: np.exp(x)),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+@pytest.mark.parametrize("argument", [X, 0.5])
+def test_a_first_call_tells_whose_function_it_is(name: str, argument: Any) -> None:
+    package = HIDDEN[name]
+    assert library_of(lambda x: package.call[0](x), [argument]).name == name
+
+
+def test_functions_that_take_no_arrays_of_numpy() -> None:
+    assert library_of(torch.sigmoid, [X]).name == "torch"
+    assert library_of(lambda x: x.unsqueeze(0), [X]).name == "torch"
+    assert library_of(lambda x: x.at[0].set(1.0), [X]).name == "jax"
+    check_gradient(torch.sigmoid, X)
+
+
+def test_what_is_numpys_stays_numpys() -> None:
+    assert library_of(math.sin, [0.5]).name == "numpy"
+    assert library_of(np.sin, [X]).name == "numpy"
+    assert library_of(lambda x: x * x, [X]).name == "numpy"
+    assert library_of(lambda x: np.sin(x) if jnp else x, [X]).name == "numpy"  # it names JAX alone
+    assert library_of(lambda x: jnp.pi * x, [X]).name == "jax"
+
+
+def test_the_first_call_changes_nothing() -> None:
+    normed = torch.nn.BatchNorm1d(3).double()
+    x = np.ones((2, 3))
+    states = random.getstate(), np.random.get_state(), torch.random.get_rng_state()  # noqa: NPY002
+
+    def draws(y: Any) -> Any:
+        y += random.random() + np.random.rand() + torch.rand(())  # noqa: NPY002
+        return y
+
+    assert library_of(lambda x: normed(x), [x]).name == "torch"
+    library_of(draws, [x])
+    assert normed.num_batches_tracked == 0
+    np.testing.assert_array_equal(x, np.ones((2, 3)))
+    assert random.getstate() == states[0]
+    np.testing.assert_array_equal(np.random.get_state()[1], states[1][1])  # noqa: NPY002
+    assert torch.equal(torch.random.get_rng_state(), states[2])
+
+
+# Hidden values ----------------------------------------------------------------------------------------------
+
+
+def shifted(x: Any) -> Any:
+    top = lax.stop_gradient(x.max())
+    return jnp.log(jnp.exp(x - top).sum()) + top
+
+
+def shifted_torch(x: Any) -> Any:
+    top = x.max().detach()
+    return torch.log(torch.exp(x - top).sum()) + top
+
+
+def under_no_grad(x: Any) -> Any:
+    with torch.no_grad():
+        order = torch.argsort(x.abs() * 2.0)
+    return x[order] * torch.arange(3.0, dtype=x.dtype)
+
+
+@pytest.mark.parametrize("f", [shifted, shifted_torch])
+def test_a_stop_that_changes_nothing_is_traced(f: Any) -> None:
+    traced_and_right(f, X)
+
+
+def test_indices_made_under_no_grad() -> None:
+    measured = measure_gradient(lambda x: under_no_grad(x).sum(), torch.tensor(X))
+    assert measured.verdict is Verdict.AGREE
+    assert not measure_gradient(lambda x: under_no_grad(Steeper.apply(x)).sum(), torch.tensor(X)).right
+
+
+def test_a_stop_that_changes_the_gradient_is_found_by_a_proof() -> None:
+    for f in (lambda x: x * lax.stop_gradient(x), lambda x: torch.as_tensor(x) * x.detach()):
+        kind = jnp.asarray if f.__code__.co_names[0] == "lax" else torch.tensor
+        measured = measure_gradient(f, kind(X.astype(np.float32)))
+        assert (measured.verdict, measured.method) == (Verdict.DISAGREE, "traced")
+        assert measured.stopped
+
+
+def test_a_hidden_value_in_what_is_no_program_is_still_said() -> None:
+    from gradfuzz.tracing.torch.trace import traced
+
+    with pytest.raises(UntraceableError, match=r"detach hides .*; numpy of a tensor") as caught:
+        traced(lambda x: x * torch.tensor(np.sin(x.detach().numpy())), [X])
+    assert (caught.value.stopped, caught.value.program) == (True, None)
+
+
+# Decisions of Python ----------------------------------------------------------------------------------------
+
+
+def checked(x: Any) -> Any:
+    """As the distributions of Torch look at their arguments."""
+    if not (x > -2.0).all():
+        raise ValueError("too small")
+    if torch.equal(x, x + 1.0) or torch.equal(x, x[:2]) or not (x == x).all():
+        return x
+    return torch.exp(x).sum()
+
+
+def written(x: Any) -> Any:
+    """A decision, and another one after a result was written in place."""
+    y = torch.zeros(3, dtype=x.dtype)
+    y[0] = x[0] * x[1]
+    if y[0] < 0.0 and int(torch.arange(3).max()) == 2:
+        y[1:] = x[1:].sin()
+    return y
+
+
+@pytest.mark.parametrize("f", [checked, written])
+def test_a_decision_by_a_bool_is_traced(f: Any) -> None:
+    traced_and_right(f, torch.tensor(X))
+
+
+def test_a_program_is_zero_where_python_decides_otherwise() -> None:
+    from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+    from gradfuzz.programs.evaluation.interpret import entered, interpret
+    from gradfuzz.tracing.torch.trace import traced
+
+    by_item = lambda x: x * (2.0 if (x.sum() > 0.0).item() else 1)  # noqa: E731
+    for f in (lambda x: x * 2.0 if x.sum() > 0.0 else x, by_item):
+        program = traced(f, [np.ones(2)])
+        for sign, expected in ((1.0, 2.0), (-1.0, 0.0)):
+            (y,) = interpret(program, {"x": entered(sign * np.ones(2))}, NumpyNamespace("float64"))
+            np.testing.assert_array_equal(y, expected * np.ones(2))
+
+
+def test_a_point_between_the_sides_of_a_decision_is_not_called_right() -> None:
+    """The slopes are 2 and 1, and the function jumps from 2 to 1."""
+    f = lambda x: x * 2.0 if x > 1.0 else x  # noqa: E731
+    assert measure_gradient(f, torch.tensor(1.0, dtype=torch.float64)).verdict is not Verdict.AGREE
+    measured = measure_gradient(f, torch.tensor(3.0, dtype=torch.float64))
+    assert measured.verdict is Verdict.AGREE
+
+
+def test_a_number_in_python_is_no_decision() -> None:
+    from gradfuzz.tracing.torch.trace import traced
+
+    for f in (lambda x: x * x[0].item(), lambda x: x * x.tolist()[0]):
+        with pytest.raises(UntraceableError, match="depends on a number"):
+            traced(f, [X])
+
+
+# Primitives of others ---------------------------------------------------------------------------------------
+
+
+def primitive(name: str, compute: Any, slope: Any) -> Any:
+    """A primitive as another package makes one, under a name that JAX has as well."""
+    made = jax.extend.core.Primitive(name)
+    made.def_impl(compute)
+    made.def_abstract_eval(lambda x: x)
+    jax.interpreters.mlir.register_lowering(
+        made, jax.interpreters.mlir.lower_fun(compute, multiple_results=False)
+    )
+    jax.interpreters.ad.primitive_jvps[made] = lambda xs, ts: (made.bind(*xs), slope(xs[0]) * ts[0])
+    return made.bind
+
+
+@pytest.mark.parametrize("name", ["tan", "linear_solve", "unvmap_any"])
+def test_a_primitive_of_others_is_what_its_own_implementation_computes(name: str) -> None:
+    cube = primitive(name, lambda x: x * x * x, lambda x: 3.0 * x * x)
+    traced_and_right(lambda x: jnp.sin(cube(x)), X)
+    wrong = primitive(name, lambda x: x * x * x, lambda x: 2.0 * x * x)
+    measured = measure_gradient(lambda x: jnp.sin(wrong(x)), X, modes="fwd")
+    assert (measured.verdict, measured.method) == (Verdict.DISAGREE, "traced")
+
+
+@jax.custom_jvp
+def checked_jax(x: Any) -> Any:
+    """An error where x is negative, as Equinox raises it."""
+
+    def fails(x: Any) -> Any:
+        raise ValueError("negative")
+
+    def raises(x: Any) -> Any:
+        return jax.pure_callback(fails, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    return lax.cond(jnp.any(x < 0.0), raises, lambda x: x, x)
+
+
+checked_jax.defjvp(lambda xs, ts: (checked_jax(*xs), ts[0]))
+
+
+def test_a_branch_that_raises_is_no_part_of_the_program() -> None:
+    traced_and_right(lambda x: jnp.log(checked_jax(x)), np.abs(X))
+
+
+def test_a_branch_that_calls_python_is_not_taken_for_zeros() -> None:
+    def called(x: Any) -> Any:
+        there = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return lax.cond(x[0] > 0.0, lambda x: jax.pure_callback(np.sin, there, x), lambda x: x, x)
+
+    from gradfuzz.fuzzer.measuring.measure import Inquiry
+    from gradfuzz.fuzzer.measuring.subject import subject_of
+
+    assert "computes something else" in Inquiry(subject_of(called, [X], None, None, "jax")).untraced
+
+
+def test_error_if_of_equinox() -> None:
+    eqx = pytest.importorskip("equinox", reason="Equinox is not installed")
+    traced_and_right(lambda x: jnp.log(eqx.error_if(x, jnp.any(x < 0), "negative")), np.abs(X))
+
+
+def test_a_linear_solve_of_lineax() -> None:
+    lx = pytest.importorskip("lineax", reason="lineax is not installed")
+    a = np.array([[3.0, 0.4], [0.1, 2.5]])
+    traced_and_right(lambda a, b: lx.linear_solve(lx.MatrixLinearOperator(a), b).value, a, X[:2])
+
+
+# How sure a verdict is --------------------------------------------------------------------------------------
+
+
+def test_a_line_says_how_sure_a_verdict_is() -> None:
+    traced = measure_gradient(lambda x: jnp.sin(x).sum(), X)
+    assert traced.basis == "the function as a program, by arb"
+    measured = measure_gradient(lambda x: x * x.tolist()[0], torch.tensor(X))
+    assert measured.basis.startswith("complex steps") or measured.basis.startswith("differences")
+    assert "of the largest entry; not traced: tolist of a tensor" in measured.basis
