@@ -264,8 +264,8 @@ def _measured(
     if allow not in (None, *get_args(Allowed)):
         raise UsageError(f"allow={allow!r} is none of {', '.join(map(repr, get_args(Allowed)))}")
     asked_modes = _modes(modes)
-    subject = subject_of(f, args, wrt, grad, framework)
     given = reference_of(f) if reference is None else reference
+    subject = subject_of(f, args, wrt, grad, framework, objects=given is None)
     if given is not None and not isinstance(given, Exact):
         given = Exact(given)
     exact = None
