@@ -8,7 +8,7 @@ import functools
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import jax
@@ -377,13 +377,23 @@ class JaxLibrary(Library):
         step, active = before_the_last(*_about(f, xs, wanted))
         return _pushed(step, active, xs, probe)
 
-    def opened(self, f: Callable[..., Any], args: Sequence[Any]) -> Opened | None:
+    def opened(self, f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
         return opened_by(f, (of_keras, _of_linen, _of_nnx, _of_tree))
 
     def computes_in(self, call: ArrayFunction, arrays: Sequence[Any]) -> frozenset[str]:
         equations = all_equations(jax.make_jaxpr(call)(*arrays))
         made = (v.aval for equation in equations if equation.invars for v in equation.outvars)
-        return frozenset(a.dtype.name for a in made if jnp.issubdtype(getattr(a, "dtype", None), jnp.floating))
+        return frozenset(
+            a.dtype.name for a in made if jnp.issubdtype(getattr(a, "dtype", None), jnp.floating)
+        )
+
+    def draws(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
+        names = (equation.primitive.name for equation in all_equations(jax.make_jaxpr(call)(*arrays)))
+        return any(name.startswith(("random_", "threefry")) for name in names)
+
+    def is_passed_on(self, value: Any) -> bool:
+        """Keys of `jax.random.PRNGKey` are arrays, two words each."""
+        return isinstance(value, jax.Array) and value.dtype == np.uint32 and value.shape[-1:] == (2,)
 
     def traced(
         self, call: ArrayFunction, arrays: Sequence[Array], rounded: Precision | None = None
@@ -444,7 +454,7 @@ def _of_tree(f: Any) -> Opened | None:
         return fresh
 
     state = [(_dotted(keys).removeprefix("__self__."), leaf) for keys, leaf in found]
-    return Opened(state, [_is_float(leaf) for _, leaf in found], made, f)
+    return Opened(state, [_is_float(leaf) for _, leaf in found], made)
 
 
 def _of_nnx(module: Any) -> Opened | None:
@@ -461,7 +471,7 @@ def _of_nnx(module: Any) -> Opened | None:
         fresh: Callable[..., Any] = nnx.merge(graph, *jax.tree_util.tree_unflatten(form, new))
         return fresh
 
-    return Opened(state, learned, made, module)
+    return Opened(state, learned, made)
 
 
 def _of_linen(module: Any) -> Opened | None:
@@ -481,7 +491,7 @@ def _of_linen(module: Any) -> Opened | None:
         return fresh
 
     state = [(n.removeprefix("params."), leaf) for n, (_, leaf) in zip(names, found, strict=True)]
-    return Opened(state, learned, made, module)
+    return Opened(state, learned, made)
 
 
 def _is_float(leaf: Any) -> bool:

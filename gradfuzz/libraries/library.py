@@ -12,7 +12,7 @@ import abc
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -268,9 +268,9 @@ class Library(abc.ABC):
         """The numbers of the arguments of `f` that it takes unchanged, by its own declaration."""
         return ()
 
-    def opened(self, f: Callable[..., Any], args: Sequence[Any]) -> Opened | None:
-        """`f` as a function of the numbers that it, or a module among `args`, holds; None where they hold
-        none.
+    def opened(self, f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
+        """`f` as a function of the numbers that it, or a module among its named `args`, holds; None where
+        they hold none.
         """
         return None
 
@@ -283,6 +283,14 @@ class Library(abc.ABC):
         does not say.
         """
         return frozenset()
+
+    def draws(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
+        """Whether `call` makes random numbers of keys, by the library's word."""
+        return False
+
+    def is_passed_on(self, value: Any) -> bool:
+        """Whether an array stands for something else than its numbers, as a key does."""
+        return False
 
     # Tracing
 

@@ -19,13 +19,11 @@ class Opened:
     nothing.
 
     `state` are its numbers with their names, `learned` are those of them that it is differentiated by.
-    `like` is a function with the parameters that its caller names.
     """
 
     state: Sequence[tuple[str, Any]]
     learned: Sequence[bool]
     made: Callable[[Sequence[Any]], Callable[..., Any]]
-    like: Callable[..., Any]
 
 
 Opening = Callable[[Any], "Opened | None"]
@@ -33,21 +31,23 @@ Opening = Callable[[Any], "Opened | None"]
 
 
 def opened_by(f: Callable[..., Any], openings: Sequence[Opening]) -> Opened | None:
-    """`f`, the object whose method it is, or the one that `functools.partial` calls, by the first that can."""
+    """`f`, the object whose method it is, or what `functools.partial` calls, by the first that can."""
+
+    def around(inner: Any, bound: Callable[[Any], Any]) -> Opened | None:
+        found = opened_by(inner, openings)
+        if found is None:
+            return None
+        made = found.made
+        return replace(found, made=lambda new: bound(made(new)))
+
     if isinstance(f, functools.partial):
-        inner = opened_by(f.func, openings)
-        return inner and replace(
-            inner,
-            made=lambda new: functools.partial(inner.made(new), *f.args, **f.keywords),
-            like=functools.partial(inner.like, *f.args, **f.keywords),
-        )
+        return around(f.func, lambda inner: functools.partial(inner, *f.args, **f.keywords))
     for opening in openings:
         found = opening(f)
         if found is not None:
             return found
     if isinstance(f, types.MethodType) and not isinstance(f.__self__, type):
-        inner = opened_by(f.__self__, openings)
-        return inner and replace(inner, made=lambda new: f.__func__.__get__(inner.made(new)), like=f)
+        return around(f.__self__, f.__func__.__get__)
     return None
 
 
@@ -62,8 +62,9 @@ def of_keras(layer: Any) -> Opened | None:
         split = len(learned)
         return lambda *args, **options: layer.stateless_call(new[:split], new[split:], *args, **options)[0]
 
-    state = [(v.path.replace("/", "."), v.value) for v in (*learned, *rest)]
-    return Opened(state, [k < len(learned) for k in range(len(state))], made, layer.call)
+    paths = (v.path.removeprefix(f"{layer.name}/") for v in (*learned, *rest))
+    state = [(p.replace("/", "."), v.value) for p, v in zip(paths, (*learned, *rest), strict=True)]
+    return Opened(state, [k < len(learned) for k in range(len(state))], made)
 
 
 class Seeded:
@@ -76,6 +77,8 @@ class Seeded:
         functools.update_wrapper(self, f, updated=())
         self._f, self._generators = f, generators
         self._begun: dict[str, tuple[Generator, Any]] | None = None
+        self.draws: bool | None = None
+        """Whether it draws random numbers at all, also from keys that it is given; None: not known yet."""
 
     @property
     def drawn(self) -> tuple[str, ...]:
@@ -121,7 +124,11 @@ class Generator:
 
 
 GENERATORS = (
-    Generator("numpy", np.random.get_state, np.random.set_state, lambda: np.random.seed(0), repr),
+    Generator(
+        *("numpy", np.random.get_state, np.random.set_state),
+        lambda: np.random.seed(0),  # noqa: NPY002 - it is what functions draw from
+        lambda state: (state[1].tobytes(), *state[2:]),
+    ),
     Generator("python", random.getstate, random.setstate, lambda: random.seed(0)),
 )
 """Those that every process has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
+from gradfuzz.errors import UntraceableError
 from gradfuzz.libraries.library import (
     ArrayFunction,
     Differentiated,
@@ -28,9 +29,9 @@ from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.oracles.lacks import Lack
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
+from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.programs.language.precision import FORMATS
-from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.common.units import Unit
@@ -147,14 +148,18 @@ class TorchLibrary(Library):
 
     generators = (*GENERATORS, *_GENERATORS)
 
-    def opened(self, f: Callable[..., Any], args: Sequence[Any]) -> Opened | None:
+    def opened(self, f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
         return opened_by(f, (of_keras,)) or _of_modules(f, args)
 
     def fixed(self, x: Any) -> Any:
         """Detached, though nothing is hidden by it, so that whoever watches calls is not told."""
         if not isinstance(x, torch.Tensor):
             return x
-        with torch._C.DisableTorchFunction():
+        try:
+            unwatched = private("torch._C.DisableTorchFunction", UntraceableError)
+        except UntraceableError:
+            return x.detach()
+        with unwatched():
             return x.detach()
 
     def computes_in(self, call: ArrayFunction, arrays: Sequence[Any]) -> frozenset[str]:
@@ -336,15 +341,16 @@ class _Bundle(torch.nn.Module):
         return self._f[0](*args, **options)
 
 
-def _of_modules(f: Callable[..., Any], args: Sequence[Any]) -> Opened | None:
+def _of_modules(f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
     """A function that is a module, a method of one, or takes some. It is differentiated by their parameters,
     but for frozen ones, and writes into copies of their buffers.
     """
     inner = f
     while isinstance(inner, functools.partial):
-        args, inner = (*inner.args, *inner.keywords.values(), *args), inner.func
-    own = getattr(inner, "__self__", inner)
-    named = [("", own), *leaves_of(list(args))]
+        first = {f"arg{k}": value for k, value in enumerate(inner.args)}
+        args, inner = {**first, **inner.keywords, **args}, inner.func
+    held = [leaf for name, value in args.items() for leaf in leaves_of(value, name)]
+    named = [("", getattr(inner, "__self__", inner)), *held]
     modules = {id(m): (path, m) for path, m in reversed(named) if isinstance(m, torch.nn.Module)}
     if not modules:
         return None
@@ -363,9 +369,8 @@ def _of_modules(f: Callable[..., Any], args: Sequence[Any]) -> Opened | None:
         state = {n: t.clone() if n in buffers else t for n, t in zip(names, new, strict=True)}
         return lambda *args, **options: torch.func.functional_call(bundle, state, args, options)
 
-    like = f.forward if isinstance(f, torch.nn.Module) else f
     state = [(told(name), found[name].detach()) for name in names]
-    return Opened(state, [found[name].requires_grad for name in names], made, like)
+    return Opened(state, [found[name].requires_grad for name in names], made)
 
 
 class _Dtypes(TorchFunctionMode):

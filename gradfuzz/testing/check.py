@@ -336,7 +336,8 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
     names = dict(zip(asked.case.question.wrt, (subject.inputs[k].name for k in subject.wrt), strict=True))
     measured = _from_case(asked.case, subject.label, subject.framework.name, names, asked.method)
     differs = asked.case.verdict in (Verdict.DISAGREE, Verdict.CONVENTION) and asked.method != "reference"
-    return replace(measured, untraced=inquiry.untraced, stopped=inquiry.stopped if differs else "")
+    stopped = inquiry.stopped if differs else ""
+    return replace(measured, untraced=inquiry.untraced, stopped=stopped, drawn=subject.drawn)
 
 
 def _from_case(

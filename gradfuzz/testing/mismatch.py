@@ -51,6 +51,8 @@ def _lines(m: Measured) -> Iterator[str]:
         yield from _numbers(m)
     if m.modes:
         yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
+    if m.drawn:
+        yield f"  draws     random numbers of {' and '.join(m.drawn)}, seeded alike at each call"
     if m.method is not None and m.expected:
         yield f"  truth     {_source(m)}"
     if m.nearby and m.worst is not None:

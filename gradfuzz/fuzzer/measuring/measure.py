@@ -297,7 +297,11 @@ class Inquiry:
         asked = self._asked(modes, factor, entry)
         verdict, rest = asked.case.verdict, asked.case.unjudged
         unsettled = verdict in (Verdict.DISAGREE, Verdict.INCONCLUSIVE) or rest
-        if not unsettled or asked.case.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE) or self._narrower is None:
+        if (
+            not unsettled
+            or asked.case.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE)
+            or self._narrower is None
+        ):
             return asked
         other = self._narrower.ask(modes, factor, entry)
         return other if other.case.verdict in (Verdict.AGREE, Verdict.DISAGREE) else asked
@@ -327,7 +331,8 @@ class Inquiry:
             case = check_answers(answers, self._evaluator, entries=self._entries)
         else:
             case = check_entry(answers, self._evaluator, entry)
-        ruled = self._by_rule(case, question) if entry is None and _is_doubtful(case) else None
+        is_asked = _is_doubtful(case) or self.subject.is_narrow  # a narrow format allows much
+        ruled = self._by_rule(case, question) if entry is None and is_asked else None
         if ruled is not None:
             settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
             return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)

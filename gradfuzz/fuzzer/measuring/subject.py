@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -209,10 +208,7 @@ class Subject:
         self, make: Callable[[Array, Any], Any], values: Sequence[Array], precision: Precision | None
     ) -> list[Any]:
         likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
-        return [
-            make(np.asarray(v, self.dtype_of(k, precision)), likes.get(k))
-            for k, v in enumerate(values)
-        ]
+        return [make(np.asarray(v, self.dtype_of(k, precision)), likes.get(k)) for k, v in enumerate(values)]
 
     def dtype_of(self, k: int, precision: Precision | None = None) -> np.dtype[Any]:
         """The dtype of the input of number `k` in a precision: its own in that of the subject."""
@@ -230,9 +226,15 @@ class Subject:
         own = precision in (None, self.precision)
         return self.framework.context(self.width if own else precision or self.precision)
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is judged in a narrower precision than that of its inputs."""
+        return self.precision != self.width
+
     def in_full(self) -> list[Array]:
-        """The inputs as a program takes them: in their dtype, or in float64 where that is not the precision."""
-        is_plain = all(i.value.dtype == FORMATS[self.precision].dtype for i in self.inputs if i.kind == "float")
+        """The inputs as a program takes them: in their dtype, or in float64 if that is not the precision."""
+        dtypes = {i.value.dtype for i in self.inputs if i.kind == "float"}
+        is_plain = dtypes <= {FORMATS[self.precision].dtype}
         return [i.value if is_plain or i.kind != "float" else i.value.astype(np.float64) for i in self.inputs]
 
     @property
@@ -242,7 +244,13 @@ class Subject:
 
     def draws_alike(self, values: Sequence[Array], precision: Precision) -> bool:
         """Whether a function that draws random numbers draws the same in another precision."""
-        if not self.drawn:
+        if not isinstance(self.f, Seeded):
+            return True
+        if self.f.draws is None:
+            arrays = self.arrays([i.value for i in self.inputs])
+            with self.context(), np.errstate(all="ignore"):
+                self.f.draws = bool(self.f.drawn) or self.framework.draws(self.call, arrays)
+        if not self.f.draws:
             return True
         share = max(FORMATS[p].half_of_the_digits for p in (precision, self.precision))
         return agree_to(share, self.values(values, precision), self.values(values))
@@ -463,9 +471,9 @@ def subject_of(
     if not callable(f):
         raise UsageError(f"{f!r} is no function; pass a function and its arguments, or a Program")
     kit = library_of(f, args, framework)
-    opened = kit.opened(f, args) if objects and grad is None else None
+    names = signature_of(f, len(args))
+    opened = kit.opened(f, dict(zip(names, args, strict=True))) if objects and grad is None else None
     unlearned: set[str] = set()
-    names = signature_of(opened.like if opened else f, len(args))
     trees = tuple(kit.tree(arg, name) for arg, name in zip(args, names, strict=True))
     if opened is not None:
         taken = {path for found, _ in trees for path, _ in found}
@@ -491,7 +499,11 @@ def subject_of(
             f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be"
             " checked as grad=, or say framework= where it is a function of JAX, Torch or autograd"
         )
-    called = f if opened is None else _with_state(opened, [set(leaf.inputs) <= {*chosen} for leaf in leaves[-1]], kit)
+    called = (
+        f
+        if opened is None
+        else _with_state(opened, [set(leaf.inputs) <= {*chosen} for leaf in leaves[-1]], kit)
+    )
     called = Seeded(called, kit.generators) if objects else called
     about = called, label, kit, precision, tuple(inputs), chosen, grad, tuple(names), trees, tuple(leaves)
     return Subject(*about).ready()
@@ -561,6 +573,8 @@ def _is_float_array(leaf: Any, kit: Library) -> bool:
 def _inputs(path: str, argument: int, leaf: Any, kit: Library, precision: Precision) -> list[Input]:
     """The real inputs of a leaf; none if it is passed on unchanged."""
     if isinstance(leaf, (bool, int)) or not (isinstance(leaf, (float, complex)) or _is_array(leaf, kit)):
+        return []
+    if kit.is_passed_on(leaf):
         return []
     value = np.array(kit.numpy(leaf))
     if value.dtype.kind in "iub":
