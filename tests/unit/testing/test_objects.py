@@ -1,4 +1,4 @@
-"""Modules and other objects that hold numbers: every parameter is asked about, and a check changes nothing."""
+"""Modules and other objects that hold numbers: each parameter is asked about, and a check changes nothing."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ class Times(torch.autograd.Function):
 
 
 class Block(torch.nn.Module):
-    """A tanh layer with batch norm; the gradient of its bias is times `factor`."""
+    """A tanh layer; the gradient of its bias is times `factor`."""
 
     def __init__(self, factor: float = 1.0) -> None:
         super().__init__()
         torch.manual_seed(0)
         self.linear = torch.nn.Linear(2, 2, dtype=torch.float64)
-        self.norm = torch.nn.BatchNorm1d(2, dtype=torch.float64)
         self.bias = torch.nn.Parameter(torch.tensor([0.25, -0.5], dtype=torch.float64))
         self.factor = factor
 
     def forward(self, x: Any) -> Any:
-        return torch.tanh(self.norm(self.linear(x)) + Times.apply(self.bias, self.factor))
+        return torch.tanh(self.linear(x) + Times.apply(self.bias, self.factor))
 
 
 X = torch.tensor([[0.5, -1.0], [1.5, 0.25], [-0.75, 2.0]], dtype=torch.float64)
@@ -53,12 +52,20 @@ def test_a_module_is_asked_about_every_parameter_and_left_as_it_was() -> None:
     block = Block()
     before = {name: value.clone() for name, value in block.state_dict().items()}
     measured = measure_gradient(block, X)
-    names = ("x", "bias", "linear.weight", "linear.bias", "norm.weight", "norm.bias")
     assert measured.verdict is Verdict.AGREE
-    assert tuple(measured.got) == names
+    assert tuple(measured.got) == ("x", "bias", "linear.weight", "linear.bias")
     assert all(torch.equal(before[name], value) for name, value in block.state_dict().items())
-    assert block.training
     assert all(p.grad is None for p in block.parameters())
+
+
+def test_buffers_and_the_training_mode_stay() -> None:
+    norm = torch.nn.BatchNorm1d(2, affine=False, dtype=torch.float64)
+    before = {name: value.clone() for name, value in norm.state_dict().items()}
+    measured = measure_gradient(norm, X)
+    assert measured.verdict is Verdict.AGREE
+    assert tuple(measured.got) == ("input",)
+    assert all(torch.equal(before[name], value) for name, value in norm.state_dict().items())
+    assert norm.training
 
 
 def test_a_wrong_gradient_of_a_parameter_is_named() -> None:
