@@ -56,7 +56,7 @@ def test_flax_linen() -> None:
 
         @nn.compact
         def __call__(self, x: Any) -> Any:
-            x = nn.BatchNorm(use_running_average=False)(nn.Dense(2)(x))
+            x = nn.BatchNorm(use_running_average=False)(nn.Dense(2, use_bias=False)(x))
             return x * times(self.param("scale", nn.initializers.ones, (2,)), self.factor)
 
     variables = Model(1.0).init(jax.random.PRNGKey(0), X)
