@@ -67,7 +67,7 @@ def of_keras(layer: Any) -> Opened | None:
     return Opened(state, [k < len(learned) for k in range(len(state))], made)
 
 
-class Seeded:
+class OneDraw:
     """A function that draws the same random numbers in each call, whoever draws them: NumPy, Python, or the
     library, whose `generator` gets, sets and seeds its state. What it draws from is seen in its first call.
     The states are as before afterwards.

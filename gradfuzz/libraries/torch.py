@@ -356,8 +356,9 @@ def _of_modules(f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None
         return None
     paths, parts = zip(*reversed(modules.values()), strict=True)
     bundle = _Bundle(f, parts)
-    names = [*dict(bundle.named_parameters()), *dict(bundle.named_buffers())]
-    found = {**dict(bundle.named_parameters()), **dict(bundle.named_buffers())}
+    buffers = dict(bundle.named_buffers())
+    found = {**dict(bundle.named_parameters()), **buffers}
+    names = [*found]
 
     def told(name: str) -> str:
         part, _, rest = name.partition(".")
@@ -365,7 +366,6 @@ def _of_modules(f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None
         return f"{path}.{rest}" if path else rest
 
     def made(new: Sequence[Any]) -> Callable[..., Any]:
-        buffers = dict(bundle.named_buffers())
         state = {n: t.clone() if n in buffers else t for n, t in zip(names, new, strict=True)}
         return lambda *args, **options: torch.func.functional_call(bundle, state, args, options)
 

@@ -26,7 +26,7 @@ from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.fuzzer.conventions.excluded import is_square
 from gradfuzz.libraries.detect import library_of, signature_of
 from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree, Wanted
-from gradfuzz.libraries.objects import Opened, Seeded
+from gradfuzz.libraries.objects import Opened, OneDraw
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 
@@ -240,11 +240,11 @@ class Subject:
     @property
     def drawn(self) -> tuple[str, ...]:
         """From whom the function draws random numbers, the same in each call."""
-        return self.f.drawn if isinstance(self.f, Seeded) else ()
+        return self.f.drawn if isinstance(self.f, OneDraw) else ()
 
     def draws_alike(self, values: Sequence[Array], precision: Precision) -> bool:
         """Whether a function that draws random numbers draws the same in another precision."""
-        if not isinstance(self.f, Seeded):
+        if not isinstance(self.f, OneDraw):
             return True
         if self.f.draws is None:
             arrays = self.arrays([i.value for i in self.inputs])
@@ -504,7 +504,7 @@ def subject_of(
         if opened is None
         else _with_state(opened, [set(leaf.inputs) <= {*chosen} for leaf in leaves[-1]], kit)
     )
-    called = Seeded(called, kit.generators) if objects else called
+    called = OneDraw(called, kit.generators) if objects else called
     about = called, label, kit, precision, tuple(inputs), chosen, grad, tuple(names), trees, tuple(leaves)
     return Subject(*about).ready()
 
