@@ -26,7 +26,7 @@ from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.fuzzer.conventions.excluded import is_square
 from gradfuzz.libraries.detect import library_of, signature_of
 from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree, Wanted
-from gradfuzz.libraries.objects import Opened, OneDraw
+from gradfuzz.libraries.objects import OneDraw, Opened
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 
