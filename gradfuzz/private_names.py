@@ -63,6 +63,9 @@ PRIVATE_NAMES: dict[str, PrivateName] = {
         "to see whether an op has a gradient",
         f"{_TENSORFLOW_CATALOGUE}; a finding names no rules",
     ),
+    "torch._C.DisableTorchFunction": PrivateName(
+        "torch", "to hold what a module does not learn", "no module with buffers is traced"
+    ),
     "torch._C._set_grad_enabled": PrivateName("torch", "to notice torch.no_grad", _TORCH_TRACING),
     "torch._decomp.decomposition_table": PrivateName(
         "torch",

@@ -4,6 +4,7 @@
     composed                         libraries whose gradients and slopes are nested, and that are not traced
     detect                           which library a function belongs to: what is said, else its arguments,
                                      else its code
+    objects                          modules and others that hold numbers, as pure functions of these
     watching                         functions that tell of their calls
     layouts                          how an argument lies in memory
     jax, torch, autograd, numpy, tensorflow, mlx, paddle

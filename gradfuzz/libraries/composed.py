@@ -11,6 +11,7 @@ import numpy as np
 from gradfuzz.errors import UnsupportedError, UntraceableError
 from gradfuzz.libraries.library import ArrayFunction, Differentiated, Library, NoModeError, Scalar, Wanted
 from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
 
 _SLOW = 0.1
@@ -37,7 +38,9 @@ class ComposedLibrary(Library):
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
         return f(*xs), self.function("slope")(self.nested(f, xs, wanted), xs, along)
 
-    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
+    def traced(
+        self, call: ArrayFunction, arrays: Sequence[Array], rounded: Precision | None = None
+    ) -> Program:
         raise UntraceableError(f"functions of {self.name} are not traced")
 
     def _each(self, g: Scalar, xs: Sequence[Any], k: int) -> Any:

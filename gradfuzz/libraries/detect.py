@@ -201,11 +201,14 @@ def signature_of(f: Any, count: int) -> list[str]:
     if inspect.isclass(owner) and hasattr(owner, "forward"):
         # autograd.Function.apply: the names are those of forward, after ctx.
         f, skipped = owner.forward, int(not _has_setup(owner))
-    try:
-        parameters = list(inspect.signature(f).parameters.values())[skipped:]
-    except (TypeError, ValueError):
-        parameters = []
-    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for own in (f, getattr(f, "call", f), getattr(f, "forward", f)):  # of a module
+        try:
+            parameters = list(inspect.signature(own).parameters.values())[skipped:]
+        except (TypeError, ValueError):
+            parameters = []
+        plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if plain or inspect.isroutine(f):
+            break
     star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
     return [plain[k] if k < len(plain) else f"{star}{k - len(plain)}" for k in range(count)]
 

@@ -7,7 +7,8 @@ import ctypes
 import functools
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import jax
@@ -23,6 +24,7 @@ from gradfuzz.libraries.library import (
     Tree,
     Wanted,
 )
+from gradfuzz.libraries.objects import Opened, of_keras, opened_by
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
@@ -33,6 +35,7 @@ from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.units import Unit
+from gradfuzz.tracing.jax.walker import all_equations
 
 _LACKS = (
     Lack("(jvp) to a custom_vjp function", "the documents of jax.custom_vjp", fwd=True),
@@ -393,10 +396,30 @@ class JaxLibrary(Library):
         step, active = before_the_last(*_about(f, xs, wanted))
         return _pushed(step, active, xs, probe)
 
-    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
+    def opened(self, f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
+        return opened_by(f, (of_keras, _of_linen, _of_nnx, _of_tree))
+
+    def computes_in(self, call: ArrayFunction, arrays: Sequence[Any]) -> frozenset[str]:
+        equations = all_equations(jax.make_jaxpr(call)(*arrays))
+        made = (v.aval for equation in equations if equation.invars for v in equation.outvars)
+        return frozenset(
+            a.dtype.name for a in made if jnp.issubdtype(getattr(a, "dtype", None), jnp.floating)
+        )
+
+    def draws(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
+        names = (equation.primitive.name for equation in all_equations(jax.make_jaxpr(call)(*arrays)))
+        return any(name.startswith(("random_", "threefry")) for name in names)
+
+    def is_passed_on(self, value: Any) -> bool:
+        """Keys of `jax.random.PRNGKey` are arrays, two words each."""
+        return isinstance(value, jax.Array) and value.dtype == np.uint32 and value.shape[-1:] == (2,)
+
+    def traced(
+        self, call: ArrayFunction, arrays: Sequence[Array], rounded: Precision | None = None
+    ) -> Program:
         from gradfuzz.tracing.jax.trace import traced
 
-        return traced(call, arrays)
+        return traced(call, arrays, rounded)
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.jax.trace import traced_graph
@@ -437,6 +460,66 @@ class JaxLibrary(Library):
         """
         with _types_of(arrays):
             return tuple(sorted(set(_primitives(jax.make_jaxpr(f)(*arrays).jaxpr))))
+
+
+def _of_tree(f: Any) -> Opened | None:
+    """A pytree that is called, such as a module of Equinox: it is differentiated by its arrays of floats."""
+    found, form = jax.tree_util.tree_flatten_with_path(f)
+    if jax.tree_util.treedef_is_leaf(form) or not any(map(_is_float, (leaf for _, leaf in found))):
+        return None
+
+    def made(new: Sequence[Any]) -> Callable[..., Any]:
+        fresh: Callable[..., Any] = jax.tree_util.tree_unflatten(form, new)
+        return fresh
+
+    state = [(_dotted(keys).removeprefix("__self__."), leaf) for keys, leaf in found]
+    return Opened(state, [_is_float(leaf) for _, leaf in found], made)
+
+
+def _of_nnx(module: Any) -> Opened | None:
+    """A module of Flax's nnx, which is differentiated by its parameters."""
+    nnx = sys.modules.get("flax.nnx")
+    if nnx is None or not isinstance(module, nnx.Module):
+        return None
+    graph, *parts = nnx.split(module, nnx.Param, ...)
+    found, form = jax.tree_util.tree_flatten_with_path(parts)
+    state = [(_dotted(keys[1:]).removesuffix(".value"), leaf) for keys, leaf in found]
+    learned = [keys[0].idx == 0 for keys, _ in found]
+
+    def made(new: Sequence[Any]) -> Callable[..., Any]:
+        fresh: Callable[..., Any] = nnx.merge(graph, *jax.tree_util.tree_unflatten(form, new))
+        return fresh
+
+    return Opened(state, learned, made)
+
+
+def _of_linen(module: Any) -> Opened | None:
+    """A module of Flax's linen that is bound to its variables, of which it is differentiated by "params"."""
+    linen = sys.modules.get("flax.linen")
+    if linen is None or not isinstance(module, linen.Module) or module.scope is None:
+        return None
+    free, variables = module.unbind()
+    found, form = jax.tree_util.tree_flatten_with_path(variables)
+    names = [_dotted(keys) for keys, _ in found]
+    learned = [name.startswith("params.") for name in names]
+    rngs = {name: rng.as_jax_rng() for name, rng in module.scope.rngs.items()}
+
+    def made(new: Sequence[Any]) -> Callable[..., Any]:
+        given = jax.tree_util.tree_unflatten(form, new)
+        fresh: Callable[..., Any] = free.bind(given, rngs=rngs, mutable=module.scope.mutable)
+        return fresh
+
+    state = [(n.removeprefix("params."), leaf) for n, (_, leaf) in zip(names, found, strict=True)]
+    return Opened(state, learned, made)
+
+
+def _is_float(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray)) and jnp.issubdtype(leaf.dtype, jnp.inexact)
+
+
+def _dotted(keys: Sequence[Any]) -> str:
+    """Where a leaf stands: "layers.0.weight"."""
+    return jax.tree_util.keystr(tuple(keys), simple=True, separator=".")
 
 
 def _primitives(jaxpr: Any) -> Iterator[str]:

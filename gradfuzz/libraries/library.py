@@ -20,6 +20,7 @@ import numpy as np
 
 from gradfuzz.errors import UntraceableError, UsageError
 from gradfuzz.libraries.layouts import Layout
+from gradfuzz.libraries.objects import GENERATORS, Generator, Opened
 from gradfuzz.libraries.watching import Note, patched
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
@@ -113,6 +114,8 @@ class Library(abc.ABC):
     """Those of its arrays."""
     entries = 64
     """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
+    generators: tuple[Generator, ...] = GENERATORS
+    """Of the random numbers that a function may draw without being given them."""
     careful = False
     """Whether `check` looks first, if the library can, at what may end the process: after it ended once."""
 
@@ -178,6 +181,10 @@ class Library(abc.ABC):
         """The real and the imaginary part of `z`."""
         home = self._evaluated(self.forms.parts)
         return home.real(z), home.imag(z)
+
+    def cast(self, x: Any, like: Any) -> Any:
+        """An array in the dtype of another one; a step of a function that is differentiated."""
+        return self._evaluated(f"lambda w, x: {self.forms.cast}")(x, like)
 
     @abc.abstractmethod
     def is_complex(self, value: Any) -> bool: ...
@@ -271,11 +278,39 @@ class Library(abc.ABC):
         """The numbers of the arguments of `f` that it takes unchanged, by its own declaration."""
         return ()
 
+    def opened(self, f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
+        """`f` as a function of the numbers that it, or a module among its named `args`, holds; None where
+        they hold none.
+        """
+        return None
+
+    def fixed(self, x: Any) -> Any:
+        """A number that an object holds and is not differentiated by, as the object has it."""
+        return x
+
+    def computes_in(self, call: ArrayFunction, arrays: Sequence[Any]) -> frozenset[str]:
+        """The names of the float dtypes that `call` makes of the numbers in `arrays`; none where the library
+        does not say.
+        """
+        return frozenset()
+
+    def draws(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
+        """Whether `call` makes random numbers of keys, by the library's word."""
+        return False
+
+    def is_passed_on(self, value: Any) -> bool:
+        """Whether an array stands for something else than its numbers, as a key does."""
+        return False
+
     # Tracing
 
     @abc.abstractmethod
-    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
-        """The function as a program; `UntraceableError` if there is none."""
+    def traced(
+        self, call: ArrayFunction, arrays: Sequence[Array], rounded: Precision | None = None
+    ) -> Program:
+        """The function as a program; `UntraceableError` if there is none. A function that is known to be
+        `rounded` may convert numbers to other float dtypes, and the program does not.
+        """
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         """A function of the library's arrays as a graph; `derivative` says that it is one, in which a value

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName
 from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
 
 
@@ -36,7 +37,9 @@ class NumpyLibrary(Library):
     def is_complex(self, value: Any) -> bool:
         return bool(np.iscomplexobj(value))
 
-    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
+    def traced(
+        self, call: ArrayFunction, arrays: Sequence[Array], rounded: Precision | None = None
+    ) -> Program:
         from gradfuzz.tracing.numpy.trace import traced
 
         return traced(call, arrays)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
+from gradfuzz.errors import UntraceableError
 from gradfuzz.libraries.library import (
     ArrayFunction,
     Differentiated,
@@ -21,13 +23,15 @@ from gradfuzz.libraries.library import (
     Scalar,
     Wanted,
 )
+from gradfuzz.libraries.objects import GENERATORS, Generator, Opened, of_keras, opened_by
 from gradfuzz.libraries.watching import Note
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.oracles.lacks import Lack
 from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse, each_direction
+from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.program import Program
 from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.common.units import Unit
@@ -101,6 +105,21 @@ def gradient_by_autograd(g: Any, xs: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------------
 
 
+_GENERATORS = (
+    Generator(
+        *("torch", torch.get_rng_state, torch.set_rng_state, lambda: torch.manual_seed(0)),
+        lambda state: state.numpy().tobytes(),
+    ),
+    Generator(
+        "torch.cuda",
+        lambda: torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
+        torch.cuda.set_rng_state_all,
+        lambda: None,  # torch.manual_seed does it
+        lambda states: [state.numpy().tobytes() for state in states],
+    ),
+)
+
+
 class TorchLibrary(Library):
     name: LibraryName = "torch"
     version = str(torch.__version__)
@@ -133,6 +152,27 @@ class TorchLibrary(Library):
             "simplex": "{x} / torch.sum({x}, dim=-1, keepdim=True)",
         },
     )
+
+    generators = (*GENERATORS, *_GENERATORS)
+
+    def opened(self, f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
+        return opened_by(f, (of_keras,)) or _of_modules(f, args)
+
+    def fixed(self, x: Any) -> Any:
+        """Detached, though nothing is hidden by it, so that whoever watches calls is not told."""
+        if not isinstance(x, torch.Tensor):
+            return x
+        try:
+            unwatched = private("torch._C.DisableTorchFunction", UntraceableError)
+        except UntraceableError:
+            return x.detach()
+        with unwatched():
+            return x.detach()
+
+    def computes_in(self, call: ArrayFunction, arrays: Sequence[Any]) -> frozenset[str]:
+        with _Dtypes(arrays) as seen:
+            call(*arrays)
+        return frozenset(str(dtype).removeprefix("torch.") for dtype in seen.dtypes)
 
     def prepared(self, call: ArrayFunction) -> ArrayFunction:
         """A function may itself differentiate by its arguments, so they always require a gradient."""
@@ -225,10 +265,12 @@ class TorchLibrary(Library):
                     slope = slope + (tangent * w).sum()
         return outputs, slope
 
-    def traced(self, call: ArrayFunction, arrays: Sequence[Array]) -> Program:
+    def traced(
+        self, call: ArrayFunction, arrays: Sequence[Array], rounded: Precision | None = None
+    ) -> Program:
         from gradfuzz.tracing.torch.trace import traced
 
-        return traced(call, arrays)
+        return traced(call, arrays, rounded)
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.torch.trace import traced_graph
@@ -291,6 +333,68 @@ def _one_by_one(g: Scalar, xs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]
         return (), (slope(g, xs, tangents),)
 
     return each_direction(derivative, xs)[1]
+
+
+class _Bundle(torch.nn.Module):
+    """Calls a function that calls modules."""
+
+    def __init__(self, f: Callable[..., Any], modules: Sequence[torch.nn.Module]) -> None:
+        super().__init__()
+        self._f = [f]  # not as a part, if it is a module
+        for k, module in enumerate(modules):
+            self.add_module(f"m{k}", module)
+
+    def forward(self, *args: Any, **options: Any) -> Any:
+        return self._f[0](*args, **options)
+
+
+def _of_modules(f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None:
+    """A function that is a module, a method of one, or takes some. It is differentiated by their parameters,
+    but for frozen ones, and writes into copies of their buffers.
+    """
+    inner = f
+    while isinstance(inner, functools.partial):
+        first = {f"arg{k}": value for k, value in enumerate(inner.args)}
+        args, inner = {**first, **inner.keywords, **args}, inner.func
+    held = [leaf for name, value in args.items() for leaf in leaves_of(value, name)]
+    named = [("", getattr(inner, "__self__", inner)), *held]
+    modules = {id(m): (path, m) for path, m in reversed(named) if isinstance(m, torch.nn.Module)}
+    if not modules:
+        return None
+    paths, parts = zip(*reversed(modules.values()), strict=True)
+    bundle = _Bundle(f, parts)
+    buffers = dict(bundle.named_buffers())
+    found = {**dict(bundle.named_parameters()), **buffers}
+    names = [*found]
+
+    def told(name: str) -> str:
+        part, _, rest = name.partition(".")
+        path = paths[int(part.removeprefix("m"))]
+        return f"{path}.{rest}" if path else rest
+
+    def made(new: Sequence[Any]) -> Callable[..., Any]:
+        state = {n: t.clone() if n in buffers else t for n, t in zip(names, new, strict=True)}
+        return lambda *args, **options: torch.func.functional_call(bundle, state, args, options)
+
+    state = [(told(name), found[name].detach()) for name in names]
+    return Opened(state, [found[name].requires_grad for name in names], made)
+
+
+class _Dtypes(TorchFunctionMode):
+    """Sees the float dtypes of what is computed from tensors."""
+
+    def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
+        super().__init__()
+        self.dtypes: set[torch.dtype] = set()
+        self._made = {id(t): t for t in tensors}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if any(id(t) in self._made for _, t in leaves_of((args, kwargs))):
+            floats = [t for _, t in leaves_of(result) if _is_float(t)]
+            self._made.update({id(t): t for t in floats})
+            self.dtypes.update(t.dtype for t in floats if not t.is_complex())
+        return result
 
 
 class _Undifferentiated(TorchFunctionMode):

@@ -67,17 +67,26 @@ def check_gradient(
     that is asked of `target`. The framework is that of the arguments, or of what the function holds or
     returns at a first call, unless `framework` gives it.
 
-    Arguments are arrays, numbers, or nested dicts, lists and tuples of them. The dtype of the float arrays is
-    the working precision. NumPy arrays go to JAX and Torch in their dtype; for float64 ones JAX's 64-bit
-    types are enabled during the call. Plain Python floats take the dtype of the arrays, or float64. A complex
-    argument z is judged by its parts, z.real and z.imag, so that the frameworks' own conventions of complex
-    gradients apply.
+    Arguments are arrays, numbers, or nested dicts, lists and tuples of them; for JAX, any pytree. Each array
+    is taken in its own dtype. The widest dtype is the working precision. What is not right in it is judged in
+    the narrowest dtype of the arguments, or that the function computes in, as under autocast. NumPy arrays go
+    to JAX and Torch in their dtype; for float64 ones JAX's 64-bit types are enabled during the call. Plain
+    Python floats take the widest dtype, or float64. A complex argument z is judged by its parts, z.real and
+    z.imag, so that the frameworks' own conventions of complex gradients apply.
+
+    `f` may hold numbers itself: a module of Torch, also among the arguments, a callable pytree as a module of
+    Equinox, one of Flax's nnx, a bound one of linen, a layer of Keras, a method of such, or
+    `functools.partial` of it. The check asks about all that it learns, too, under names as
+    "encoder.layers.0.linear1.weight", unless there is `grad` or `reference`. It changes none of it: buffers,
+    `.grad` and the training mode stay. Random numbers of Torch, NumPy and Python are seeded alike at each
+    call of `f`, so a dropout has one mask, and their states are restored.
 
     With more than six entries to differentiate by, derivatives along a few random directions are checked
     first, and entries where these are wrong. How small an error in one entry is still seen, docs/tolerance.md
     says.
 
-    `wrt` names arguments (or numbers them) to differentiate by; None means all floats. Every derivative up to
+    `wrt` names arguments (or numbers them), or what `f` holds, also by a pattern ("linear.*"), to
+    differentiate by. None means all float arguments, and all that `f` learns. Every derivative up to
     `order` is checked, in each sequence of `modes` ("rev", "fwd"). None means all modes that the function
     has; a mode it lacks is left out. A mode asked for by name must exist.
 
@@ -264,8 +273,8 @@ def _measured(
     if allow not in (None, *get_args(Allowed)):
         raise UsageError(f"allow={allow!r} is none of {', '.join(map(repr, get_args(Allowed)))}")
     asked_modes = _modes(modes)
-    subject = subject_of(f, args, wrt, grad, framework)
     given = reference_of(f) if reference is None else reference
+    subject = subject_of(f, args, wrt, grad, framework, objects=given is None)
     if given is not None and not isinstance(given, Exact):
         given = Exact(given)
     exact = None
@@ -336,7 +345,8 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
     names = dict(zip(asked.case.question.wrt, (subject.inputs[k].name for k in subject.wrt), strict=True))
     measured = _from_case(asked.case, subject.label, subject.framework.name, names, asked.method)
     differs = asked.case.verdict in (Verdict.DISAGREE, Verdict.CONVENTION) and asked.method != "reference"
-    return replace(measured, untraced=inquiry.untraced, stopped=inquiry.stopped if differs else "")
+    stopped = inquiry.stopped if differs else ""
+    return replace(measured, untraced=inquiry.untraced, stopped=stopped, drawn=subject.drawn)
 
 
 def _from_case(

@@ -44,6 +44,8 @@ def _lines(m: Measured) -> Iterator[str]:
         yield from _numbers(m)
     if m.modes:
         yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
+    if m.drawn:
+        yield f"  draws     random numbers of {' and '.join(m.drawn)}, seeded alike at each call"
     if m.method is not None and (m.expected or m.untraced):
         yield f"  truth     {_short(m.basis)}"
     if m.nearby and m.worst is not None:

@@ -197,6 +197,7 @@ class Inquiry:
         self.stopped = ""
         self._hidden = ""
         self._exact = exact or subject
+        self._given_with = given
         self._gradient = given.gradient if given is not None else None
         self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
         if not any(is_float(y.dtype) for y in outputs):
@@ -214,10 +215,12 @@ class Inquiry:
         if self._gradient is not None:
             self.untraced = "its gradient is given"
             return None
-        values = [i.value for i in self._exact.inputs]
+        values, precision = self._exact.in_full(), self._exact.precision
+        is_plain = all(x is i.value for x, i in zip(values, self._exact.inputs, strict=True))
+        about = self._exact.call, values, None if is_plain else precision
         try:
-            with self._exact.framework.context(self._exact.precision):
-                program = self._of_what_it_computes(values)
+            with self._exact.context() if is_plain else self._exact.context("float64"):
+                program = self._of_what_it_computes(about)
             self._fits(program, outputs)
         except UntraceableError as error:
             self.untraced = (
@@ -230,10 +233,10 @@ class Inquiry:
             return None
         return program
 
-    def _of_what_it_computes(self, values: Sequence[Array]) -> Program:
+    def _of_what_it_computes(self, about: tuple[Any, Sequence[Array], Precision | None]) -> Program:
         """The program, also where a value is hidden from differentiation, which `stopped` notes."""
         try:
-            return self._exact.framework.traced(self._exact.call, values)
+            return self._exact.framework.traced(*about)
         except UntraceableError as error:
             self._hidden = error.reason if error.detached else ""
             self.stopped = error.reason if error.stopped else ""
@@ -303,7 +306,32 @@ class Inquiry:
     def ask(self, modes: Sequence[Mode], factor: float = 1.0, entry: Entry | None = None) -> Asked:
         """The verdict in these modes at the arguments times `factor`; on one entry, given by the place of its
         input in `wrt` and its index, or on all.
+
+        What is not right in the precision of the widest argument is judged in the narrowest one that the
+        function computes in, where it is a program. Measured differences have its rounding in their bounds.
         """
+        asked = self._asked(modes, factor, entry)
+        verdict, rest = asked.case.verdict, asked.case.unjudged
+        is_open = verdict is Verdict.INCONCLUSIVE or bool(rest)
+        is_wrong = verdict is Verdict.DISAGREE and self.program is not None
+        is_of_form = asked.case.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE)
+        if is_of_form or not (is_open or is_wrong) or self._narrower is None:
+            return asked
+        other = self._narrower.ask(modes, factor, entry)
+        return other if other.case.verdict in (Verdict.AGREE, Verdict.DISAGREE) else asked
+
+    @functools.cached_property
+    def _narrower(self) -> Inquiry | None:
+        """The inquiry in the narrowest precision that the function computes in, if that is another one."""
+        with contextlib.suppress(Exception):  # the function may raise
+            subject = self.subject.narrower()
+            if subject is None:
+                return None
+            exact = None if self._exact is self.subject else self._exact.narrower() or self._exact
+            return Inquiry(subject, exact, self._given_with, entries=self._entries, allowed=self._allowed)
+        return None
+
+    def _asked(self, modes: Sequence[Mode], factor: float, entry: Entry | None) -> Asked:
         if self.program is None:
             return self._by_numbers(modes, factor, entry)
         asked = self._by_program(self.program, modes, factor, entry)
@@ -323,7 +351,8 @@ class Inquiry:
             case = check_answers(answers, self._evaluator, entries=self._entries)
         else:
             case = check_entry(answers, self._evaluator, entry)
-        ruled = self._by_rule(case, question) if entry is None and _is_doubtful(case) else None
+        is_asked = _is_doubtful(case) or self.subject.is_narrow  # a narrow format allows much
+        ruled = self._by_rule(case, question) if entry is None and is_asked else None
         if ruled is not None:
             settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
             return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)
@@ -565,7 +594,9 @@ class Inquiry:
         try:
             exact = None if self._exact is self.subject else _entering(self._exact, given, "float64")
             there = Inquiry(_entering(self.subject, given, "float64"), exact, entries=self._entries)
-            wide = there.ask(question.modes).case
+            if not there.subject.draws_alike(given, self.subject.precision):
+                return case
+            wide = there._asked(question.modes, 1.0, None).case
         except Exception:  # noqa: BLE001 - a function may take no float64
             return case
         if wide.verdict is Verdict.DISAGREE and wide.kind not in (Class.PRECISION, Class.WRONG_PRIMAL):

@@ -87,6 +87,8 @@ class Measured:
     """Combinations of modes that the function lacks, with the reason."""
     unjudged: Mapping[str, Array] = field(default_factory=dict)
     """Where a gradient is right but for entries that cannot be judged: True for each of those."""
+    drawn: tuple[str, ...] = ()
+    """From whom the function draws random numbers ("torch", "numpy", "python"): the same in each call."""
     weighted: bool = False
     """Whether the function returns more than one scalar, so that a random cotangent weights its outputs."""
 

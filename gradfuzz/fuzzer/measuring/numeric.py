@@ -95,6 +95,7 @@ class _Measured:
             values = subject.values(self.inputs, "float64")
             pairs = zip(values, self.weights, strict=True)
             in_full = all(y.dtype == np.float64 for y, w in pairs if w is not None)
+            in_full = in_full and subject.draws_alike(self.inputs, "float64")
         except Exception:  # noqa: BLE001 - a function that takes its own dtype only is measured in that
             in_full = False
         if not in_full:
@@ -121,7 +122,7 @@ class _Measured:
         """The inputs at t along a direction."""
         inputs = list(self.inputs)
         for k, d in direction.items():
-            inputs[k] = (inputs[k] + t * d).astype(FORMATS[self.precision].dtype)
+            inputs[k] = (inputs[k] + t * d).astype(self.subject.dtype_of(k, self.precision))
         return inputs
 
     def size(self, direction: Direction) -> float:

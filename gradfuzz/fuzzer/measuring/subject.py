@@ -4,10 +4,16 @@ Arguments may nest (see `tracing.leaves`). A leaf is an input of the function if
 complex number; ints, bools, strings and other objects are passed on unchanged. A complex input z counts as
 two, "z.real" and "z.imag", and so does a complex output. So every derivative is one of real functions, and no
 convention about the sign of an imaginary part applies, except inside the function itself.
+
+What a module or another object holds is one more argument, the last (`libraries.objects`). Inputs keep their
+dtypes. Where these differ, the library is asked for derivatives by arrays of the widest one, which are cast
+before the function has them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fnmatch
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +26,7 @@ from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.fuzzer.conventions.excluded import is_square
 from gradfuzz.libraries.detect import library_of, signature_of
 from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree, Wanted
+from gradfuzz.libraries.objects import OneDraw, Opened
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 
@@ -53,7 +60,10 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """A function. `wrt` are the numbers of its differentiated inputs, `grad` is a hand-written gradient."""
+    """A function. `wrt` are the numbers of its differentiated inputs, `grad` is a hand-written gradient,
+    `names` are those of its arguments. It is judged in `precision`: that of its widest input, or a narrower
+    one that it computes in.
+    """
 
     f: Callable[..., Any]
     label: str
@@ -62,6 +72,7 @@ class Subject:
     inputs: tuple[Input, ...]
     wrt: tuple[int, ...]
     grad: Callable[..., Any] | None
+    names: tuple[str, ...]
     _trees: tuple[Tree, ...]
     _leaves: tuple[tuple[_Leaf, ...], ...]
     _evaluate: ArrayFunction | None = None
@@ -127,7 +138,7 @@ class Subject:
             return self._found(self.f(*self.arguments(arrays)))
 
         arrays = self.arrays([i.value for i in self.inputs])
-        with self.framework.context(self.precision), np.errstate(all="ignore"):
+        with self.context(), np.errstate(all="ignore"):
             unasked = self.framework.without_derivative(leaves, arrays)
         return self.without(unasked)
 
@@ -196,16 +207,70 @@ class Subject:
     def _made(
         self, make: Callable[[Array, Any], Any], values: Sequence[Array], precision: Precision | None
     ) -> list[Any]:
-        floats = FORMATS[precision or self.precision].dtype
         likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
-        return [
-            make(np.asarray(v, floats if i.kind == "float" else i.value.dtype), likes.get(k))
-            for k, (i, v) in enumerate(zip(self.inputs, values, strict=True))
-        ]
+        return [make(np.asarray(v, self.dtype_of(k, precision)), likes.get(k)) for k, v in enumerate(values)]
+
+    def dtype_of(self, k: int, precision: Precision | None = None) -> np.dtype[Any]:
+        """The dtype of the input of number `k` in a precision: its own in that of the subject."""
+        i = self.inputs[k]
+        own = i.kind != "float" or precision in (None, self.precision)
+        return i.value.dtype if own else FORMATS[precision or self.precision].dtype
+
+    @property
+    def width(self) -> Precision:
+        """The format that holds all of the inputs."""
+        return _wide_enough([i.value.dtype for i in self.inputs if i.kind == "float"])
+
+    def context(self, precision: Precision | None = None) -> contextlib.AbstractContextManager[Any]:
+        """A context for all computations in a precision, or in the inputs' own dtypes."""
+        own = precision in (None, self.precision)
+        return self.framework.context(self.width if own else precision or self.precision)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is judged in a narrower precision than that of its inputs."""
+        return self.precision != self.width
+
+    def in_full(self) -> list[Array]:
+        """The inputs as a program takes them: in their dtype, or in float64 if that is not the precision."""
+        dtypes = {i.value.dtype for i in self.inputs if i.kind == "float"}
+        is_plain = dtypes <= {FORMATS[self.precision].dtype}
+        return [i.value if is_plain or i.kind != "float" else i.value.astype(np.float64) for i in self.inputs]
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """From whom the function draws random numbers, the same in each call."""
+        return self.f.drawn if isinstance(self.f, OneDraw) else ()
+
+    def draws_alike(self, values: Sequence[Array], precision: Precision) -> bool:
+        """Whether a function that draws random numbers draws the same in another precision."""
+        if not isinstance(self.f, OneDraw):
+            return True
+        if self.f.draws is None:
+            with self.context(), np.errstate(all="ignore"):
+                arrays = self.arrays([i.value for i in self.inputs])
+                self.f.draws = bool(self.f.drawn) or self.framework.draws(self.call, arrays)
+        if not self.f.draws:
+            return True
+        share = max(FORMATS[p].half_of_the_digits for p in (precision, self.precision))
+        return agree_to(share, self.values(values, precision), self.values(values))
+
+    def narrower(self) -> Subject | None:
+        """The same to be judged in the narrowest format that it has an input of, or computes in; None where
+        that is its precision.
+        """
+        with self.context(), np.errstate(all="ignore"):
+            arrays = self.arrays([i.value for i in self.inputs])
+            dtypes = self.framework.computes_in(self.call, arrays)
+        own = {i.value.dtype.name for i in self.inputs if i.kind == "float"}
+        found = [name for name in FORMATS if name in {*own, *dtypes}]
+        narrow = max(found, key=lambda name: FORMATS[name].roundoff, default=self.precision)
+        is_narrow = FORMATS[narrow].roundoff > FORMATS[self.precision].roundoff
+        return replace(self, precision=narrow).ready() if is_narrow else None
 
     def values(self, values: Sequence[Array], precision: Precision | None = None) -> list[Array]:
         """The function's outputs at NumPy arrays, as NumPy arrays. Raises the function's exceptions."""
-        with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
+        with self.context(precision), np.errstate(all="ignore"):
             operands = self._made(self.framework.operand, values, precision)
             return [self.framework.numpy(y) for y in self._prepared(*operands)]
 
@@ -250,15 +315,26 @@ class Subject:
         self, values: Sequence[Array], wanted: Wanted, precision: Precision | None = None
     ) -> tuple[list[Array], list[Array]]:
         """The outputs, and the derivative by each input in `wrt`. Raises what `f` or `grad` raises."""
-        with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
+        with self.context(precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
+            dtypes = [self.dtype_of(k, precision) for k in self.wrt]
             if self.grad is not None:
-                dtype = FORMATS[precision or self.precision].dtype
-                outputs, gradient = self._by_hand(arrays, wanted.weights, dtype)
+                outputs, gradient = self._by_hand(arrays, wanted.weights, dtypes)
             else:
-                xs = [arrays[k] for k in self.wrt]
+                xs = self._wide(arrays, precision)
                 outputs, gradient = self.framework.derivative(self.of_differentiated(arrays), xs, wanted)
-            return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
+            found = [self.framework.numpy(g) for g in gradient]
+            if len({*dtypes}) > 1:
+                found = [g.astype(dtype) for g, dtype in zip(found, dtypes, strict=True)]
+            return [self.framework.numpy(y) for y in outputs], found
+
+    def _wide(self, arrays: Sequence[Any], precision: Precision | None = None) -> list[Any]:
+        """The differentiated ones of the framework's arrays, all in the widest of their dtypes."""
+        xs, dtypes = [arrays[k] for k in self.wrt], [self.dtype_of(k, precision) for k in self.wrt]
+        if len({*dtypes}) == 1:
+            return xs
+        wide = self.framework.given(np.zeros((), FORMATS[_wide_enough(dtypes)].dtype), xs[0])
+        return [self.framework.cast(x, wide) for x in xs]
 
     def gradients(
         self, weights: Sequence[Array | None], precision: Precision
@@ -269,7 +345,7 @@ class Subject:
             return lambda values: self.derivative(values, wanted, precision)[1]
 
         def slopes(*arrays: Any) -> tuple[Any, ...]:
-            xs = [arrays[k] for k in self.wrt]
+            xs = self._wide(arrays)
             return tuple(self.framework.derivative(self.of_differentiated(arrays), xs, wanted)[1])
 
         repeated = replace(self, _evaluate=self.framework.repeated(slopes))
@@ -285,11 +361,11 @@ class Subject:
         """The outputs, and the derivative along each of `probes`: that of f(x + sum of t probe + s direction)
         by t.
         """
-        dtype = FORMATS[precision or self.precision].dtype
+        dtype = np.result_type(*(self.dtype_of(k, precision) for k in self.wrt))
         lines = [*probes, *([wanted.directions] if len(wanted.modes) > 1 else [])]
-        with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
+        with self.context(precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
-            xs = [arrays[k] for k in self.wrt]
+            xs = self._wide(arrays, precision)
             about = self.of_differentiated(arrays), xs, wanted
             pushed = [p for probe in probes if (p := self.framework.push(*about, probe)) is not None]
             if pushed:
@@ -306,17 +382,18 @@ class Subject:
 
     def of_differentiated(self, arrays: Sequence[Any]) -> ArrayFunction:
         """The function of the inputs in `wrt`; the others are fixed at `arrays`."""
+        is_mixed = len({arrays[k].dtype for k in self.wrt}) > 1
 
         def f(*xs: Any) -> tuple[Any, ...]:
             arguments = list(arrays)
             for k, x in zip(self.wrt, xs, strict=True):
-                arguments[k] = x
+                arguments[k] = self.framework.cast(x, arrays[k]) if is_mixed else x
             return self.call(*arguments)
 
         return f
 
     def _by_hand(
-        self, arrays: Sequence[Any], weights: Sequence[Array | None], dtype: np.dtype[Any]
+        self, arrays: Sequence[Any], weights: Sequence[Array | None], dtypes: Sequence[np.dtype[Any]]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         assert self.grad is not None, "only what has a gradient of its own is asked so"
         arguments = self.arguments(arrays)
@@ -328,7 +405,7 @@ class Subject:
         else:
             scale = 1.0
             answer = self.grad(*arguments, self._cotangent(result, weights))
-        return outputs, self.slopes(answer, scale, dtype)
+        return outputs, self.slopes(answer, scale, dtypes)
 
     def _cotangent(self, result: Any, weights: Sequence[Array | None]) -> Any:
         """The weights in the form of the result; for a complex output y: dL/d(re y) + i dL/d(im y)."""
@@ -344,12 +421,12 @@ class Subject:
             new.append(self.framework.array(array, y))
         return rebuild(new)
 
-    def slopes(self, answer: Any, scale: float, dtype: np.dtype[Any]) -> list[Any]:
+    def slopes(self, answer: Any, scale: float, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
         """The result of a hand-written gradient times `scale`: one real array per input in `wrt`."""
         chosen = sorted({self.inputs[k].argument for k in self.wrt})
         answers = [answer] if len(chosen) == 1 else answer
         if not isinstance(answers, (tuple, list)) or len(answers) != len(chosen):
-            names = ", ".join(self._argument_name(a) for a in chosen)
+            names = ", ".join(self.names[a] for a in chosen)
             raise UsageError(
                 f"grad must return a tuple of {len(chosen)} gradients, by {names}; it returned"
                 f" {answers!r:.200}"
@@ -360,7 +437,7 @@ class Subject:
             wanted = [inputs for inputs in own if inputs and inputs[0] in self.wrt]
             given = [None] * len(wanted) if g is None else self._found(g)
             if len(given) != len(wanted):
-                name = self._argument_name(argument)
+                name = self.names[argument]
                 raise UsageError(
                     f"grad returned {len(given)} arrays for {name}, which has {len(wanted)} to"
                     " differentiate by"
@@ -370,11 +447,8 @@ class Subject:
                 array = zero if one is None else self.framework.numpy(one)
                 parts = [np.real(array), np.imag(array)] if len(inputs) == 2 else [array]
                 for k, part in zip(inputs, parts, strict=True):
-                    slopes[k] = np.asarray(scale * np.asarray(part, np.float64)).astype(dtype)
-        return [slopes[k] for k in self.wrt]
-
-    def _argument_name(self, argument: int) -> str:
-        return signature_of(self.f, argument + 1)[argument]
+                    slopes[k] = np.asarray(scale * np.asarray(part, np.float64))
+        return [slopes[k].astype(dtype) for k, dtype in zip(self.wrt, dtypes, strict=True)]
 
 
 def subject_of(
@@ -383,10 +457,14 @@ def subject_of(
     wrt: Sequence[str | int] | str | int | None,
     grad: Callable[..., Any] | None,
     framework: LibraryName | None,
+    *,
+    objects: bool = False,
 ) -> Subject:
     """The subject; `UsageError` where it makes no sense.
 
-    A plain Python float has the precision of the arrays, or float64 without arrays.
+    A plain Python float has the precision of the arrays, or float64 without arrays. With `objects` it is
+    asked about what `f` and the modules among `args` hold, too, unless it has a hand-written gradient; and it
+    draws the same random numbers in each call.
     """
     if inspect.isclass(f) and hasattr(f, "apply") and hasattr(f, "forward"):
         f = f.apply  # an autograd.Function
@@ -394,26 +472,51 @@ def subject_of(
         raise UsageError(f"{f!r} is no function; pass a function and its arguments, or a Program")
     kit = library_of(f, args, framework)
     names = signature_of(f, len(args))
+    opened = kit.opened(f, dict(zip(names, args, strict=True))) if objects and grad is None else None
+    unlearned: set[str] = set()
     trees = tuple(kit.tree(arg, name) for arg, name in zip(args, names, strict=True))
-    precision = _precision([leaf for leaves, _ in trees for _, leaf in leaves], kit)
+    if opened is not None:
+        taken = {path for found, _ in trees for path, _ in found}
+        state = [(f"self.{name}" if name in taken else name, leaf) for name, leaf in opened.state]
+        unlearned = {n for (n, _), learned in zip(state, opened.learned, strict=True) if not learned}
+        trees = (*trees, (state, list))
+    precision = _wide_enough(_dtypes([leaf for leaves, _ in trees for _, leaf in leaves], kit))
     inputs: list[Input] = []
     leaves: list[tuple[_Leaf, ...]] = []
     constants = kit.constants(f)
     for argument, (found, _) in enumerate(trees):
         own = []
         for path, leaf in found:
-            new = [] if argument in constants else _inputs(path, argument, leaf, kit, precision)
+            fixed = argument in constants or (argument == len(args) and not _is_float_array(leaf, kit))
+            new = [] if fixed else _inputs(path, argument, leaf, kit, precision)
             own.append(_Leaf(leaf, tuple(range(len(inputs), len(inputs) + len(new)))))
             inputs += new
         leaves.append(tuple(own))
     label = _label(f)
-    chosen = _chosen(inputs, wrt, names, label)
+    chosen = _chosen(inputs, wrt, names, label, frozenset(unlearned))
     if grad is None and kit.name == "numpy":
         raise UsageError(
             f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be"
             " checked as grad=, or say framework= where it is a function of JAX, Torch or autograd"
         )
-    return Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves)).ready()
+    called = (
+        f
+        if opened is None
+        else _with_state(opened, [set(leaf.inputs) <= {*chosen} for leaf in leaves[-1]], kit)
+    )
+    called = OneDraw(called, kit.generators) if objects else called
+    about = called, label, kit, precision, tuple(inputs), chosen, grad, tuple(names), trees, tuple(leaves)
+    return Subject(*about).ready()
+
+
+def _with_state(opened: Opened, moves: Sequence[bool], kit: Library) -> Callable[..., Any]:
+    """The function of its arguments and of its state, of which some leaves move."""
+
+    def called(*args: Any) -> Any:
+        state = zip(args[-1], moves, strict=True)
+        return opened.made([x if moving else kit.fixed(x) for x, moving in state])(*args[:-1])
+
+    return called
 
 
 def on_lines(f: ArrayFunction, xs: Sequence[Any], lines: Sequence[Sequence[Any]]) -> ArrayFunction:
@@ -438,21 +541,19 @@ def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:
     return True
 
 
-def _precision(leaves: Sequence[Any], kit: Library) -> Precision:
-    """The float format that the arrays among `leaves` share."""
+def _dtypes(leaves: Sequence[Any], kit: Library) -> list[np.dtype[Any]]:
+    """The float dtypes of the arrays among `leaves`; of complex ones those of their parts."""
     dtypes = {kit.numpy(leaf).dtype for leaf in leaves if _is_array(leaf, kit)}
-    floats = {
-        np.empty(0, d).real.dtype if d.kind == "c" else d for d in dtypes if is_float(d) or d.kind == "c"
-    }
-    if len(floats) > 1:
-        several = " and ".join(sorted(map(str, floats)))
-        raise UsageError(f"the arguments are {several}; floats of one dtype can be judged together")
+    return [np.empty(0, d).real.dtype if d.kind == "c" else d for d in dtypes if is_float(d) or d.kind == "c"]
+
+
+def _wide_enough(dtypes: Sequence[np.dtype[Any]]) -> Precision:
+    """The float format that holds all numbers of these dtypes; float64 for none."""
+    wide = np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
     for name, form in FORMATS.items():
-        if not floats or form.dtype in floats:
-            return name if floats else "float64"
-    raise UsageError(
-        f"arguments of dtype {next(iter(floats))} cannot be judged; use one of {', '.join(FORMATS)}"
-    )
+        if form.dtype == wide:
+            return name
+    raise UsageError(f"arguments of dtype {wide} cannot be judged; use one of {', '.join(FORMATS)}")
 
 
 def _is_array(leaf: Any, kit: Library) -> bool:
@@ -465,14 +566,21 @@ def _is_array(leaf: Any, kit: Library) -> bool:
     return dtype.kind in "fciub" or is_float(dtype)
 
 
+def _is_float_array(leaf: Any, kit: Library) -> bool:
+    return _is_array(leaf, kit) and kit.numpy(leaf).dtype.kind not in "iub"
+
+
 def _inputs(path: str, argument: int, leaf: Any, kit: Library, precision: Precision) -> list[Input]:
     """The real inputs of a leaf; none if it is passed on unchanged."""
     if isinstance(leaf, (bool, int)) or not (isinstance(leaf, (float, complex)) or _is_array(leaf, kit)):
         return []
+    if kit.is_passed_on(leaf):
+        return []
     value = np.array(kit.numpy(leaf))
     if value.dtype.kind in "iub":
         return [Input(path, argument, value, "bool" if value.dtype.kind == "b" else "int")]
-    floats = FORMATS[precision].dtype
+    is_python = isinstance(leaf, (float, complex)) and not isinstance(leaf, np.generic)
+    floats = FORMATS[precision].dtype if is_python else value.real.dtype
     if value.dtype.kind == "c":
         parts = ((f"{path}.real", value.real), (f"{path}.imag", value.imag))
         return [Input(name, argument, np.array(part, floats), "float") for name, part in parts]
@@ -480,22 +588,33 @@ def _inputs(path: str, argument: int, leaf: Any, kit: Library, precision: Precis
 
 
 def _chosen(
-    inputs: Sequence[Input], wrt: Sequence[str | int] | str | int | None, names: Sequence[str], label: str
+    inputs: Sequence[Input],
+    wrt: Sequence[str | int] | str | int | None,
+    names: Sequence[str],
+    label: str,
+    unlearned: frozenset[str],
 ) -> tuple[int, ...]:
-    """The numbers of the differentiated inputs."""
+    """The numbers of the differentiated inputs: those that `wrt` gives by the argument's number or name, by
+    their own, or by a pattern; else all but the `unlearned`.
+    """
     floats = [k for k, i in enumerate(inputs) if i.kind == "float"]
     if wrt is None:
         if not floats:
             raise UsageError(
                 f"{label} has no float argument to differentiate by; pass floats or arrays of them"
             )
-        return tuple(floats)
+        return tuple(k for k in floats if inputs[k].name not in unlearned)
     result: list[int] = []
     for one in [wrt] if isinstance(wrt, (str, int)) else wrt:
-        argument = one if isinstance(one, int) else names.index(one) if one in names else None
-        found = [k for k in floats if inputs[k].argument == argument or inputs[k].name == one]
+        if isinstance(one, int):
+            found = [k for k in floats if inputs[k].argument == one < len(names)]
+        else:
+            argument = names.index(one) if one in names else None
+            found = [k for k in floats if inputs[k].argument == argument or inputs[k].name == one]
+            found = found or [k for k in floats if "*" in one and fnmatch.fnmatchcase(inputs[k].name, one)]
         if not found:
-            those = [*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]
+            arguments = [inputs[k].argument for k in floats]
+            those = [*(names[a] for a in arguments if a < len(names)), *(inputs[k].name for k in floats)]
             known = ", ".join(dict.fromkeys(those))
             raise UsageError(f"wrt={one!r} names no float argument of {label}; it has {known or 'none'}")
         result += found

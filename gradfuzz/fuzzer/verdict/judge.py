@@ -305,9 +305,10 @@ def _malformed(case: CheckResult) -> CheckResult | None:
         if np.shape(array) != np.shape(like):
             message = f"{name} has shape {np.shape(array)}, not {np.shape(like)}"
             return _disagrees(case, Class.WRONG_SHAPE, message)
-        precision = question.precision if answer.bounds is None else "float64"
-        if np.asarray(array).dtype != np.dtype(precision):
-            message = f"{name} is {np.asarray(array).dtype}, not {precision}"
+        own = like.dtype if name in question.wrt else np.dtype(question.precision)
+        wanted = own if answer.bounds is None else np.dtype(np.float64)
+        if np.asarray(array).dtype != wanted:
+            message = f"{name} is {np.asarray(array).dtype}, not {wanted}"
             return _disagrees(case, Class.WRONG_DTYPE, message)
     return None
 

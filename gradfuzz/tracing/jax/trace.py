@@ -25,7 +25,7 @@ from gradfuzz.engine.rules.value import Operand, Value
 from gradfuzz.errors import GradfuzzError, UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.programs.language.precision import FORMATS, is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType, Type
 from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of
@@ -167,6 +167,8 @@ class JaxprWalker(Walker):
             need_symmetric(matrix.known if matrix.is_constant else matrix.operand, f"JAX's {name}")
         if all(c.is_constant for c in inputs):
             return self.folded(equation, inputs)
+        if self.converts and name == "convert_element_type" and _is_rounding(equation):
+            return inputs
         if name in _FLOW:
             outputs = _FLOW[name](self, equation, inputs)
             return [o if isinstance(o, JaxprCell) else cell_of(o) for o in outputs]
@@ -294,7 +296,7 @@ class JaxprWalker(Walker):
             kind = "float"
         elif self.pair is not None and dtype == self.pair:
             kind = "complex"
-        elif self.derivative and jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact):
+        elif self.converts and jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact):
             kind = "complex" if dtype.kind == "c" else "float"
         elif dtype.kind in "fcV":
             raise UntraceableError(
@@ -340,6 +342,13 @@ class _JaxprScope:
 def _variables(atoms: Sequence[Any]) -> list[Any]:
     """Those that are no literals."""
     return [a for a in atoms if not isinstance(a, core.Literal)]
+
+
+def _is_rounding(equation: Any) -> bool:
+    """Whether a conversion is one of floats to floats, or of complex numbers to such."""
+    dtypes = [equation.invars[0].aval.dtype, equation.outvars[0].aval.dtype]
+    sides = (jax.numpy.floating, jax.numpy.complexfloating)
+    return any(all(jax.numpy.issubdtype(d, side) for d in dtypes) for side in sides)
 
 
 def _kind(dtype: Any) -> str:
@@ -390,13 +399,16 @@ def _is_silent(closed: Any) -> bool:
     return all(any(word in str(effect).lower() for word in _SILENT) for effect in closed.effects)
 
 
-def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Program:
+def traced(
+    f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], rounded: Precision | None = None
+) -> Program:
     """The program that the JAX function `f` computes for arguments of the dtypes and shapes of `args`.
 
     Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
     say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
+    With `rounded` a conversion between float dtypes is the number itself.
     """
-    graph, hidden = _walked(f, args, derivative=False)
+    graph, hidden = _walked(f, args, rounded=rounded is not None)
     if hidden is None:
         return program_of(graph)
     try:
@@ -407,22 +419,30 @@ def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Progr
 
 
 def traced_graph(
-    f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool = False
+    f: Callable[..., Any],
+    args: Sequence[np.ndarray[Any, Any]],
+    *,
+    derivative: bool = False,
+    rounded: bool = False,
 ) -> Graph:
     """The same as a graph. `derivative`: `f` is one, and what stops gradients in it means nothing."""
-    graph, hidden = _walked(f, args, derivative=derivative)
+    graph, hidden = _walked(f, args, derivative=derivative, rounded=rounded)
     if hidden is not None:
         raise hidden
     return graph
 
 
 def _walked(
-    f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool
+    f: Callable[..., Any],
+    args: Sequence[np.ndarray[Any, Any]],
+    *,
+    derivative: bool = False,
+    rounded: bool = False,
 ) -> tuple[Graph, UntraceableError | None]:
     """The graph, and what is hidden from differentiation in it."""
     arrays = [np.asarray(a) for a in args]
     dtype = _working(arrays)
-    walker = JaxprWalker(dtype, derivative=derivative)
+    walker = JaxprWalker(dtype, derivative=derivative, rounded=rounded)
     with _wide(dtype):
         closed = _jaxpr(f, arrays)
         types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]

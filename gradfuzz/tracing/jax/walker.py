@@ -69,12 +69,13 @@ class Walker(abc.ABC):
     """Walks jaxprs of one working dtype; another float dtype cannot be said beside it.
 
     Of a `derivative` the numbers count alone: it may stop gradients, read one triangle of a matrix, and
-    convert between float dtypes, which is not rounded here.
+    convert between float dtypes, which is not rounded here. What is `rounded` may convert alone.
     """
 
-    def __init__(self, dtype: np.dtype[Any], *, derivative: bool = False) -> None:
+    def __init__(self, dtype: np.dtype[Any], *, derivative: bool = False, rounded: bool = False) -> None:
         self.dtype = dtype
         self.derivative = derivative
+        self.converts = derivative or rounded
         self.pair = np.dtype(f"complex{16 * dtype.itemsize}") if dtype.itemsize >= 4 else None
         self.devices: Devices | None = None
         """The mesh, in the body of a `shard_map`."""

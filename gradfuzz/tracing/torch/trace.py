@@ -26,7 +26,7 @@ from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
-from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType
 from gradfuzz.tracing.common import compositions
@@ -64,21 +64,22 @@ _NOT_MEANT = "its gradient need not be the derivative of the values"
 _KINDS: dict[torch.dtype, DType] = {torch.bool: "bool", torch.int64: "int", torch.int32: "int"}
 
 
-def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
+def traced(f: Callable[..., Any], args: Sequence[Any], rounded: Precision | None = None) -> Program:
     """The program that `f` computes on tensors of the shapes and dtypes of `args`.
 
     The parameters are named as those of `f`; the outputs are the tensors that it returns, in the order of
-    Torch's pytrees. `UntraceableError` where there is no such program.
+    Torch's pytrees. `UntraceableError` where there is no such program. A function that is known to be
+    `rounded` may convert numbers to other float dtypes, and the program does not.
     """
     arrays = [np.asarray(a) for a in args]
-    graph, hidden = _graph(f, arrays, derivative=False)
+    graph, hidden = _graph(f, arrays, rounded=rounded is not None)
     try:
         program = program_of(graph)
         with warnings.catch_warnings(), torch.enable_grad():
             warnings.simplefilter("ignore")
             leaves = pytree.tree_leaves(f(*map(_tensor, arrays)))
             outputs = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-        confirm(program, arrays, outputs, float_dtype(arrays))
+        confirm(program, arrays, outputs, FORMATS[rounded].dtype if rounded else float_dtype(arrays))
     except UntraceableError as error:
         raise (hidden.beside(error) if hidden else error) from error
     if hidden is not None:
@@ -87,20 +88,22 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     return program
 
 
-def traced_graph(f: Callable[..., Any], args: Sequence[Any], *, derivative: bool = False) -> Graph:
+def traced_graph(
+    f: Callable[..., Any], args: Sequence[Any], *, derivative: bool = False, rounded: bool = False
+) -> Graph:
     """The same as a graph, which nothing confirms.
 
     `derivative`: `f` is one. What hides values from autograd means nothing in it, it may read one triangle of
     a matrix, and a conversion between float dtypes is the number itself.
     """
-    graph, hidden = _graph(f, args, derivative=derivative)
+    graph, hidden = _graph(f, args, derivative=derivative, rounded=rounded)
     if hidden is not None:
         raise hidden
     return graph
 
 
 def _graph(
-    f: Callable[..., Any], args: Sequence[Any], *, derivative: bool
+    f: Callable[..., Any], args: Sequence[Any], *, derivative: bool = False, rounded: bool = False
 ) -> tuple[Graph, UntraceableError | None]:
     """The graph, and what is hidden from autograd in it."""
     arrays = [np.asarray(a) for a in args]
@@ -111,7 +114,7 @@ def _graph(
         steps, hidden = (_recorded(f, tensors), None) if derivative else _executed(f, tensors)
 
         def run(*values: Value) -> tuple[Any, ...]:
-            return _Walk(steps, dtype, derivative=derivative).results(values)
+            return _Walk(steps, dtype, converts=derivative or rounded).results(values)
 
         run.__name__ = getattr(f, "__name__", "f")
         try:
@@ -339,10 +342,10 @@ def _not_followed(steps: Steps, followed: Sequence[bool]) -> UntraceableError | 
 class _Walk:
     """Computes steps: what depends on no argument by Torch itself, all else with the engine's functions."""
 
-    def __init__(self, steps: Steps, dtype: torch.dtype, *, derivative: bool = False) -> None:
+    def __init__(self, steps: Steps, dtype: torch.dtype, *, converts: bool = False) -> None:
         self.steps = steps
         self.dtype = dtype
-        self.derivative = derivative
+        self.converts = converts
         self.known: dict[int, Any] = {}
 
     def results(self, values: Sequence[Value]) -> tuple[Any, ...]:
@@ -402,7 +405,7 @@ class _Walk:
                 kind = "float"
             elif isinstance(t, torch.Tensor) and t.is_complex() and t.dtype == self.dtype.to_complex():
                 kind = "complex"
-            elif isinstance(t, torch.Tensor) and self.derivative and _is_float(t):
+            elif isinstance(t, torch.Tensor) and self.converts and _is_float(t):
                 kind = "complex" if t.is_complex() else "float"
             if kind is None:
                 made = f"{name_of(step.op)} makes {getattr(t, 'dtype', type(t).__name__)}"

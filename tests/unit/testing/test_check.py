@@ -120,8 +120,6 @@ def test_a_question_that_makes_no_sense() -> None:
         check_gradient(product, X, X)
     with pytest.raises(UsageError, match="no float argument to differentiate"):
         check_gradient(lambda n: n * 1.0, 3, grad=lambda n: 0.0)
-    with pytest.raises(UsageError, match="float32 and float64"):
-        check_gradient(product, X, X.astype(np.float32), grad=both)
     with pytest.raises(UsageError, match="order=0"):
         check_gradient(product, X, X, grad=both, order=0)
     with pytest.raises(UsageError, match="modes='backward'"):
@@ -327,13 +325,12 @@ def test_where_nobody_can_tell_there_is_a_warning() -> None:
 
 def test_a_function_that_draws_its_values_is_refused_in_words() -> None:
     torch = pytest.importorskip("torch")
-    from torch.nn.functional import rrelu
-
     x = torch.tensor([-0.5, -1.25, -2.0], dtype=torch.float64)
     words = "noisy returns other values each time it is called; seed it inside noisy"
+    own = torch.Generator()
 
     def noisy(x: Any) -> Any:
-        return rrelu(x, training=True)
+        return x * torch.rand(3, generator=own)
 
     with pytest.warns(InconclusiveWarning, match=words):
         check_gradient(noisy, x, order=2)
