@@ -223,6 +223,11 @@ class TorchLibrary(Library):
 
         return traced(call, arrays)
 
+    def held(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        from gradfuzz.tracing.torch.held import held
+
+        return held(call, xs, holding)
+
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.torch.trace import traced_graph
 

@@ -74,6 +74,13 @@ class Measured:
     """The function's own words that hide a value from differentiation, where the gradient differs from the
     derivative.
     """
+    held: str = ""
+    """The same words, where they are allowed: what they hide is a constant in the truth."""
+    accuracy: float = 0.0
+    """What an approximation is allowed beside rounding, as a share of the largest entry by the same argument.
+    """
+    iterates: bool = False
+    """Whether the function may be an approximation: a loop stops by a value, or it could not be traced."""
     asked: tuple[tuple[Mode, ...], ...] = ()
     """All combinations of modes that were asked."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)

@@ -139,7 +139,7 @@ class _Guard(TorchFunctionMode):
         if self.calls > compositions.MOST_EQUATIONS:
             raise self.refuse(too_long())
         name = getattr(func, "__name__", str(func))
-        if func is _SET_GRAD_ENABLED:
+        if is_switch(func):
             self.hiding = not args[0] and (self.hiding or torch.is_grad_enabled())
             return func(*args, **kwargs)
         differentiable = [t for t in pytree.tree_leaves((args, kwargs)) if _is_followed(t)]
@@ -165,9 +165,8 @@ class _Guard(TorchFunctionMode):
 
     def _check(self, func: Any, name: str, args: Any, kwargs: Any) -> None:
         """What is asked of tensors that autograd follows."""
-        data = getattr(func, "__self__", None) is torch.Tensor.data
-        if data or name in ("detach", "detach_", "new_tensor", "tensor"):
-            hidden = "Tensor.data" if data else name
+        if hides(func, name):
+            hidden = "Tensor.data" if _is_data(func) else name
             raise self.refuse(f"{hidden} hides a value from autograd, so {_NOT_MEANT}", stopped=True)
         if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
             raise self.refuse(
@@ -181,6 +180,20 @@ class _Guard(TorchFunctionMode):
                 " create_graph=True to torch.autograd.grad",
                 stopped=True,
             )
+
+
+def is_switch(func: Any) -> bool:
+    """Whether a function begins or ends what autograd does not see."""
+    return func is _SET_GRAD_ENABLED
+
+
+def hides(func: Any, name: str) -> bool:
+    """Whether a function gives the number of a tensor and hides from autograd whose it is."""
+    return _is_data(func) or name in ("detach", "detach_", "new_tensor", "tensor")
+
+
+def _is_data(func: Any) -> bool:
+    return getattr(func, "__self__", None) is torch.Tensor.data
 
 
 def _is_followed(t: Any) -> bool:

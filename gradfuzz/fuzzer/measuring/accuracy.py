@@ -1,0 +1,101 @@
+"""How exact an approximation is: said by the user, or measured by running the function with a tighter tolerance.
+
+The accuracy of a function is a share: its derivative may be off by so much of the largest entry by the same
+argument, beside what rounding may do.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.measuring.subject import Subject
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
+
+_TIGHTER = 1e-3
+"""The truth is that of the function at a tolerance of this share of its own."""
+
+_LEAST = 64.0
+"""No tolerance is made tighter than so many roundings of the dtype: below it a loop might never end."""
+
+_AROUND = (0.75, 1.0, 1.25)
+"""The values are compared at these multiples of the inputs: at one point two tolerances may give the same."""
+
+
+def share_of(accuracy: float) -> float:
+    """The accuracy as it is given by a number; `UsageError` where it is no share."""
+    is_number = isinstance(accuracy, (int, float, np.number)) and not isinstance(accuracy, bool)
+    if not is_number or not 0.0 < float(accuracy) < 1.0:
+        raise UsageError(
+            f"accuracy={accuracy!r}: it is a share of the derivative, above 0 and below 1, or the name of the"
+            " argument that is the function's tolerance"
+        )
+    return float(accuracy)
+
+
+def tightened(
+    f: Callable[..., Any], count: int, names: Sequence[str], precision: Precision
+) -> tuple[Callable[..., Any], float]:
+    """`f`, which takes `count` arguments by position, with the tolerances of these `names` made tighter, and
+    the largest of them as it is. `UsageError` where it has none of that name, or its value is none.
+    """
+    try:
+        signature = inspect.signature(f)
+        bound = signature.bind(*[None] * count)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"accuracy={names[0]!r}: the arguments of {f!r} are not known: {error}") from error
+    given = {name for name, p in signature.parameters.items() if p.kind is not p.KEYWORD_ONLY}
+    given &= set(bound.arguments)
+    bound.apply_defaults()
+    tight, largest = {}, 0.0
+    for name in names:
+        if name in given or name not in bound.arguments:
+            has = [n for n in bound.arguments if n not in given]
+            why = "is an argument that is given, and not bound" if name in given else "names no argument"
+            known = f"; it has {', '.join(has)} beside those that are given" if has else ""
+            raise UsageError(
+                f"accuracy={name!r} {why} of the function{known}; a tolerance is an argument with a default, or"
+                f" bound, as in functools.partial(f, {name}=1e-6)"
+            )
+        value = bound.arguments[name]
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not 0.0 < number < 1.0:
+            raise UsageError(f"accuracy={name!r}: {name} is {value!r}, and a tolerance is above 0 and below 1")
+        tight[name] = min(number, max(_TIGHTER * number, _LEAST * FORMATS[precision].roundoff))
+        largest = max(largest, number)
+    return functools.partial(f, **tight), largest
+
+
+def measured_accuracy(subject: Subject, tight: Subject, tolerance: float) -> float:
+    """How far the derivative of `subject` may be from that of `tight`, as a share: the tolerance itself, or what
+    the values are off by, of the largest of an output, whichever is more, with a margin. The derivative is not
+    asked. Raises what the function raises.
+    """
+    found = tolerance
+    for factor in _AROUND:
+        values = [i.value * i.value.dtype.type(factor) if i.kind == "float" else i.value for i in subject.inputs]
+        for loose, exact in zip(subject.values(values), tight.values(values), strict=True):
+            if is_float(exact.dtype) and exact.shape == loose.shape:
+                y, z = np.asarray(loose, np.float64), np.asarray(exact, np.float64)
+                size = float(np.max(np.abs(z), where=np.isfinite(z), initial=0.0))
+                with np.errstate(invalid="ignore"):
+                    off = float(np.nanmax(np.abs(y - z), initial=0.0))
+                if size and math.isfinite(off):
+                    found = max(found, off / size)
+    return min(SAFETY * found, 0.5)
+
+
+def with_tolerance(subject: Subject, f: Callable[..., Any]) -> Subject:
+    """The subject of the same function at another tolerance."""
+    return replace(subject, f=f).ready()
