@@ -268,8 +268,8 @@ class Library(abc.ABC):
         """The function as a program; `UntraceableError` if there is none."""
 
     def held(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
-        """The outputs of a function at `xs`, with the values that it hides from differentiation as they are at
-        `holding`. `UntraceableError` where they cannot be held.
+        """The outputs of a function at `xs`, with the values that it hides from differentiation as they are
+        at `holding`. `UntraceableError` where they cannot be held.
         """
         raise UntraceableError(f"what a function of {self.name} stops cannot be held")
 

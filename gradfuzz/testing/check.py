@@ -94,8 +94,8 @@ def check_gradient(
     gradient is wrong all the same if it differs from the derivative of what it computes. With
     `allow="stop_gradient"` what it hides may count as a constant, as in a straight-through estimator, and
     nothing else may differ; where that cannot be told the check is inconclusive. `reference` says what the
-    gradient is to be. Where a convention of the library decides, as for the triangle of a matrix that is not read,
-    nothing is wrong.
+    gradient is to be. Where a convention of the library decides, as for the triangle of a matrix that is not
+    read, nothing is wrong.
 
     With `proof` the derivative that JAX or Torch would run is proved as well (see `prove_gradient`): a rule
     that is wrong fails, however small the error.

@@ -47,8 +47,8 @@ def _lines(m: Measured) -> Iterator[str]:
         yield f"  {m.stopped}"
         yield '  where that is meant: allow="stop_gradient", or the gradient that is meant as reference='
     if _may_approximate(m):
-        yield "  if the function is an approximation, as a solver that adapts or iterates: say how good, as in"
-        yield "  accuracy=1e-4, or accuracy= the name of the argument that is its tolerance"
+        yield "  if the function is an approximation, as solvers are: say how good, as in accuracy=1e-4, or"
+        yield "  accuracy= the name of the argument that is its tolerance"
     told = None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED
     if told and not m.in_part:
         yield from _numbers(m)

@@ -1,4 +1,4 @@
-"""How exact an approximation is: said by the user, or measured by running the function with a tighter tolerance.
+"""How exact an approximation is: said by the user, or measured with a tighter tolerance.
 
 The accuracy of a function is a share: its derivative may be off by so much of the largest entry by the same
 argument, beside what rounding may do.
@@ -29,6 +29,9 @@ _LEAST = 64.0
 _AROUND = (0.75, 1.0, 1.25)
 """The values are compared at these multiples of the inputs: at one point two tolerances may give the same."""
 
+_MOST = 0.5
+"""An accuracy that is no better tells nothing: agreeing says nothing then."""
+
 
 def share_of(accuracy: float) -> float:
     """The accuracy as it is given by a number; `UsageError` where it is no share."""
@@ -58,12 +61,11 @@ def tightened(
     tight, largest = {}, 0.0
     for name in names:
         if name in given or name not in bound.arguments:
-            has = [n for n in bound.arguments if n not in given]
-            why = "is an argument that is given, and not bound" if name in given else "names no argument"
-            known = f"; it has {', '.join(has)} beside those that are given" if has else ""
+            rest = ", ".join(n for n in bound.arguments if n not in given) or "none"
+            why = "an argument that is differentiated" if name in given else "no argument of the function"
             raise UsageError(
-                f"accuracy={name!r} {why} of the function{known}; a tolerance is an argument with a default, or"
-                f" bound, as in functools.partial(f, {name}=1e-6)"
+                f"accuracy={name!r} names {why}, which has beside those {rest}; a tolerance is an argument"
+                f" with a default, or bound, as in functools.partial(f, {name}=1e-6)"
             )
         value = bound.arguments[name]
         try:
@@ -71,20 +73,24 @@ def tightened(
         except (TypeError, ValueError):
             number = math.nan
         if not 0.0 < number < 1.0:
-            raise UsageError(f"accuracy={name!r}: {name} is {value!r}, and a tolerance is above 0 and below 1")
+            raise UsageError(
+                f"accuracy={name!r}: {name} is {value!r}, and a tolerance is above 0 and below 1"
+            )
         tight[name] = min(number, max(_TIGHTER * number, _LEAST * FORMATS[precision].roundoff))
         largest = max(largest, number)
     return functools.partial(f, **tight), largest
 
 
 def measured_accuracy(subject: Subject, tight: Subject, tolerance: float) -> float:
-    """How far the derivative of `subject` may be from that of `tight`, as a share: the tolerance itself, or what
-    the values are off by, of the largest of an output, whichever is more, with a margin. The derivative is not
-    asked. Raises what the function raises.
+    """How far the derivative of `subject` may be from that of `tight`, as a share: the tolerance itself, or
+    what the values are off by, of the largest of an output, whichever is more, with a margin. The derivative
+    is not asked. Raises what the function raises.
     """
     found = tolerance
     for factor in _AROUND:
-        values = [i.value * i.value.dtype.type(factor) if i.kind == "float" else i.value for i in subject.inputs]
+        values = [
+            i.value * i.value.dtype.type(factor) if i.kind == "float" else i.value for i in subject.inputs
+        ]
         for loose, exact in zip(subject.values(values), tight.values(values), strict=True):
             if is_float(exact.dtype) and exact.shape == loose.shape:
                 y, z = np.asarray(loose, np.float64), np.asarray(exact, np.float64)
@@ -93,7 +99,7 @@ def measured_accuracy(subject: Subject, tight: Subject, tolerance: float) -> flo
                     off = float(np.nanmax(np.abs(y - z), initial=0.0))
                 if size and math.isfinite(off):
                     found = max(found, off / size)
-    return min(SAFETY * found, 0.5)
+    return min(SAFETY * found, _MOST)
 
 
 def with_tolerance(subject: Subject, f: Callable[..., Any]) -> Subject:

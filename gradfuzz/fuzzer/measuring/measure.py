@@ -310,8 +310,8 @@ class Inquiry:
 
     def ask(self, modes: Sequence[Mode], factor: float = 1.0, entry: Entry | None = None) -> Asked:
         """The verdict in these modes at the arguments times `factor`; on one entry, given by the place of its
-        input in `wrt` and its index, or on all. Where stopped values are held, an answer that does not stop is
-        right as well.
+        input in `wrt` and its index, or on all. Where stopped values are held, an answer that does not stop
+        is right as well.
         """
         asked = self._asked(modes, factor, entry)
         if not self.held or not asked.case.verdict.is_wrong:

@@ -461,9 +461,7 @@ def _has_shapes(answer: Answer, question: Question) -> bool:
     return all(np.shape(answer.gradient[name]) == np.shape(point.inputs[name]) for name in whole)
 
 
-def _normwise(
-    precision: Precision, gradient: Mapping[str, Array], accuracy: float = 0.0
-) -> dict[str, Array]:
+def _normwise(precision: Precision, gradient: Mapping[str, Array], accuracy: float = 0.0) -> dict[str, Array]:
     """Two roundings of the largest entry of the gradient and what is granted of it, and at least the smallest
     normal number, below which a float has fewer digits or none.
 

@@ -70,7 +70,7 @@ class Subject:
     _mirrored: Mapping[int, float] = field(default_factory=dict)
     """The numbers of the inputs of which the Hermitian part is taken, with the sign of the transpose."""
     _holding: tuple[Array, ...] = ()
-    """The inputs at which the values are taken that the function hides from differentiation; none: its own."""
+    """The inputs at which the values are taken that the function hides from differentiation, if others."""
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""

@@ -1,4 +1,4 @@
-"""A function of JAX with what it stops held: the values that `stop_gradient` hides are those at other arguments.
+"""A function of JAX with what it stops held: `stop_gradient` gives what it gives at other arguments.
 
 Its jaxpr is computed twice side by side, at the arguments and at those that hold. A stopped value of the
 first is that of the second.
@@ -31,9 +31,8 @@ def held(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding: Sequenc
 def _run(closed: Any, inputs: Pair) -> Pair:
     """Both sides of a jaxpr."""
     jaxpr, consts = getattr(closed, "jaxpr", closed), getattr(closed, "consts", ())
-    sides: list[dict[Any, Any]] = []
-    for values in inputs:
-        sides.append(dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *values], strict=True)))
+    names = *jaxpr.constvars, *jaxpr.invars
+    sides = [dict(zip(names, (*consts, *values), strict=True)) for values in inputs]
 
     def read(atoms: Sequence[Any], side: dict[Any, Any]) -> list[Any]:
         return [a.val if isinstance(a, core.Literal) else side[a] for a in atoms]

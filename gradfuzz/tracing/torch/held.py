@@ -1,4 +1,4 @@
-"""A function of Torch with what it stops held: what it hides from autograd is what it hides at other arguments.
+"""A function of Torch with what it stops held: it hides from autograd what it hides at other arguments.
 
 The function is run at those arguments first, and what `detach`, `.data` or an operation under `no_grad` give
 is kept in its order. Then it is run at the arguments, and is given what was kept.
