@@ -290,7 +290,7 @@ def _measured(
             raise UsageError("accuracy= by a tolerance and reference= are two truths; give one of them")
         exact = with_tolerance(subject, tight)
     elif accuracy is not None:
-        share = share_of(accuracy)  # type: ignore[arg-type]
+        share = share_of(accuracy)
 
     def inquire() -> Inquiry:
         known = share if exact is None or not tolerance else measured_accuracy(subject, exact, tolerance)

@@ -6,6 +6,7 @@ argument, beside what rounding may do.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
@@ -18,6 +19,7 @@ import numpy as np
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.measuring.subject import Subject
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 
 _TIGHTER = 1e-3
@@ -33,15 +35,15 @@ _MOST = 0.5
 """An accuracy that is no better tells nothing: agreeing says nothing then."""
 
 
-def share_of(accuracy: float) -> float:
+def share_of(accuracy: object) -> float:
     """The accuracy as it is given by a number; `UsageError` where it is no share."""
-    is_number = isinstance(accuracy, (int, float, np.number)) and not isinstance(accuracy, bool)
-    if not is_number or not 0.0 < float(accuracy) < 1.0:
+    share = accuracy if isinstance(accuracy, (float, np.floating)) else math.nan
+    if not 0.0 < share < 1.0:
         raise UsageError(
             f"accuracy={accuracy!r}: it is a share of the derivative, above 0 and below 1, or the name of the"
             " argument that is the function's tolerance"
         )
-    return float(accuracy)
+    return float(share)
 
 
 def tightened(
@@ -84,22 +86,26 @@ def tightened(
 def measured_accuracy(subject: Subject, tight: Subject, tolerance: float) -> float:
     """How far the derivative of `subject` may be from that of `tight`, as a share: the tolerance itself, or
     what the values are off by, of the largest of an output, whichever is more, with a margin. The derivative
-    is not asked. Raises what the function raises.
+    is not asked.
     """
     found = tolerance
     for factor in _AROUND:
-        values = [
-            i.value * i.value.dtype.type(factor) if i.kind == "float" else i.value for i in subject.inputs
-        ]
-        for loose, exact in zip(subject.values(values), tight.values(values), strict=True):
-            if is_float(exact.dtype) and exact.shape == loose.shape:
-                y, z = np.asarray(loose, np.float64), np.asarray(exact, np.float64)
-                size = float(np.max(np.abs(z), where=np.isfinite(z), initial=0.0))
-                with np.errstate(invalid="ignore"):
-                    off = float(np.nanmax(np.abs(y - z), initial=0.0))
-                if size and math.isfinite(off):
-                    found = max(found, off / size)
+        given = ((i.value, i.kind == "float") for i in subject.inputs)
+        values = [x * x.dtype.type(factor) if moves else x for x, moves in given]
+        with contextlib.suppress(Exception):  # beside the point a function may raise anything
+            found = max([found, *map(_apart, subject.values(values), tight.values(values))])
     return min(SAFETY * found, _MOST)
+
+
+def _apart(loose: Array, exact: Array) -> float:
+    """By which share of its largest number an output differs from the exact one."""
+    if not is_float(exact.dtype):
+        return 0.0
+    y, z = np.asarray(loose, np.float64), np.asarray(exact, np.float64)
+    size = float(np.max(np.abs(z), where=np.isfinite(z), initial=0.0))
+    with np.errstate(invalid="ignore"):
+        off = float(np.nanmax(np.abs(y - z), initial=0.0))
+    return off / size if size and math.isfinite(off) else 0.0
 
 
 def with_tolerance(subject: Subject, f: Callable[..., Any]) -> Subject:

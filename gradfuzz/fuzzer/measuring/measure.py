@@ -216,10 +216,10 @@ class Inquiry:
         if self._gradient is not None:
             self.untraced = "its gradient is given"
             return None
+        self._unheld = None if self._exact is self.subject else self._exact
         program = self._recorded(outputs)
         if program is None and self._allowed:
             held, words = self._exact.held(), self.stopped or self.untraced
-            self._unheld = None if self._exact is self.subject else self._exact
             with contextlib.suppress(Exception):  # what it stops is not known then
                 held.values([i.value for i in held.inputs])
                 self._exact, self.stopped, self.held = held, "", words
@@ -310,19 +310,16 @@ class Inquiry:
 
     def ask(self, modes: Sequence[Mode], factor: float = 1.0, entry: Entry | None = None) -> Asked:
         """The verdict in these modes at the arguments times `factor`; on one entry, given by the place of its
-        input in `wrt` and its index, or on all. Where stopped values are held, an answer that does not stop
-        is right as well.
+        input in `wrt` and its index, or on all. Forward mode of Torch does not heed `no_grad`, by Torch's
+        documents: what is hidden moves there.
         """
         asked = self._asked(modes, factor, entry)
-        if not self.held or not asked.case.verdict.is_wrong:
+        if "no_grad" not in self.held or "fwd" not in modes or not is_of_numbers(asked.case):
             return asked
-        whole = self._whole_derivative.ask(modes, factor, entry)
-        if whole.case.verdict is Verdict.AGREE and not whole.case.unjudged:
-            return whole
-        if "no_grad" in self.held and "fwd" in modes and len(modes) > 1 and is_of_numbers(asked.case):
-            why = "forward mode does not heed torch.no_grad, so one step stops and the other does not"
-            return Asked(asked.case.unsettled(Reason.REFERENCES, f"{self.held}: {why}"), asked.method)
-        return asked
+        if len(modes) == 1:
+            return self._whole_derivative.ask(modes, factor, entry)
+        why = "forward mode does not heed it, so one step stops and another does not"
+        return Asked(asked.case.unsettled(Reason.REFERENCES, f"{self.held}: {why}"), asked.method)
 
     @functools.cached_property
     def _whole_derivative(self) -> Inquiry:
