@@ -16,6 +16,7 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.jax.trace import body_of
 from gradfuzz.tracing.jax.walker import all_equations, constants_and_carries
 
+Sides = Sequence[Sequence[Any]]
 Pair = tuple[list[Any], list[Any]]
 """What stands at the arguments, and at those that hold."""
 
@@ -28,7 +29,7 @@ def held(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding: Sequenc
     return _run(closed, (list(xs), list(holding)))[0]
 
 
-def _run(closed: Any, inputs: Pair) -> Pair:
+def _run(closed: Any, inputs: Sides) -> Pair:
     """Both sides of a jaxpr."""
     jaxpr, consts = getattr(closed, "jaxpr", closed), getattr(closed, "consts", ())
     names = *jaxpr.constvars, *jaxpr.invars
@@ -44,10 +45,10 @@ def _run(closed: Any, inputs: Pair) -> Pair:
     return read(jaxpr.outvars, sides[0]), read(jaxpr.outvars, sides[1])
 
 
-def _equation(equation: Any, inputs: Pair) -> Pair:
+def _equation(equation: Any, inputs: Sides) -> Pair:
     name, p = equation.primitive.name, equation.params
     if name == "stop_gradient":
-        return inputs[1], inputs[1]
+        return list(inputs[1]), list(inputs[1])
     inside = [v for v in p.values() if hasattr(v, "jaxpr") or hasattr(v, "eqns") or isinstance(v, tuple)]
     if not any(e.primitive.name == "stop_gradient" for e in _equations(inside)):
         return _bound(equation, inputs[0]), _bound(equation, inputs[1])
@@ -81,13 +82,13 @@ def _bound(equation: Any, values: Sequence[Any]) -> list[Any]:
     return list(found) if equation.primitive.multiple_results else [found]
 
 
-def _scan(p: Any, inputs: Pair) -> Pair:
+def _scan(p: Any, inputs: Sides) -> Pair:
     fixed, carried = constants_and_carries(p)
     start = fixed + carried
 
     def trip(carry: Pair, rows: Pair) -> tuple[Pair, Pair]:
         sides = zip(inputs, carry, rows, strict=True)
-        here, there = _run(p["jaxpr"], tuple([*i[:fixed], *c, *r] for i, c, r in sides))  # type: ignore[arg-type]
+        here, there = _run(p["jaxpr"], [[*i[:fixed], *c, *r] for i, c, r in sides])
         return (here[:carried], there[:carried]), (here[carried:], there[carried:])
 
     first = inputs[0][fixed:start], inputs[1][fixed:start]
@@ -96,16 +97,16 @@ def _scan(p: Any, inputs: Pair) -> Pair:
     return [*last[0], *made[0]], [*last[1], *made[1]]
 
 
-def _while(p: Any, inputs: Pair) -> Pair:
+def _while(p: Any, inputs: Sides) -> Pair:
     tested, fixed = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
 
     def goes_on(state: Pair) -> Any:
         sides = zip(inputs, state, strict=True)
-        return _run(p["cond_jaxpr"], tuple([*i[:tested], *s] for i, s in sides))[0][0]  # type: ignore[arg-type]
+        return _run(p["cond_jaxpr"], [[*i[:tested], *s] for i, s in sides])[0][0]
 
     def trip(state: Pair) -> Pair:
         sides = zip(inputs, state, strict=True)
-        return _run(p["body_jaxpr"], tuple([*i[tested:fixed], *s] for i, s in sides))  # type: ignore[arg-type]
+        return _run(p["body_jaxpr"], [[*i[tested:fixed], *s] for i, s in sides])
 
     last: Pair = jax.lax.while_loop(goes_on, trip, (inputs[0][fixed:], inputs[1][fixed:]))
     return last
