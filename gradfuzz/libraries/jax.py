@@ -421,6 +421,11 @@ class JaxLibrary(Library):
 
         return traced(call, arrays, rounded)
 
+    def held(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        from gradfuzz.tracing.jax.held import held
+
+        return held(call, xs, holding)
+
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.jax.trace import traced_graph
 

@@ -312,6 +312,12 @@ class Library(abc.ABC):
         `rounded` may convert numbers to other float dtypes, and the program does not.
         """
 
+    def held(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        """The outputs of a function at `xs`, with the values that it hides from differentiation as they are
+        at `holding`. `UntraceableError` where they cannot be held.
+        """
+        raise UntraceableError(f"what a function of {self.name} stops cannot be held")
+
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         """A function of the library's arrays as a graph; `derivative` says that it is one, in which a value
         may be hidden from differentiation. `UntraceableError` if there is none.

@@ -272,6 +272,11 @@ class TorchLibrary(Library):
 
         return traced(call, arrays, rounded)
 
+    def held(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        from gradfuzz.tracing.torch.held import held
+
+        return held(call, xs, holding)
+
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.torch.trace import traced_graph
 

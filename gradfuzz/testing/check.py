@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gradfuzz.errors import UnsupportedError, UsageError
+from gradfuzz.fuzzer.measuring.accuracy import measured_accuracy, share_of, tightened, with_tolerance
 from gradfuzz.fuzzer.measuring.attached import Exact, reference_of
 from gradfuzz.fuzzer.measuring.measure import FACTORS, Asked, Inquiry, combinations
 from gradfuzz.fuzzer.measuring.measured import (
@@ -55,6 +55,7 @@ def check_gradient(
     reference: Callable[..., Any] | Exact | None = None,
     framework: LibraryName | None = None,
     allow: Allowed | None = None,
+    accuracy: float | str | Sequence[str] | None = None,
     target: str | None = None,
     strict: bool = False,
     proof: bool = False,
@@ -100,12 +101,20 @@ def check_gradient(
 
     Where the function itself hides a value from differentiation (`stop_gradient`, `detach`, `no_grad`), its
     gradient is wrong if it differs from the derivative of what it computes. With
-    `allow="stop_gradient"` it may differ, as that of a straight-through estimator does; `reference` says what
-    it is to be. Where a convention of the library decides, as for the triangle of a matrix that is not read,
-    nothing is wrong.
+    `allow="stop_gradient"` what it hides may count as a constant, as in a straight-through estimator, and
+    nothing else may differ; where that cannot be told the check is inconclusive. `reference` says what the
+    gradient is to be. Where a convention of the library decides, as for the triangle of a matrix that is not
+    read, nothing is wrong.
 
     With `proof` the derivative that JAX or Torch would run is proved as well (see `prove_gradient`): a rule
     that is wrong fails, however small the error.
+
+    `accuracy` is for approximations, as adaptive solvers and iterations are. With `accuracy=1e-6` each entry
+    of the gradient may be off by 1e-6 of the largest entry by the same argument, beside rounding; entries
+    that are zero whatever the function computes are granted nothing, and those that are too small to tell are
+    not judged. `accuracy="rtol"`, or a list of names, names arguments of `f` that are its tolerance and have
+    a default: the truth is that of `f` at a tolerance of a thousandth, and what is allowed is eight times the
+    tolerance, or how far the values are off, whichever is more.
 
     In a Hypothesis test the error over the allowed error is the test's target: later examples are like the
     worst ones so far.
@@ -129,7 +138,7 @@ def check_gradient(
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
     measured, failure = _measured(
-        *(f, args, wrt, order, modes, grad, reference, framework, allow), entries=False
+        *(f, args, wrt, order, modes, grad, reference, framework, allow, accuracy), entries=False
     )
     lead(measured.error_over_allowed)
     if failure is not None and not measured.modes:
@@ -159,6 +168,7 @@ def measure_gradient(
     reference: Callable[..., Any] | Exact | None = None,
     framework: LibraryName | None = None,
     allow: Allowed | None = None,
+    accuracy: float | str | Sequence[str] | None = None,
 ) -> Measured:
     """What `check_gradient` judges by, as a result. It raises `UsageError` where the question makes no sense,
     and never what `f` raises.
@@ -168,7 +178,7 @@ def measure_gradient(
     (given with the function), "complex step" or "Richardson" (measured on the function itself in float64,
     with an error estimate).
     """
-    ask = f, args, wrt, order, modes, grad, reference, framework, allow
+    ask = f, args, wrt, order, modes, grad, reference, framework, allow, accuracy
     return _measured(*ask, entries=True)[0]
 
 
@@ -266,6 +276,7 @@ def _measured(
     reference: Callable[..., Any] | Exact | None,
     framework: LibraryName | None,
     allow: Allowed | None,
+    accuracy: float | str | Sequence[str] | None,
     *,
     entries: bool,
 ) -> tuple[Measured, Exception | None]:
@@ -280,7 +291,21 @@ def _measured(
     exact = None
     if given is not None and given.function is not None:
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
-    inquire = functools.partial(Inquiry, subject, exact, given, entries=entries, allowed=allow is not None)
+    tolerance, share = 0.0, 0.0
+    if isinstance(accuracy, str) or (isinstance(accuracy, Sequence) and accuracy):
+        names = [accuracy] if isinstance(accuracy, str) else accuracy
+        tight, tolerance = tightened(f, len(args), names, subject.precision)
+        if given is not None:
+            raise UsageError("accuracy= by a tolerance and reference= are two truths; give one of them")
+        exact = with_tolerance(subject, tight)
+    elif accuracy is not None:
+        share = share_of(accuracy)
+
+    def inquire() -> Inquiry:
+        known = share if exact is None or not tolerance else measured_accuracy(subject, exact, tolerance)
+        allowed = allow is not None
+        return Inquiry(subject, exact, given, entries=entries, allowed=allowed, accuracy=known)
+
     try:
         return _found(subject, inquire, order, asked_modes, named=modes is not None)
     finally:
@@ -323,7 +348,7 @@ def _found(
         return replace(blank, verdict=Verdict.UNSUPPORTED, reason=reason, left_out=left_out), None
     decisive = min(found, key=_rank)
     measured = _of_function(decisive, subject, inquiry)
-    if measured.wrong and measured.worst is not None:
+    if measured.wrong and measured.worst is not None and not inquiry.held:  # beside it other values are held
         measured = replace(measured, nearby=tuple(_nearby(decisive, subject, inquiry)))
     modes_asked = tuple(a.case.question.modes for a in found)
     return replace(measured, asked=modes_asked, left_out=left_out), inquiry.oracle.failure
@@ -345,8 +370,15 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
     names = dict(zip(asked.case.question.wrt, (subject.inputs[k].name for k in subject.wrt), strict=True))
     measured = _from_case(asked.case, subject.label, subject.framework.name, names, asked.method)
     differs = asked.case.verdict in (Verdict.DISAGREE, Verdict.CONVENTION) and asked.method != "reference"
-    stopped = inquiry.stopped if differs else ""
-    return replace(measured, untraced=inquiry.untraced, stopped=stopped, drawn=subject.drawn)
+    return replace(
+        measured,
+        untraced=inquiry.untraced,
+        stopped=inquiry.stopped if differs else "",
+        drawn=subject.drawn,
+        held=inquiry.held,
+        accuracy=inquiry.accuracy,
+        iterates=inquiry.iterates,
+    )
 
 
 def _from_case(

@@ -39,6 +39,9 @@ def _lines(m: Measured) -> Iterator[str]:
     if m.stopped and m.wrong:
         yield f"  {m.stopped}"
         yield '  where that is meant: allow="stop_gradient", or the gradient that is meant as reference='
+    if _may_approximate(m):
+        yield "  if the function is an approximation, as solvers are: say how good, as in accuracy=1e-4, or"
+        yield "  accuracy= the name of the argument that is its tolerance"
     told = None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED
     if told and not m.in_part:
         yield from _numbers(m)
@@ -61,8 +64,6 @@ def _headline(m: Measured) -> str:
     if m.in_part:
         judged, size = m.judged
         return f"{judged} of {size} entries of {what} are right, and {_not_judged(m)}"
-    if m.stopped and m.right:
-        return f"{what} may differ from that of what it computes, which is allowed"
     if m.right:
         return f"{what} is {'right' if m.verdict is Verdict.AGREE else 'one of the legal answers at a kink'}"
     if m.kind is Class.WRONG_PRIMAL:
@@ -96,9 +97,30 @@ def _numbers(m: Measured) -> Iterator[str]:
     yield f"  got       {got}" + (f", {ratio(m.ratio)} times as much" if m.ratio and wrong else "")
     if name in m.allowed and m.error_over_allowed is not None:
         yield (
-            f"  allowed   {number(float(m.allowed[name][index]), 2)}: what rounding to {m.precision} may do"
-            f" here; the error is {factor(m.error_over_allowed)} times that"
+            f"  allowed   {number(float(m.allowed[name][index]), 2)}: {_granted(m)}what rounding to"
+            f" {m.precision} may do here; the error is {factor(m.error_over_allowed)} times that"
         )
+
+
+def _may_approximate(m: Measured) -> bool:
+    """Whether an error is small enough for an approximation, and larger than rounding, where the function may
+    be one.
+    """
+    known = m.worst is not None and m.worst[0] in m.expected and None not in (m.worst_expected, m.worst_got)
+    if m.accuracy or not m.iterates or not known or m.verdict not in (Verdict.DISAGREE, Verdict.INCONCLUSIVE):
+        return False
+    assert m.worst is not None, "it is known"
+    largest = float(np.nanmax(np.abs(m.expected[m.worst[0]]), initial=0.0))
+    error = abs((m.worst_got or 0.0) - (m.worst_expected or 0.0))
+    return (m.error_over_allowed or 0.0) > 1.0 and error <= _SMALL * largest
+
+
+_SMALL = 1e-2
+"""An approximation is hardly ever worse than this share of the largest entry."""
+
+
+def _granted(m: Measured) -> str:
+    return f"an accuracy of {number(m.accuracy, 2)} of the largest entry, and " if m.accuracy else ""
 
 
 def _short(text: str) -> str:

@@ -142,7 +142,7 @@ def a_trace_that_does_not_see_all() -> Planted:
 
 @excuse(
     "A function that cannot be traced is measured, and a wrong gradient of it is found.",
-    f"{MEASURE} Inquiry._traced: except Exception",
+    f"{MEASURE} Inquiry._recorded: except Exception",
     f"{DIFFERENCES}: _NOISY",
     f"{DIFFERENCES}: _SMALL",
     f"{DIFFERENCES}: TRUSTED",
@@ -435,16 +435,128 @@ planted_elsewhere(
 
 # What stops a gradient, modes, and what is drawn ------------------------------------------------------------
 
-planted_elsewhere(
-    "The function's own words stop its gradient, and that is allowed by the caller. NaN is no number that may"
-    " be meant, a reference settles what is, and without the permission it is wrong.",
-    (
-        "tests/unit/testing/test_check.py::test_what_is_allowed_is_a_number_and_no_failure",
-        "tests/unit/testing/test_check.py::test_a_gradient_that_leaks_is_wrong_unless_it_is_allowed_to",
-        "tests/unit/testing/test_check.py::test_a_reference_settles_a_gradient_that_leaks",
-    ),
-    f"{MEASURE} Inquiry._where_hidden: Verdict.CONVENTION",
+
+def _stopping(factor: float, **allowed: Any) -> Any:
+    """x sin(x), with x stopped where Python decided, which JAX's stops cannot be held beside, and the sine
+    with a derivative times a factor.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    sine = jax.custom_vjp(jnp.sin)
+    sine.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (factor * g * jnp.cos(x),))
+
+    def f(x: Any, *, hold: bool = allowed.pop("hold", False)) -> Any:
+        stopped = jax.lax.stop_gradient(x)
+        if hold or float(jnp.sum(stopped)) > -1e300:
+            return stopped * sine(x)
+        return x
+
+    given = {"framework": "jax", "modes": "rev"}
+    return measure_gradient(f, np.array([0.4, 1.3]), **given, **allowed)
+
+
+@excuse(
+    "What the function's own words stop is allowed to be stopped, and cannot be held constant where it cannot"
+    " be traced. Held, the same mistake is found, and without the permission, and so is NaN.",
+    f"{MEASURE} Inquiry._where_hidden: Reason.REFERENCES",
 )
+def what_is_stopped_and_cannot_be_held() -> Planted:
+    found = (
+        _stopping(2.0, hold=True, allow="stop_gradient"),
+        _stopping(2.0),
+        _stopping(math.nan, allow="stop_gradient"),
+    )
+    reached = not _stopping(1.0, hold=True, allow="stop_gradient").wrong
+    return Planted(_stopping(2.0, allow="stop_gradient"), "cannot be held", found, reached)
+
+
+def _under_no_grad(factor: float, **given: Any) -> Any:
+    import torch
+
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return torch.sin(x)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return factor * g * torch.cos(ctx.saved_tensors[0])
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return factor * t * torch.cos(ctx.saved_tensors[0])
+
+    def f(x: Any) -> Any:
+        with torch.no_grad():
+            y = torch.exp(x)
+        return y * Sine.apply(x)
+
+    x = torch.tensor([0.4, 1.3], dtype=torch.float64)
+    return measure_gradient(f, x, allow="stop_gradient", **given)
+
+
+@excuse(
+    "Forward mode of Torch does not heed no_grad: one step of a second derivative stops, the other does not."
+    " The same mistake is found in each mode alone.",
+    f"{MEASURE} Inquiry._beside_stops: Reason.REFERENCES",
+)
+def no_grad_in_mixed_modes() -> Planted:
+    import torch
+
+    def f(x: Any) -> Any:
+        with torch.no_grad():
+            y = torch.exp(x)
+        return y * torch.sin(x)
+
+    x = torch.tensor([0.4, 1.3], dtype=torch.float64)
+    excused = measure_gradient(f, x, allow="stop_gradient", order=2)
+    found = tuple(_under_no_grad(2.0, modes=mode) for mode in ("rev", "fwd"))
+    right = all(not _under_no_grad(1.0, modes=mode).wrong for mode in ("rev", "fwd"))
+    return Planted(excused, "does not heed", found, right)
+
+
+def _approximate(factor: Any, accuracy: Any, dropped: float = 0.0) -> Any:
+    """y = cos(a y) / 2 in steps until they are small enough, with its gradient and a mistake."""
+
+    def solved(a: Any, tol: float) -> Any:
+        y = np.ones_like(a)
+        for _ in range(100):
+            y, before = np.cos(a * y) / 2.0, y
+            if float(np.max(np.abs(y - before))) <= tol:
+                break
+        return y
+
+    def steps(a: Any, tol: float = 1e-6) -> Any:
+        return np.sum(solved(a, tol)[:2])
+
+    def slope(a: Any) -> Any:
+        y = solved(a, 1e-6)
+        g = np.array([1.0, 1.0, 0.0]) * -y * np.sin(a * y) / (2.0 + a * np.sin(a * y))
+        return factor * g - dropped * np.max(np.abs(g))
+
+    return measure_gradient(steps, np.array([0.5, 0.75, 0.25]), grad=slope, accuracy=accuracy)
+
+
+@excuse(
+    "The caller says how exact a function is, or names its tolerance. A factor, a sign, a zero and a term of"
+    " a thousandth are found, also in an entry, and a number in the place of a true zero.",
+    "fuzzer/measuring/accuracy.py: _TIGHTER",
+    "fuzzer/measuring/accuracy.py: _LEAST",
+    "fuzzer/measuring/accuracy.py: _AROUND",
+    "fuzzer/measuring/accuracy.py: _MOST",
+)
+def an_accuracy() -> Planted:
+    wrong: tuple[Any, ...] = (2.0, -1.0, 0.0, math.nan, 1.001, np.array([1.0, 1.01, 1.0]))
+    found = [_approximate(factor, accuracy) for accuracy in (3e-5, "tol") for factor in wrong]
+    found += [_approximate(1.0, accuracy, 1e-3) for accuracy in (3e-5, "tol")]
+    excused = _approximate(1.0 + 1e-6, "tol")
+    return Planted(excused, "agree", tuple(found), _approximate(1.0 + 1e-6, 3e-5).right)
 
 
 def _eigenvalues(factor: float) -> Any:

@@ -168,8 +168,9 @@ class Inquiry:
     `untraced` is the reason why there is no `program`, "" if there is one. `unsteady` says that the function
     returns other values each time, so that there is nothing to ask. `stopped` are the function's words that
     hide a value from differentiation, "" where it has none. Such a function may have a program all the same:
-    where its gradient is that of the program, hiding the value changed nothing. Raises the exceptions of the
-    function at its arguments, and `UsageError`.
+    where its gradient is that of the program, hiding the value changed nothing. `held` are those that are
+    allowed to: the values they hide are constants in the truth. Raises the exceptions of the function at its
+    arguments, and `UsageError`.
     """
 
     def __init__(
@@ -180,26 +181,28 @@ class Inquiry:
         *,
         entries: bool = False,
         allowed: bool = False,
+        accuracy: float = 0.0,
     ) -> None:
         """`exact` computes what `subject` should (None: `subject` itself). With `entries` every entry of a
-        gradient is known, unless they are too many. Where it is `allowed`, a function whose words stop its
-        gradient may have another one than the derivative.
+        gradient is known, unless they are too many. Where it is `allowed`, the derivative of a function whose
+        words stop its gradient is that with the stopped values held. An `accuracy` is granted beside
+        rounding, as a share of the largest entry by the same input.
         """
         outputs = subject.values([i.value for i in subject.inputs])
         rest = subject.differentiable() if len(outputs) > 1 else subject
         if rest is not subject:
             subject, exact = rest, exact and exact.without(rest.unasked)
             outputs = subject.values([i.value for i in subject.inputs])
-        self._entries, self._allowed = entries, allowed
+        self._entries, self._allowed, self.accuracy = entries, allowed, accuracy
         self.subject = subject
         self.oracle = FunctionOracle(subject, exact)
         self.untraced = ""
-        self.stopped = ""
+        self.stopped = self.held = ""
         self._hidden = ""
         self._exact = exact or subject
         self._given_with = given
         self._gradient = given.gradient if given is not None else None
-        self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
+        self._evaluator = Evaluator(trip_limit=TRIP_LIMIT, accuracy=accuracy)
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)
@@ -215,6 +218,20 @@ class Inquiry:
         if self._gradient is not None:
             self.untraced = "its gradient is given"
             return None
+        self._unheld = None if self._exact is self.subject else self._exact
+        program = self._recorded(outputs)
+        if self._allowed and (program is None or self.stopped):
+            held, words = self._exact.held(), self.stopped or self.untraced
+            with contextlib.suppress(Exception):  # what it stops is not known then
+                held.values([i.value for i in held.inputs])
+                self._exact, self.stopped, self.held = held, "", words
+                program = self._recorded(outputs)
+            self.stopped = self.stopped or ("" if self.held else words)
+            self.held = "" if self.stopped else words
+        return program
+
+    def _recorded(self, outputs: Sequence[Array]) -> Program | None:
+        self.untraced = self._hidden = ""
         values, precision = self._exact.in_full(), self._exact.precision
         is_plain = all(x is i.value for x, i in zip(values, self._exact.inputs, strict=True))
         about = self._exact.call, values, None if is_plain else precision
@@ -281,6 +298,11 @@ class Inquiry:
                 return False
         return True
 
+    @property
+    def iterates(self) -> bool:
+        """Whether the function may be an approximation, as far as its program tells."""
+        return self.program is None or any(isinstance(node, While) for node in walk(self.program))
+
     # Questions
 
     def _point(self, program: Program, factor: float = 1.0) -> Point:
@@ -310,7 +332,7 @@ class Inquiry:
         What is not right in the precision of the widest argument is judged in the narrowest one that the
         function computes in, where it is a program. Measured differences have its rounding in their bounds.
         """
-        asked = self._asked(modes, factor, entry)
+        asked = self._beside_stops(modes, factor, entry)
         verdict, rest = asked.case.verdict, asked.case.unjudged
         is_open = verdict is Verdict.INCONCLUSIVE or bool(rest)
         is_wrong = verdict is Verdict.DISAGREE and self.program is not None
@@ -328,10 +350,28 @@ class Inquiry:
             if subject is None:
                 return None
             exact = None if self._exact is self.subject else self._exact.narrower() or self._exact
-            return Inquiry(subject, exact, self._given_with, entries=self._entries, allowed=self._allowed)
+            return self._about(subject, exact, self._given_with, allowed=self._allowed)
         return None
 
+    def _beside_stops(self, modes: Sequence[Mode], factor: float, entry: Entry | None) -> Asked:
+        """The verdict in one precision. Forward mode of Torch does not heed `no_grad`, by Torch's documents:
+        what is hidden moves there.
+        """
+        asked = self._asked(modes, factor, entry)
+        if "no_grad" not in self.held or "fwd" not in modes or not is_of_numbers(asked.case):
+            return asked
+        if len(modes) == 1:
+            return self._whole_derivative.ask(modes, factor, entry)
+        why = "forward mode does not heed it, so one step stops and another does not"
+        return Asked(asked.case.unsettled(Reason.REFERENCES, f"{self.held}: {why}"), asked.method)
+
+    @functools.cached_property
+    def _whole_derivative(self) -> Inquiry:
+        """The inquiry in which nothing is allowed to be stopped."""
+        return self._about(self.subject, self._unheld)
+
     def _asked(self, modes: Sequence[Mode], factor: float, entry: Entry | None) -> Asked:
+        """The same by one truth."""
         if self.program is None:
             return self._by_numbers(modes, factor, entry)
         asked = self._by_program(self.program, modes, factor, entry)
@@ -368,7 +408,7 @@ class Inquiry:
         from gradfuzz.fuzzer.measuring.own_rule import by_rule, own_rule  # balls take time to load
 
         is_own = self._exact is self.subject and self.subject.grad is None
-        if not is_own or entries_of(question) > _MEASURED:
+        if self.accuracy or not is_own or entries_of(question) > _MEASURED:
             return None
         (value,) = self._evaluator.reference_values(question)
         known = all(name in case.answer.gradient for name in question.wrt)
@@ -431,7 +471,7 @@ class Inquiry:
         return self._known[key]
 
     def _measured(self, question: Question) -> NumericTruth:
-        return self._of_rounded(question) or numeric_truth(self._exact, question)
+        return self._of_rounded(question) or numeric_truth(self._exact, question, self.accuracy)
 
     def _of_rounded(self, question: Question) -> NumericTruth | None:
         """The truth of a function that rounds its inputs to fewer digits: the derivative of its program for
@@ -563,21 +603,27 @@ class Inquiry:
             return None
         exact = None if self._exact is self.subject else replace(self._exact, inputs=self._mirrored.inputs)
         exact = exact and exact.of_hermitian_parts()
-        return Inquiry(subject, exact, entries=self._entries, allowed=self._allowed)
+        return self._about(subject, exact, allowed=self._allowed)
+
+    def _about(
+        self, subject: Subject, exact: Subject | None, given: Exact | None = None, *, allowed: bool = False
+    ) -> Inquiry:
+        """An inquiry about another form of the subject, by the same measure."""
+        how = {"entries": self._entries, "allowed": allowed}
+        return Inquiry(subject, exact, given, **how, accuracy=self.accuracy)
 
     def _where_hidden(self, case: CheckResult) -> CheckResult:
         """The verdict where a value may be hidden from differentiation. The function's own words are no
-        excuse, unless they are allowed; no numbers are wrong then. The library's are, which say nothing.
+        excuse. Where they are allowed, and what they hide could not be held, no number is called wrong. The
+        library's own words say nothing of what is meant.
         """
         if self._hidden and not self.stopped and is_of_numbers(case):
             why = "its gradient may be meant to differ from the derivative of what it computes"
             return case.unsettled(Reason.REFERENCES, f"{self._hidden}: {why}")
-        if not self.stopped:
+        if not self.stopped or not self._allowed or not is_of_numbers(case):
             return case
-        if not self._allowed or not (is_of_numbers(case) or case.verdict is Verdict.INCONCLUSIVE):
-            return case
-        message = f"{self.stopped}: the gradient may differ from the derivative, which is allowed"
-        return replace(case, verdict=Verdict.CONVENTION, kind=None, reason=None, message=message)
+        why = "what is allowed to be stopped cannot be held constant, so the rest is not known"
+        return case.unsettled(Reason.REFERENCES, f"{self.stopped}: {why}")
 
     def _by_float64(self, case: CheckResult) -> CheckResult:
         """The case after a look at the same inputs in float64: wrong there, it is wrong. Right there, a wrong
@@ -593,10 +639,10 @@ class Inquiry:
         given = [question.points[0].inputs[p.name] for p in question.program.params]
         try:
             exact = None if self._exact is self.subject else _entering(self._exact, given, "float64")
-            there = Inquiry(_entering(self.subject, given, "float64"), exact, entries=self._entries)
+            there = self._about(_entering(self.subject, given, "float64"), exact, allowed=self._allowed)
             if not there.subject.draws_alike(given, self.subject.precision):
                 return case
-            wide = there._asked(question.modes, 1.0, None).case
+            wide = there._beside_stops(question.modes, 1.0, None).case  # noqa: SLF001 - of its own class
         except Exception:  # noqa: BLE001 - a function may take no float64
             return case
         if wide.verdict is Verdict.DISAGREE and wide.kind not in (Class.PRECISION, Class.WRONG_PRIMAL):
@@ -627,7 +673,7 @@ class Inquiry:
             methods.append(truth.method)
             if self.stopped:  # that nothing changes with an entry is what such words are for
                 truth = replace(truth, flat=frozenset())
-            case = judged_by_numbers(self.oracle, asked, answer, truth)
+            case = judged_by_numbers(self.oracle, asked, answer, truth, self.accuracy)
             is_whole = asked.order == 1 and not isinstance(asked, ProbedQuestion)
             if not (is_whole and truth.method == "Richardson" and is_of_numbers(case)):
                 return case

@@ -81,6 +81,13 @@ class Measured:
     """The function's own words that hide a value from differentiation, where the gradient differs from the
     derivative.
     """
+    held: str = ""
+    """The same words, where they are allowed: what they hide is a constant in the truth."""
+    accuracy: float = 0.0
+    """What an approximation is allowed beside rounding, as a share of the largest entry by the same argument.
+    """
+    iterates: bool = False
+    """Whether the function may be an approximation: a loop stops by a value, or it could not be traced."""
     asked: tuple[tuple[Mode, ...], ...] = ()
     """All combinations of modes that were asked."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)
@@ -100,6 +107,7 @@ class Measured:
         if self.method is None:
             return "none"
         by = f", by {' and '.join(self.references)}" if self.references and self.method == "traced" else ""
+        by += "; what it stops is a constant" if self.held else ""
         largest = max((float(np.max(np.abs(e), initial=0.0)) for e in self.expected.values()), default=0.0)
         bound = max((float(np.max(b, initial=0.0)) for b in self.bound.values()), default=0.0)
         if not self.expected:

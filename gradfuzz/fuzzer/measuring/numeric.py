@@ -80,6 +80,8 @@ class NumericTruth:
     method: Method
     flat: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     between: Mapping[str, Array] = field(default_factory=dict)
+    still: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+    """The entries that move no value at all, so that no accuracy is granted by them."""
 
 
 class _Measured:
@@ -239,16 +241,16 @@ def _scales(x: Array) -> Array:
     return np.asarray(np.where(scales == 0.0, 1.0, scales))
 
 
-def numeric_truth(subject: Subject, question: Question) -> NumericTruth:
+def numeric_truth(subject: Subject, question: Question, accuracy: float = 0.0) -> NumericTruth:
     """The derivative of `subject` that `question` asks for, measured at its point. Raises what the function
-    raises there.
+    raises there. A first derivative that is known to an `accuracy` is right for a second one.
     """
     names = [p.name for p in question.program.params]
     wrt = [names.index(name) for name in question.wrt]
     if question.order == 1:
         return _first(_Measured(subject, question), question, wrt)
     if question.order == 2:
-        return _second(subject, question, wrt)
+        return _second(subject, question, wrt, accuracy)
     return _unknown(f"derivatives of order {question.order} are not measured")
 
 
@@ -277,6 +279,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     value, bound, left, right, natural, between = (_blank(question) for _ in range(6))
     exact, jump = True, 0.0
     flat: set[tuple[str, tuple[int, ...]]] = set()
+    still: set[tuple[str, tuple[int, ...]]] = set()
     why = ""
     for name, index, direction in _directions(measured, question, wrt):
         size = measured.size(direction)
@@ -292,6 +295,8 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
                 flat.add((name, index))
             exact = exact and better is not None
             number, error = better or (number, error)
+        if number == 0.0 and measured.at(direction, size) == measured.at(direction, 0.0):
+            still.add((name, index))
         natural[name][index] = measured.next_to_0(size)
         jump = max(jump, found.jump)
         between[name][index] = number if found.between is None else found.between
@@ -308,10 +313,11 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     if all(np.all(np.isinf(b)) for b in bound.values()) and any(map(np.size, bound.values())):
         return _unknown(why or "the differences of the function are too noisy to tell its derivative")
     pieces = between if jump else {}
-    return NumericTruth(Truth("ok", gradient=value, bounds=bound), method, frozenset(flat), pieces)
+    truth = Truth("ok", gradient=value, bounds=bound)
+    return NumericTruth(truth, method, frozenset(flat), pieces, frozenset(still))
 
 
-def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> NumericTruth:
+def _second(subject: Subject, question: Question, wrt: Sequence[int], accuracy: float) -> NumericTruth:
     """The slope of the first derivative along the direction."""
     first = replace(question, modes=("rev",), directions={})
     measured = _Measured(subject, first)
@@ -337,7 +343,9 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> Numeric
         here = numeric_truth(subject, replace(first, precision=measured.precision, points=(point,))).truth
         if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
             return "is not known around the point"
-        if any(np.any(np.abs(g - here.gradient[n]) > 4.0 * here.bounds[n]) for n, g in gradient(t).items()):
+        sizes = {n: accuracy * np.max(np.abs(g), initial=0.0) for n, g in here.gradient.items()}
+        room = {n: 4.0 * bound + sizes[n] for n, bound in here.bounds.items()}
+        if any(np.any(np.abs(g - here.gradient[n]) > room[n]) for n, g in gradient(t).items()):
             return "could not be shown to be right around the point, and the second is measured on it"
         return ""
 
@@ -376,9 +384,15 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int]) -> Numeric
 
 
 def judged_by_numbers(
-    oracle: FunctionOracle, question: Question, answer: Answer, found: NumericTruth
+    oracle: FunctionOracle,
+    question: Question,
+    answer: Answer,
+    found: NumericTruth,
+    accuracy: float = 0.0,
 ) -> CheckResult:
-    """The verdict on an answer at the question's only point, by a truth that was measured or given.
+    """The verdict on an answer at the question's only point, by a truth that was measured or given. An
+    `accuracy` is granted beside rounding, as a share of the answer's largest entry by the same input: where
+    that is too large, it is wrong itself.
 
     The program's value is not known otherwise than from the function: the answer's own, and its noise, stand
     for it.
@@ -395,9 +409,16 @@ def judged_by_numbers(
     got = {name: np.asarray(g, np.float64) for name, g in answer.gradient.items()}
     finite = {name: np.where(np.isfinite(g), g, 0.0) for name, g in got.items()}
     own = replace(own, gradient=finite, noise=_normwise(question.precision, got))
+    rounded = noise_of(question, own)
+    sums = noise_of(question, replace(own, noise=_normwise(question.precision, got, accuracy)))
+    granted = {name: np.array(n) for name, n in sums.items()}
+    for name, g in truth.gradient.items():  # what is 0 without doubt is granted nothing
+        granted[name] = np.where((g == 0.0) & (truth.bounds[name] == 0.0), rounded[name], granted[name])
+    for name, index in found.still:
+        granted[name][index] = rounded[name][index]
 
     def within(strays: Mapping[str, Array]) -> CheckResult:
-        noise = {name: np.maximum(n, strays.get(name, 0.0)) for name, n in noise_of(question, own).items()}
+        noise = {name: np.maximum(n, strays.get(name, 0.0)) for name, n in granted.items()}
         if truth.status == "ok":  # its bound is narrow enough to judge by, or there would be none
             noise = {name: np.maximum(n, truth.bounds[name] / SAFETY) for name, n in noise.items()}
         return judge(oracle.name, question, 0, answer, truth, replace(own, noise=noise))
@@ -413,13 +434,14 @@ def judged_by_numbers(
     if case.verdict is not Verdict.DISAGREE:
         return case
     if case.worst in found.flat and case.got is not None and not math.isnan(case.got):
-        rest = judged_by_numbers(oracle, question, answer, _without_flat(found))
+        rest = judged_by_numbers(oracle, question, answer, _without_flat(found), accuracy)
         if rest.verdict is Verdict.DISAGREE:
             return rest
         why = "the function does not change with this entry, truly or because rounding hides it"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     pieces = found.between.items()
-    if pieces and all(np.all(np.abs(slopes[name] - s) <= TRUSTED * np.abs(s)) for name, s in pieces):
+    jumps = pieces and not accuracy  # of an approximation the accuracy says what its jumps may do
+    if jumps and all(np.all(np.abs(slopes[name] - s) <= TRUSTED * np.abs(s)) for name, s in pieces):
         why = "the function's values jump, and between two jumps its slope is the answer"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     return case
@@ -440,9 +462,9 @@ def _has_shapes(answer: Answer, question: Question) -> bool:
     return all(np.shape(answer.gradient[name]) == np.shape(point.inputs[name]) for name in whole)
 
 
-def _normwise(precision: Precision, gradient: Mapping[str, Array]) -> dict[str, Array]:
-    """Two roundings of the largest entry of the gradient, and at least the smallest normal number, below
-    which a float has fewer digits or none.
+def _normwise(precision: Precision, gradient: Mapping[str, Array], accuracy: float = 0.0) -> dict[str, Array]:
+    """Two roundings of the largest entry of the gradient and what is granted of it, and at least the smallest
+    normal number, below which a float has fewer digits or none.
 
     Of a function that is no program it is not known how an entry is summed up. A linear one, as a Fourier
     transform, has the same gradient at inputs that differ in their last bits, and its rounding errors are
@@ -450,7 +472,8 @@ def _normwise(precision: Precision, gradient: Mapping[str, Array]) -> dict[str, 
     """
     form = FORMATS[precision]
     sizes = {name: np.max(np.abs(g), where=np.isfinite(g), initial=0.0) for name, g in gradient.items()}
-    return {n: np.full(g.shape, max(form.eps * sizes[n], form.normal)) for n, g in gradient.items()}
+    share = form.eps + accuracy / SAFETY
+    return {n: np.full(g.shape, max(share * sizes[n], form.normal)) for n, g in gradient.items()}
 
 
 def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Array]) -> dict[str, Array]:

@@ -80,6 +80,8 @@ class Subject:
     """The numbers of the leaves of a result that are not asked about."""
     _mirrored: Mapping[int, float] = field(default_factory=dict)
     """The numbers of the inputs of which the Hermitian part is taken, with the sign of the transpose."""
+    _holding: tuple[Array, ...] = ()
+    """The inputs at which the values are taken that the function hides from differentiation, if others."""
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""
@@ -95,7 +97,15 @@ class Subject:
 
     def call(self, *arrays: Any) -> tuple[Any, ...]:
         """The real outputs at the framework's real arrays."""
-        return tuple(self._real(self.f(*self.arguments(arrays))))
+        if not self._holding:
+            return tuple(self._real(self.f(*self.arguments(arrays))))
+        pairs = zip(self._holding, arrays, strict=True)
+        holding = [self.framework.like(value, x) for value, x in pairs]
+        return tuple(self.framework.held(replace(self, _holding=()).call, arrays, holding))
+
+    def held(self) -> Subject:
+        """The function whose stopped values are constants: what they are at the inputs."""
+        return replace(self, _holding=tuple(i.value for i in self.inputs)).ready()
 
     def _real(self, result: Any) -> list[Any]:
         """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is
@@ -299,7 +309,7 @@ class Subject:
         None if the function accepts none or drops an imaginary part, or if a complex number stands for two
         inputs.
         """
-        if any(len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves):
+        if self._holding or any(len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves):
             return None
         try:
             with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():

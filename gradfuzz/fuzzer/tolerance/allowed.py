@@ -109,6 +109,16 @@ class Tolerance:
         values = tuple(noise.pop(output_key(k)) for k in range(outputs))
         return Tolerance("float64", value_noise=values, noise=noise)
 
+    def of_approximation(self, accuracy: float) -> Tolerance:
+        """What the gradient of an approximation is allowed beside rounding: `accuracy` times the largest
+        entry by the same input. An entry that is 0 whatever is rounded is granted nothing.
+        """
+        noise = dict(self.noise)
+        for name, g in self.gradient.items():
+            granted = accuracy / SAFETY * float(np.max(np.abs(g), initial=0.0))
+            noise[name] = noise[name] + np.where((g == 0.0) & (noise[name] == 0.0), 0.0, granted)
+        return replace(self, noise=noise)
+
     def allowed(self, true: Array, noise: Array, bound: Array) -> Array:
         """The allowed error of one array, entry by entry."""
         result: Array = SAFETY * (noise + unit_roundoff(self.precision) * np.abs(true)) + bound

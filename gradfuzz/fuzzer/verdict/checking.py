@@ -266,8 +266,10 @@ def _confirmed(
 def _judged_by_part(
     answers: LazyAnswers, asked: ProbedQuestion, evaluator: Evaluator, *, confirm: bool = False
 ) -> CheckResult | None:
-    """The verdict on one entry, from the part of the program that it reaches; None where that has none."""
-    found = reached(asked)
+    """The verdict on one entry, from the part of the program that it reaches; None where that has none, or an
+    accuracy is granted by the largest entry.
+    """
+    found = None if evaluator.accuracy else reached(asked)
     answer = answers.to(asked)
     if found is None or answer.status != "ok":
         return None

@@ -7,25 +7,51 @@ from dataclasses import replace
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
-from gradfuzz.fuzzer.verdict.along import MANY, entries_of, wide_along
+from gradfuzz.fuzzer.verdict.along import MANY, entries_of, noise_of, wide_along
 from gradfuzz.fuzzer.verdict.judge import joined, judge, plainly_right
 from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
-from gradfuzz.oracles.base import Answer, ProbedQuestion, Question
+from gradfuzz.oracles.base import ALONG, Answer, ProbedQuestion, Question
 from gradfuzz.programs.language.recent import Latest
 
 
 class Evaluator:
-    """The references and their latest values. Loops beyond `trip_limit` iterations are not judged."""
+    """The references and their latest values. Loops beyond `trip_limit` iterations are not judged. An
+    `accuracy` is granted beside rounding (`Tolerance.of_approximation`).
+    """
 
-    def __init__(self, truths: Truths | None = None, *, trip_limit: int = TRIPS, size: int = 512) -> None:
+    def __init__(
+        self,
+        truths: Truths | None = None,
+        *,
+        trip_limit: int = TRIPS,
+        size: int = 512,
+        accuracy: float = 0.0,
+    ) -> None:
         self.truths = truths or Truths()
+        self.accuracy = accuracy
         self._trip_limit = trip_limit
         self._tolerances: Latest[list[Tolerance]] = Latest(size)
 
     def tolerances(self, question: Question) -> list[Tolerance]:
         """One tolerance per point, cached across modes."""
         key = question_key(question, probes=False)
-        return self._tolerances.get(key, lambda: tolerances(question, trip_limit=self._trip_limit))
+
+        def narrow() -> list[Tolerance]:
+            return self._granted(question, tolerances(question, trip_limit=self._trip_limit))
+
+        return self._tolerances.get(key, narrow)
+
+    def _granted(self, question: Question, found: list[Tolerance]) -> list[Tolerance]:
+        """The tolerances with the accuracy that is granted, along directions as well."""
+        if not self.accuracy:
+            return found
+        wide = [tolerance.of_approximation(self.accuracy) for tolerance in found]
+        for k, (one, other) in enumerate(zip(found, wide, strict=True)):
+            if ALONG in one.noise:
+                more = {n: other.noise[n] - one.noise[n] for n in question.wrt}
+                sums = noise_of(question, replace(one, gradient={}, noise=more))[ALONG]
+                wide[k] = replace(other, noise={**other.noise, ALONG: one.noise[ALONG] + sums})
+        return wide
 
     def _wide_tolerance(self, question: Question, place: int, *, lines: bool = False) -> Tolerance:
         """The widest tolerance at one point, which takes many runs and is seldom needed at the others."""
@@ -34,9 +60,10 @@ class Evaluator:
 
         def wide() -> list[Tolerance]:
             if many:
-                return wide_along(alone, trip_limit=self._trip_limit)
-            narrow = self.tolerances(question)[place]
-            return wide_tolerances(alone, trip_limit=self._trip_limit, reverse=[narrow])
+                return self._granted(alone, wide_along(alone, trip_limit=self._trip_limit))
+            reverse = None if self.accuracy else [self.tolerances(question)[place]]
+            found = wide_tolerances(alone, trip_limit=self._trip_limit, reverse=reverse)
+            return self._granted(alone, found)
 
         (found,) = self._tolerances.get((question.modes, *question_key(alone, probes=many)), wide)
         return found

@@ -7,6 +7,7 @@ ops, arrays, indexing, linalg    JAX's primitives as ops
 windows                          reductions of windows, and those by a function
 flow                             loops, branches, linear solves by functions
 devices                          functions of several devices, and what these tell each other
+held                             a function in which what it stops is a constant
 units                            the equations of a jaxpr, one by one
 source                           which function a piece comes from
 """

@@ -83,6 +83,13 @@ _SILENT = ("debug", "nodce")
 """Effects by which no result moves."""
 
 
+def body_of(equation: Any) -> Any:
+    """What a call computes, as a jaxpr; None of what is no call."""
+    if equation.primitive.name not in _CALL_PRIMITIVES:
+        return None
+    return next(equation.params[p] for p in _CALLS if p in equation.params)
+
+
 class JaxprWalker(Walker):
     """Walks jaxprs with the rules of all primitives.
 
@@ -225,7 +232,7 @@ class JaxprWalker(Walker):
 
     def call(self, equation: Any, inputs: Sequence[JaxprCell], wanted: list[bool]) -> list[JaxprCell]:
         """What a call computes, written out. Some functions of JAX are ops of gradfuzz as they stand."""
-        closed = next(equation.params[p] for p in _CALLS if p in equation.params)
+        closed = body_of(equation)
         name, file = source_of(closed)
         if name in _MEANT:
             raise UntraceableError(_MEANT[name], detached=True)

@@ -4,6 +4,7 @@
     steps     what a function executes, recorded while it runs
     functional
               functions that write in place, by Torch's own tracer
+    held      a function in which what it hides from autograd is a constant
     units     the functions of Torch that a function calls, one by one
     values    what the handlers of ATen ops take and give
     ops, moves, reductions, indexing, linalg, fourier, windows

@@ -180,7 +180,7 @@ class _Guard(TorchFunctionMode):
         if self.calls > compositions.MOST_EQUATIONS:
             raise self.refuse(too_long())
         name = getattr(func, "__name__", str(func))
-        if func is _SET_GRAD_ENABLED:
+        if is_switch(func):
             self.hiding = not args[0] and (self.hiding or torch.is_grad_enabled())
             return func(*args, **kwargs)
         differentiable = [t for t in pytree.tree_leaves((args, kwargs)) if _is_followed(t)]
@@ -228,11 +228,10 @@ class _Guard(TorchFunctionMode):
 
     def _check(self, func: Any, name: str, args: Any, kwargs: Any) -> None:
         """What is asked of tensors that autograd follows."""
-        data = getattr(func, "__self__", None) is torch.Tensor.data
-        hidden = f"{'Tensor.data' if data else name} hides a value from autograd"
-        if name in ("detach_", "new_tensor", "tensor"):
-            raise self.refuse(f"{hidden}, so {_NOT_MEANT}", stopped=True)
-        if data or name == "detach":
+        if hides(func, name):
+            hidden = f"{'Tensor.data' if _is_data(func) else name} hides a value from autograd"
+            if name in ("detach_", "new_tensor", "tensor"):
+                raise self.refuse(f"{hidden}, so {_NOT_MEANT}", stopped=True)
             self.note(hidden)
         if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
             self.note(f"{name} changes what autograd does with a value")
@@ -244,6 +243,20 @@ class _Guard(TorchFunctionMode):
                 " create_graph=True to torch.autograd.grad",
                 stopped=True,
             )
+
+
+def is_switch(func: Any) -> bool:
+    """Whether a function begins or ends what autograd does not see."""
+    return func is _SET_GRAD_ENABLED
+
+
+def hides(func: Any, name: str) -> bool:
+    """Whether a function gives the number of a tensor and hides from autograd whose it is."""
+    return _is_data(func) or name in ("detach", "detach_", "new_tensor", "tensor")
+
+
+def _is_data(func: Any) -> bool:
+    return getattr(func, "__self__", None) is torch.Tensor.data
 
 
 def _is_followed(t: Any) -> bool:

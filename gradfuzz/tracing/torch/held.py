@@ -1,0 +1,58 @@
+"""A function of Torch with what it stops held: it hides from autograd what it hides at other arguments.
+
+The function is run at those arguments first, and what `detach`, `.data` or an operation under `no_grad` give
+is kept in its order. Then it is run at the arguments, and is given what was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gradfuzz.errors import UntraceableError
+from gradfuzz.tracing.torch.trace import hides, is_switch
+
+
+class _Hidden(TorchFunctionMode):
+    """Keeps what is hidden, or gives what was `kept`."""
+
+    def __init__(self, kept: Sequence[Any] | None = None) -> None:
+        super().__init__()
+        self.found: list[Any] = []
+        self.kept = kept
+        self.hiding = False
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", str(func))
+        if is_switch(func):
+            self.hiding = not args[0] and (self.hiding or torch.is_grad_enabled())
+        grad = torch.is_grad_enabled()
+        if not (hides(func, name) if grad else self.hiding and not is_switch(func)):
+            return func(*args, **(kwargs or {}))
+        if name.endswith("_") and not name.endswith("__"):
+            raise UntraceableError(f"{name} writes where autograd does not look, which cannot be held")
+        if self.kept is None:
+            found = func(*args, **(kwargs or {}))
+        elif len(self.found) == len(self.kept):
+            raise UntraceableError("the function hides more values from autograd beside the point than at it")
+        else:
+            found = self.kept[len(self.found)]
+        self.found.append(found)
+        return found
+
+
+def held(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding: Sequence[Any]) -> list[Any]:
+    """The outputs of `call` at `xs`, with what it hides from autograd as it is at `holding`, which autograd
+    does not follow.
+    """
+    with torch.enable_grad():
+        with _Hidden() as first:
+            call(*holding)
+        with _Hidden(first.found) as second:
+            results = list(call(*xs))
+    if len(second.found) < len(first.found):
+        raise UntraceableError("the function hides fewer values from autograd beside the point than at it")
+    return results
