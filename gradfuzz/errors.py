@@ -45,6 +45,7 @@ __all__ = [
     "ProgramSyntaxError",
     "ProgramTypeError",
     "RecordError",
+    "SideEffectError",
     "SilentTargetError",
     "StoreError",
     "TripLimitError",
@@ -96,6 +97,10 @@ class TripLimitError(EvaluationError):
 
 class NotDifferentiableError(GradfuzzError):
     """A derivative does not exist here, or has no rule."""
+
+
+class SideEffectError(GradfuzzError):
+    """A derivative changes its arguments, or is another one when it is asked a second time."""
 
 
 class UntraceableError(GradfuzzError):

@@ -26,7 +26,8 @@ from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, unit_of, weigh
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.libraries.library import LibraryName, first_line
+from gradfuzz.libraries.library import Library, LibraryName, first_line
+from gradfuzz.libraries.ways import Way
 from gradfuzz.oracles.base import Array, Doubt, Mode
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -51,6 +52,7 @@ def check_gradient(
     wrt: Sequence[str | int] | str | int | None = None,
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
+    ways: Sequence[str] | str = (),
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
     framework: LibraryName | None = None,
@@ -120,7 +122,7 @@ def check_gradient(
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
     measured, failure = _measured(
-        *(f, args, wrt, order, modes, grad, reference, framework, allow), entries=False
+        *(f, args, wrt, order, modes, ways, grad, reference, framework, allow), entries=False
     )
     lead(measured.error_over_allowed)
     if failure is not None and not measured.modes:
@@ -146,6 +148,7 @@ def measure_gradient(
     wrt: Sequence[str | int] | str | int | None = None,
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
+    ways: Sequence[str] | str = (),
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
     framework: LibraryName | None = None,
@@ -159,7 +162,7 @@ def measure_gradient(
     (given with the function), "complex step" or "Richardson" (measured on the function itself in float64,
     with an error estimate).
     """
-    ask = f, args, wrt, order, modes, grad, reference, framework, allow
+    ask = f, args, wrt, order, modes, ways, grad, reference, framework, allow
     return _measured(*ask, entries=True)[0]
 
 
@@ -253,6 +256,7 @@ def _measured(
     wrt: Sequence[str | int] | str | int | None,
     order: int,
     modes: Sequence[Mode] | Mode | None,
+    ways: Sequence[str] | str,
     grad: Callable[..., Any] | None,
     reference: Callable[..., Any] | Exact | None,
     framework: LibraryName | None,
@@ -265,6 +269,9 @@ def _measured(
         raise UsageError(f"allow={allow!r} is none of {', '.join(map(repr, get_args(Allowed)))}")
     asked_modes = _modes(modes)
     subject = subject_of(f, args, wrt, grad, framework)
+    if ways and grad is not None:
+        raise UsageError("ways= asks a library for a derivative, and grad= gives one; pass one of them")
+    asks = _asks(subject.framework, combinations(order, asked_modes), ways)
     given = reference_of(f) if reference is None else reference
     if given is not None and not isinstance(given, Exact):
         given = Exact(given)
@@ -273,15 +280,38 @@ def _measured(
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
     inquire = functools.partial(Inquiry, subject, exact, given, entries=entries, allowed=allow is not None)
     try:
-        return _found(subject, inquire, order, asked_modes, named=modes is not None)
+        return _found(subject, inquire, order, asks, named=modes is not None, all_ways=ways == "all")
     finally:
         subject.framework.tidy()
 
 
+def _asks(
+    library: Library, steps: Sequence[tuple[Mode, ...]], ways: Sequence[str] | str
+) -> list[tuple[Way | None, tuple[Mode, ...]]]:
+    """What is asked: each way with the modes that it asks in."""
+    if not ways:
+        return [(None, one) for one in steps]
+    names = [ways] if isinstance(ways, str) else ways
+    chosen = library.ways if ways == "all" and library.ways else [library.way(name) for name in names]
+    asks = [(way, one) for way in chosen for one in steps if way.takes(one)]
+    order = len(steps[-1])
+    for way in chosen if ways != "all" else ():
+        if not any(way is one and len(modes) == order for one, modes in asks):
+            what = f"{way.name} asks for the last derivative in the modes {', '.join(way.modes)}"
+            raise UsageError(f"{what}, which order={order} and modes= leave out")
+    return asks
+
+
 def _found(
-    subject: Subject, inquire: Callable[[], Inquiry], order: int, modes: Sequence[Mode], *, named: bool
+    subject: Subject,
+    inquire: Callable[[], Inquiry],
+    order: int,
+    asks: Sequence[tuple[Way | None, tuple[Mode, ...]]],
+    *,
+    named: bool,
+    all_ways: bool,
 ) -> tuple[Measured, Exception | None]:
-    """The same of a subject, in all `modes` up to `order`; those that are `named` must exist."""
+    """The same of a subject, in all ways and modes of `asks`; those that are `named` must exist."""
     blank = Measured(Verdict.INCONCLUSIVE, subject.label, subject.framework.name, subject.precision)
     try:
         inquiry = inquire()
@@ -296,18 +326,26 @@ def _found(
         )
         return replace(blank, reason=reason, untraced=inquiry.untraced), None
     left_out: dict[tuple[Mode, ...], str] = {}
+    ways: dict[str, str] = {}
     found: list[Asked] = []
-    for steps in combinations(order, modes):
+    for way, steps in asks:
+        inquiry = inquiry.by(way)
         asked = inquiry.ask(steps)
+        name = "" if way is None else way.name
         if asked.case.verdict is Verdict.UNSUPPORTED:
             left_out[steps] = asked.case.message
-            if named:
+            ways.setdefault(name, asked.case.message)
+            if named and not all_ways:
                 what = f"{subject.label} was asked in the modes {', '.join(steps)}"
                 raise UnsupportedError(f"{what}, which it does not have: {asked.case.message}")
             continue
-        found.append(asked)
+        ways[name] = ""
+        found.append(replace(asked, way=name))
         if asked.case.verdict.is_wrong:
             break
+    for name in () if all_ways else filter(ways.get, ways):
+        if name:
+            raise UnsupportedError(f"{subject.label} cannot be asked by {name}: {ways[name]}")
     reasons = dict.fromkeys(message for steps, message in left_out.items() if len(steps) == order)
     if not any(len(a.case.question.modes) == order or a.case.verdict.is_wrong for a in found):
         reason = f"{subject.label} cannot be differentiated {order} times: {'; '.join(reasons)}"
@@ -316,8 +354,10 @@ def _found(
     measured = _of_function(decisive, subject, inquiry)
     if measured.wrong and measured.worst is not None:
         measured = replace(measured, nearby=tuple(_nearby(decisive, subject, inquiry)))
-    modes_asked = tuple(a.case.question.modes for a in found)
-    return replace(measured, asked=modes_asked, left_out=left_out), inquiry.oracle.failure
+    modes_asked = tuple(dict.fromkeys(a.case.question.modes for a in found))
+    lacks = {steps: why for steps, why in left_out.items() if steps not in modes_asked}
+    told = {name: why for name, why in ways.items() if name}
+    return replace(measured, asked=modes_asked, left_out=lacks, ways=told), inquiry.oracle.failure
 
 
 def _rank(asked: Asked) -> tuple[int, bool, float]:
@@ -336,7 +376,8 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
     names = dict(zip(asked.case.question.wrt, (subject.inputs[k].name for k in subject.wrt), strict=True))
     measured = _from_case(asked.case, subject.label, subject.framework.name, names, asked.method)
     differs = asked.case.verdict in (Verdict.DISAGREE, Verdict.CONVENTION) and asked.method != "reference"
-    return replace(measured, untraced=inquiry.untraced, stopped=inquiry.stopped if differs else "")
+    stopped = inquiry.stopped if differs else ""
+    return replace(measured, untraced=inquiry.untraced, stopped=stopped, way=asked.way)
 
 
 def _from_case(

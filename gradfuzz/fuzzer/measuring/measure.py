@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,7 @@ from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import doubted, is_of_numbers, may_be_rounding, needs_float64
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import Wanted, first_line
+from gradfuzz.libraries.ways import Way
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, entered, interpret
@@ -127,6 +129,7 @@ class Asked:
 
     case: CheckResult
     method: Method
+    way: str = ""
 
 
 def _of_two(case: CheckResult, numbers: Asked) -> Asked:
@@ -205,6 +208,20 @@ class Inquiry:
         self.unsteady = self.program is None and self._gradient is None and not self._exact.is_steady()
         self._known: dict[tuple[object, ...], NumericTruth] = {}
         self._wholes: dict[tuple[object, ...], Answer] = {}
+
+    def by(self, way: Way | None) -> Inquiry:
+        """The same of the derivative that is asked in another way; what is known of the truth is shared."""
+        if way is self.subject.way:
+            return self
+        other = copy.copy(self)
+        other.subject = replace(self.subject, way=way)
+        own = self._exact is self.subject
+        other._exact = other.subject if own else self._exact
+        other.oracle = FunctionOracle(other.subject, None if own else self._exact)
+        other._wholes = {}
+        for name in ("_parts", "_mirrored"):
+            vars(other).pop(name, None)
+        return other
 
     # The program
 

@@ -73,6 +73,8 @@ class Call:
     """Which of the arrays of floats that it returns count: those that the library differentiates; none where
     all do.
     """
+    way: str = field(default="", metadata={OPTIONAL: True})
+    """The library's way by which the derivative is asked, "torch.func.jacrev"; empty for the usual one."""
 
     def arrays(self) -> Iterator[Argument]:
         """The arguments that are arrays, and those in lists, in order."""
