@@ -52,7 +52,9 @@ _LACKS = (
     Lack("generate_vmap_rule", "Extending torch.func with autograd.Function", fwd=True),
     # torch.autograd.grad inside the function does not see the levels of torch.func
     Lack("does not require grad and does not have a grad_fn", "the documents of torch.func.grad", fwd=True),
-    Lack("donated buffers", "torch/_functorch/_aot_autograd/runtime_wrappers.py", ways="autograd.grad (twice)"),
+    Lack(
+        "donated buffers", "torch/_functorch/_aot_autograd/runtime_wrappers.py", ways="autograd.grad (twice)"
+    ),
     Lack("Nested forward mode AD", "the documents of torch.autograd.forward_ad", ways="autograd.forward_ad"),
     Lack("override the setup_context", "Extending torch.func with autograd.Function", ways="torch.func"),
     Lack("generate_vmap_rule", "Extending torch.func with autograd.Function", ways="torch.func"),

@@ -83,6 +83,12 @@ def check_gradient(
     `order` is checked, in each sequence of `modes` ("rev", "fwd"). None means all modes that the function
     has; a mode it lacks is left out. A mode asked for by name must exist.
 
+    `ways` says how JAX or Torch is asked, by name ("torch.func.jacrev", "jax.jit(jax.grad)") or "all". A way
+    asks for the last differentiation, in each sequence of `modes` that ends as it does; those inside are
+    taken along fixed directions. A way that is named must exist for the function, "all" leaves it out.
+    Without `ways` the framework is asked as usual. A derivative that writes into its arguments, or that is
+    another one when it is asked twice over the same graph, has a side effect, which is wrong.
+
     `grad` takes the arguments of `f` and returns the gradient, a tuple of gradients where `wrt` has several.
     Where `f` returns anything but one scalar, it takes the cotangent as one more argument, in the form of f's
     result, and returns the vector-Jacobian product. The gradient by a complex z is dL/d(z.real) + i

@@ -219,7 +219,8 @@ def _judgements(
         form = "alone" if turn.number == 0 and result.judged == 0 else dice.weighted(_FORMS)
         form = "alone" if form in _SINES and size > _LARGE else form
         first = dice.below(8)
-        way = ways[chance.below(len(ways))] if ways and chance.below(_WAYS) == 0 else ""
+        other = ways and (turn.number or result.judged) and chance.below(_WAYS) == 0
+        way = ways[chance.below(len(ways))] if other else ""
         judgement = judged_by_some(replace(call, form=form, way=way), first, asked)
         if way and not judgement.verdicts:
             judgement = judged_by_some(replace(call, form=form), first, asked)

@@ -218,7 +218,9 @@ def _factor(ratio: float) -> str:
 
 def _proof(call: Call, modes: Modes) -> ProofRecord | None:
     """What is proved of the library's rule; None where it cannot be traced."""
-    subject = subject_of_call(call) if call.library in PROVING and call.form == "alone" and not call.way else None
+    subject = (
+        subject_of_call(call) if call.library in PROVING and call.form == "alone" and not call.way else None
+    )
     if subject is None:
         return None
     with quiet():
