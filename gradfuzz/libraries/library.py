@@ -249,7 +249,7 @@ class Library(abc.ABC):
         if not all(np.size(self.numpy(x)) for x in xs):
             raise NoModeError(f"{way.name} is not asked about an argument without entries")
         kept = [k for k, w in enumerate(wanted.weights) if w is not None]
-        ws = tuple(self.like(wanted.weights[k], xs[0]) for k in kept)
+        ws = tuple(self.like(w, xs[0]) for w in wanted.weights if w is not None)
         vs = tuple(self.factor(v, x) for v, x in zip(wanted.directions, xs, strict=False))
         outputs = f(*xs)
 

@@ -55,6 +55,7 @@ _LACKS = (
     Lack(
         "donated buffers", "torch/_functorch/_aot_autograd/runtime_wrappers.py", ways="autograd.grad (twice)"
     ),
+    Lack("No working C++ compiler", "the documents of torch.compile", ways="torch.compile"),
     Lack("Nested forward mode AD", "the documents of torch.autograd.forward_ad", ways="autograd.forward_ad"),
     Lack("override the setup_context", "Extending torch.func with autograd.Function", ways="torch.func"),
     Lack("generate_vmap_rule", "Extending torch.func with autograd.Function", ways="torch.func"),
@@ -64,7 +65,6 @@ _LACKS = (
 )
 
 _AUTOGRAD = "gradient_by_autograd"
-_COMPILED: tuple[tuple[str, Mode], ...] = (("grad", "rev"), ("jacfwd", "fwd"))
 
 _WAYS = (
     Way("autograd.grad", "gradients(*followed(f, xs, ws))", inner=_AUTOGRAD),
@@ -87,15 +87,21 @@ _WAYS = (
     Way("torch.func.jvp", "each(lambda *vs: torch.func.jvp(g, xs, vs)[1], xs)", ("fwd",)),
     Way("torch.func.jacfwd", "torch.func.jacfwd(g, argnums)(*xs)", ("fwd",)),
     Way("torch.func.hessian", "times(vs, torch.func.hessian(g, argnums)(*xs))", ("rev", "fwd")),
-    *(
-        Way(
-            f"torch.compile(torch.func.{name}{backend})",
-            f"torch.compile(torch.func.{name}(g, argnums){backend})(*xs)",
-            (mode,),
-            slow=not backend,
-        )
-        for name, mode in _COMPILED
-        for backend in ("", ', backend="aot_eager"')
+    Way("torch.compile(torch.func.grad)", "torch.compile(torch.func.grad(g, argnums))(*xs)", slow=True),
+    Way(
+        'torch.compile(torch.func.grad, backend="aot_eager")',
+        'torch.compile(torch.func.grad(g, argnums), backend="aot_eager")(*xs)',
+    ),
+    Way(
+        "torch.compile(torch.func.jacfwd)",
+        "torch.compile(torch.func.jacfwd(g, argnums))(*xs)",
+        ("fwd",),
+        slow=True,
+    ),
+    Way(
+        'torch.compile(torch.func.jvp, backend="aot_eager")',
+        'each(torch.compile(lambda *vs: torch.func.jvp(g, xs, vs)[1], backend="aot_eager"), xs)',
+        ("fwd",),
     ),
 )
 
@@ -312,9 +318,12 @@ class TorchLibrary(Library):
 
     def derivative_by(self, way: Way, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
         """After eight functions of one code Torch would compile no more of them, and not say so."""
-        if "compile" in way.form:
-            torch.compiler.reset()
-        return super().derivative_by(way, f, xs, wanted)
+        if "compile" not in way.form:
+            return super().derivative_by(way, f, xs, wanted)
+        torch.compiler.reset()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of the compiler about itself
+            return super().derivative_by(way, f, xs, wanted)
 
     def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
         terms = [(x * y).sum() for x, y in zip(xs, ys, strict=True)]

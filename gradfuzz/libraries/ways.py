@@ -25,7 +25,7 @@ class Way:
     inner: str = "gradient"
     """The function of the library's module that is the gradient inside of it, in higher order."""
     slow: bool = False
-    """Whether it takes seconds to compile: no sweep asks in this way."""
+    """Whether it takes seconds and a C++ compiler: it is asked by its name alone, and in no sweep."""
 
     def takes(self, modes: Sequence[Mode]) -> bool:
         """Whether it asks for a derivative of these modes: it is asked for the last of them. Inductor, which

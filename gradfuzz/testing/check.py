@@ -83,7 +83,8 @@ def check_gradient(
     `order` is checked, in each sequence of `modes` ("rev", "fwd"). None means all modes that the function
     has; a mode it lacks is left out. A mode asked for by name must exist.
 
-    `ways` says how JAX or Torch is asked, by name ("torch.func.jacrev", "jax.jit(jax.grad)") or "all". A way
+    `ways` says how JAX or Torch is asked, by name ("torch.func.jacrev", "jax.jit(jax.grad)") or "all", those
+    by Inductor excepted. A way
     asks for the last differentiation, in each sequence of `modes` that ends as it does; those inside are
     taken along fixed directions. A way that is named must exist for the function, "all" leaves it out.
     Without `ways` the framework is asked as usual. A derivative that writes into its arguments, or that is
@@ -298,7 +299,9 @@ def _asks(
     if not ways:
         return [(None, one) for one in steps]
     names = [ways] if isinstance(ways, str) else ways
-    chosen = library.ways if ways == "all" and library.ways else [library.way(name) for name in names]
+    every = [way for way in library.ways if not way.slow]
+    chosen = every if ways == "all" and every else [library.way(name) for name in names]
+    asks: list[tuple[Way | None, tuple[Mode, ...]]]
     asks = [(way, one) for way in chosen for one in steps if way.takes(one)]
     order = len(steps[-1])
     for way in chosen if ways != "all" else ():

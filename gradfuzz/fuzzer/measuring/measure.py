@@ -213,14 +213,13 @@ class Inquiry:
         """The same of the derivative that is asked in another way; what is known of the truth is shared."""
         if way is self.subject.way:
             return self
+        subject = replace(self.subject, way=way)
+        exact = None if self._exact is self.subject else self._exact
+        own = {"subject": subject, "oracle": FunctionOracle(subject, exact), "_exact": exact or subject}
+        shared = {name: value for name, value in vars(self).items() if name not in ("_parts", "_mirrored")}
         other = copy.copy(self)
-        other.subject = replace(self.subject, way=way)
-        own = self._exact is self.subject
-        other._exact = other.subject if own else self._exact
-        other.oracle = FunctionOracle(other.subject, None if own else self._exact)
-        other._wholes = {}
-        for name in ("_parts", "_mirrored"):
-            vars(other).pop(name, None)
+        vars(other).clear()
+        vars(other).update(shared | own | {"_wholes": {}})
         return other
 
     # The program

@@ -13,7 +13,6 @@ from gradfuzz.libraries.library import Wanted, first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
 from gradfuzz.programs.language.precision import FORMATS, is_float
 
-
 _SMALL = 64
 """A function of more entries is not asked twice, unless it is said."""
 
