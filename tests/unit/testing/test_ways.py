@@ -421,14 +421,14 @@ def test_a_rule_of_jax_that_counts_is_found_where_it_is_asked_twice() -> None:
 # Reports ----------------------------------------------------------------------------------------------------
 
 
-class StableSoftplus(torch.autograd.Function):
-    """The derivative of its forward pass as written is inf / inf at 800; its rules are right."""
+class Square(torch.autograd.Function):
+    """The derivative of its forward pass as written is inf * 0 at 0; its rules are right."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(x: Any) -> Any:
-        return torch.where(x > 30.0, x, torch.log1p(torch.exp(x)))
+        return torch.sqrt(x**4)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -437,24 +437,24 @@ class StableSoftplus(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        return g * torch.sigmoid(ctx.saved_tensors[0])
+        return 2.0 * g * ctx.saved_tensors[0]
 
     @staticmethod
     def jvp(ctx: Any, v: Any) -> Any:
-        return v * torch.sigmoid(ctx.saved_tensors[0])
+        return 2.0 * v * ctx.saved_tensors[0]
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # of Dynamo
 @pytest.mark.parametrize(("usual", "compiled"), [("torch.func.grad", AOT), ("torch.func.jvp", AOT_FORWARD)])
 def test_193279_and_192985_a_compiled_derivative_drops_the_rule(usual: str, compiled: str) -> None:
     """Dynamo follows the forward pass of an autograd.Function, and differentiates that."""
-    x = torch.tensor([800.0, 0.5], dtype=torch.float64)
+    x = torch.tensor([0.0, 0.5], dtype=torch.float64)
     if compiled == AOT and is_from("torch", "2.14"):
         pytest.skip("193279 is closed; the release that mends it is not installed here")
-    check_gradient(StableSoftplus.apply, x)
-    check_gradient(StableSoftplus.apply, x, ways=usual)
-    check_gradient(torch.compile(StableSoftplus.apply, backend="aot_eager"), x, modes="rev")
-    found = measure_gradient(StableSoftplus.apply, x, ways=compiled)
+    check_gradient(Square.apply, x)
+    check_gradient(Square.apply, x, ways=usual)
+    check_gradient(torch.compile(Square.apply, backend="aot_eager"), x, modes="rev")
+    found = measure_gradient(Square.apply, x, ways=compiled)
     assert (found.kind, found.way) == (Class.NON_FINITE, compiled)
 
 
