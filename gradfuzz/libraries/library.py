@@ -262,9 +262,7 @@ class Library(abc.ABC):
             modes = wanted.modes[: 1 - len(way.modes) or None]
             slope = self.nested(f, xs, replace(wanted, modes=modes), way.inner)
             call, ws = (lambda *xs: (slope(*xs),)), (self.like(np.ones(()), xs[0]),)
-        names = dict(self._names)
-        exec(way.source, names)  # noqa: S102 - lines of our own
-        return outputs, names["by_way"](call, tuple(xs), ws, vs)
+        return outputs, self._by_way(way)(call, tuple(xs), ws, vs)
 
     def way_source(self, way: Way, *known: str) -> str:
         """Lines of a script that define `by_way(f, xs, ws, vs)`, the gradient in this way, and the functions
@@ -447,6 +445,13 @@ class Library(abc.ABC):
         names = {**self._names, "call": call}
         exec("\n".join(lines), names)  # noqa: S102 - lines of our own
         found: Callable[..., Any] = names["f"]
+        return found
+
+    @functools.cache  # noqa: B019 - there is one library of a name
+    def _by_way(self, way: Way) -> Callable[..., Sequence[Any]]:
+        names = dict(self._names)
+        exec(way.source, names)  # noqa: S102 - lines of our own
+        found: Callable[..., Sequence[Any]] = names["by_way"]
         return found
 
     @functools.cache  # noqa: B019 - there is one library of a name
