@@ -46,6 +46,7 @@ __all__ = [
     "ProgramSyntaxError",
     "ProgramTypeError",
     "RecordError",
+    "SideEffectError",
     "SilentTargetError",
     "StoreError",
     "TripLimitError",
@@ -97,6 +98,10 @@ class TripLimitError(EvaluationError):
 
 class NotDifferentiableError(GradfuzzError):
     """A derivative does not exist here, or has no rule."""
+
+
+class SideEffectError(GradfuzzError):
+    """A derivative changes its arguments, or is another one when it is asked a second time."""
 
 
 class UntraceableError(GradfuzzError):

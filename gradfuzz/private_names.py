@@ -64,7 +64,7 @@ PRIVATE_NAMES: dict[str, PrivateName] = {
         f"{_TENSORFLOW_CATALOGUE}; a finding names no rules",
     ),
     "torch._C.DisableTorchFunction": PrivateName(
-        "torch", "to hold what a module does not learn", "no module with buffers is traced"
+        "torch", "to hold what a module does not learn", "no module is asked about that has it"
     ),
     "torch._C._set_grad_enabled": PrivateName("torch", "to notice torch.no_grad", _TORCH_TRACING),
     "torch._decomp.decomposition_table": PrivateName(

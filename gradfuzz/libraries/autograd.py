@@ -83,11 +83,11 @@ class AutogradLibrary(NumpyLibrary):
         seed="np.random.seed(0)",
     )
 
-    def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
+    def refusal(self, error: Exception, modes: Sequence[Mode], way: str = "") -> str | None:
         """A primitive has no rule; of a first derivative in reverse mode that is told."""
         if lacks_rule(error) and tuple(modes) != ("rev",):
             return first_line(error)
-        return super().refusal(error, modes)
+        return super().refusal(error, modes, way)
 
     def tree(self, value: Any, path: str) -> Tree:
         return super().tree(_unboxed(value), path)

@@ -25,6 +25,7 @@ from gradfuzz.libraries.library import (
     Wanted,
 )
 from gradfuzz.libraries.objects import Opened, of_keras, opened_by
+from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.foreign.memory import machine, own
 from gradfuzz.oracles.jax.derivatives import Step, before_the_last, derivative
@@ -59,6 +60,27 @@ _LACKS = (
     ),
     # A primitive of a derivative, as random_gamma_grad, has no rule of its own
     Lack("Differentiation rule for", "jax/_src/interpreters/ad.py", many=True),
+    # What decides by values in Python is neither compiled nor mapped
+    Lack("traced array", "the documents of jax.errors", ways="jax."),
+    Lack("Abstract tracer value", "the documents of jax.errors", ways="jax."),
+    Lack("must be concrete", "the documents of jax.errors", ways="jax."),
+    Lack("Batching rule for", "jax/_src/interpreters/batching.py", ways="jax."),
+)
+
+_WAYS = (
+    AskedWay("jax.grad", "jax.grad(g, argnums)(*xs)"),
+    AskedWay("jax.vjp", "jax.vjp(f, *xs)[1](ws)"),
+    AskedWay("jax.vjp (twice)", "second(jax.vjp(f, *xs)[1], ws)"),
+    AskedWay("jax.jacrev", "times(ws, jax.jacrev(f, argnums)(*xs))"),
+    AskedWay("jax.vmap(jax.grad)", "[x[0] for x in jax.vmap(jax.grad(g, argnums))(*map(doubled, xs))]"),
+    AskedWay("jax.checkpoint", "jax.grad(jax.checkpoint(g), argnums)(*xs)"),
+    AskedWay("jax.jit(jax.grad)", "jax.jit(jax.grad(g, argnums))(*xs)"),
+    AskedWay("jax.jit(jax.grad).lower", "jax.jit(jax.grad(g, argnums)).lower(*xs).compile()(*xs)"),
+    AskedWay("jax.jvp", "each(lambda *vs: jax.jvp(g, xs, vs)[1], xs)", ("fwd",)),
+    AskedWay("jax.linearize", "each(jax.linearize(g, *xs)[1], xs)", ("fwd",)),
+    AskedWay("jax.jacfwd", "jax.jacfwd(g, argnums)(*xs)", ("fwd",)),
+    AskedWay("jax.jit(jax.jacfwd)", "jax.jit(jax.jacfwd(g, argnums))(*xs)", ("fwd",)),
+    AskedWay("jax.hessian", "times(vs, jax.hessian(g, argnums)(*xs))", ("rev", "fwd")),
 )
 
 _KEPT = 200.0, 1 / 32
@@ -261,6 +283,32 @@ def slope(g: Any, xs: Any, directions: Any) -> Any:
     return jax.jvp(g, tuple(xs), tuple(directions))[1]
 
 
+def weighted(f: Any, ws: Any) -> Any:
+    return lambda *xs: sum(jnp.sum(w * y) for w, y in zip(ws, f(*xs), strict=True))
+
+
+def times(ws: Any, rows: Any) -> Any:
+    def by(k: Any) -> Any:
+        return sum(jnp.tensordot(w, row[k], w.ndim) for w, row in zip(ws, rows, strict=True))
+
+    return [by(k) for k, _ in enumerate(rows[0])]
+
+
+def each(push: Any, xs: Any) -> Any:
+    found = [jnp.zeros_like(x) for x in xs]
+    for k, x in enumerate(xs):
+        for i in range(x.size):
+            units = [jnp.zeros_like(x) for x in xs]
+            units[k] = units[k].reshape(-1).at[i].set(1.0).reshape(x.shape)
+            found[k] = found[k].reshape(-1).at[i].set(push(*units)).reshape(x.shape)
+    return found
+
+
+def second(pull: Any, ws: Any) -> Any:
+    pull(ws)
+    return pull(ws)
+
+
 # ------------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +319,8 @@ class JaxLibrary(Library):
     version = str(jax.__version__)
     classes = (jax.Array,)
     lacks = _LACKS
+    ways = _WAYS
+    helpers = ("total", "doubled", "weighted", "times", "each", "second")
     refusals = (
         *("not supported", "not implemented", "does not accept dtype", "Derivatives of non-symmetric"),
         "Derivatives not defined",
@@ -388,6 +438,14 @@ class JaxLibrary(Library):
                 unit[k][index] = 1.0
                 outputs, slope[index] = _pushed(step, active, xs, unit)
         return outputs, slopes
+
+    def derivative_by(
+        self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted
+    ) -> Differentiated:
+        return super().derivative_by(way, _about(f, xs, wanted)[0], xs, wanted)
+
+    def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
+        return sum([jnp.sum(x * y) for x, y in zip(xs, ys, strict=True)], jnp.zeros((), like.dtype))
 
     def push(
         self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted, probe: Sequence[Array]

@@ -11,9 +11,10 @@ from __future__ import annotations
 import abc
 import contextlib
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -22,8 +23,9 @@ from gradfuzz.errors import UntraceableError, UsageError
 from gradfuzz.libraries.layouts import Layout
 from gradfuzz.libraries.objects import GENERATORS, Generator, Opened
 from gradfuzz.libraries.watching import Note, patched
+from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import Array, Mode
-from gradfuzz.oracles.emit.plain_source import plain_source
+from gradfuzz.oracles.emit.plain_source import called, plain_source, plain_source_in
 from gradfuzz.oracles.lacks import Lack
 from gradfuzz.oracles.said import spoken, telling
 from gradfuzz.programs.graphs.graph import Graph
@@ -107,6 +109,12 @@ class Library(abc.ABC):
     version: str
     lacks: tuple[Lack, ...] = ()
     """The derivatives that the library lacks."""
+    ways: tuple[AskedWay, ...] = ()
+    """The ways to ask it for derivatives by its own functions."""
+    helpers: tuple[str, ...] = ()
+    """The functions of the library's module that these call."""
+    twice = ""
+    """The way that asks for a gradient twice over one graph, and answers the second; "" without one."""
     roundoff = 0.0
     """What the values of some of its functions are known to be off, relative to their size, in float64."""
     forms: Forms
@@ -127,7 +135,8 @@ class Library(abc.ABC):
 
     def tree(self, value: Any, path: str) -> Tree:
         """The leaves of an argument or a result."""
-        return list(leaves_of(value, path)), lambda leaves: with_leaves(value, iter(leaves))
+        form = with_leaves(value, itertools.repeat(True))  # without arrays, which a compiler would follow
+        return list(leaves_of(value, path)), lambda leaves: with_leaves(form, iter(leaves))
 
     def operand(self, value: Array, like: Any = None) -> Any:
         """A NumPy array as prepared and repeated functions take it."""
@@ -243,21 +252,62 @@ class Library(abc.ABC):
         """
         return None
 
-    def nested(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Scalar:
+    def way(self, name: str) -> AskedWay:
+        """The way of this name; `UsageError` where there is none."""
+        for way in self.ways:
+            if way.name == name:
+                return way
+        known = ", ".join(repr(way.name) for way in self.ways)
+        has = f"it has 'all', {known}" if known else "it is asked in one way only"
+        raise UsageError(f"ways={name!r} is no way to ask {self.name} for a derivative; {has}")
+
+    def derivative_by(
+        self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted
+    ) -> Differentiated:
+        """`derivative`, whose last differentiations are asked in this way."""
+        if not all(np.size(self.numpy(x)) for x in xs):
+            raise NoModeError(f"{way.name} is not asked about an argument without entries")
+        kept = [k for k, w in enumerate(wanted.weights) if w is not None]
+        ws = tuple(self.like(w, xs[0]) for w in wanted.weights if w is not None)
+        vs = tuple(self.factor(v, x) for v, x in zip(wanted.directions, xs, strict=False))
+        outputs = self.prepared(f)(*xs)  # a function may itself differentiate
+
+        def floats(*xs: Any) -> tuple[Any, ...]:
+            ys = f(*xs)
+            return tuple(ys[k] for k in kept)
+
+        call: ArrayFunction = floats
+        if len(wanted.modes) > len(way.modes):
+            modes = wanted.modes[: 1 - len(way.modes) or None]
+            slope = self.nested(f, xs, replace(wanted, modes=modes), way.inner)
+            call, ws = (lambda *xs: (slope(*xs),)), (self.like(np.ones(()), xs[0]),)
+        return outputs, self._by_way(way)(call, tuple(xs), ws, vs)
+
+    def way_source(self, way: AskedWay, *known: str) -> str:
+        """Lines of a script that define `by_way(f, xs, ws, vs)`, the gradient in this way, and the functions
+        that it calls, without those that are `known` there.
+        """
+        names = (name for name in self.helpers if name not in known)
+        helpers = called(way.source, plain_source_in(type(self).__module__, *names))
+        return "\n\n".join([*helpers, way.source])
+
+    def nested(
+        self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted, gradient: str = "gradient"
+    ) -> Scalar:
         """The wanted derivative without its last mode, as a function of arrays like `xs`: `gradient` and
         `slope` of the library's module, one in the other.
         """
         like, directions = xs[0], [self.factor(v, x) for v, x in zip(wanted.directions, xs, strict=False)]
+        factors = [None if w is None else self.factor(w, like) for w in wanted.weights]
 
         def objective(*xs: Any) -> Any:
-            results = zip(wanted.weights, f(*xs), strict=True)
-            pairs = [(self.factor(w, like), y) for w, y in results if w is not None]
+            pairs = [(w, y) for w, y in zip(factors, f(*xs), strict=True) if w is not None]
             return self.inner([w for w, _ in pairs], [y for _, y in pairs], like)
 
         def along(g: Scalar, mode: Mode) -> Scalar:
             if mode == "fwd":
                 return lambda *xs: self.function("slope")(g, xs, directions)
-            return lambda *xs: self.inner(directions, self.function("gradient")(g, xs), xs[0])
+            return lambda *xs: self.inner(directions, self.function(gradient)(g, xs), xs[0])
 
         return functools.reduce(along, wanted.modes[:-1], objective)
 
@@ -269,9 +319,12 @@ class Library(abc.ABC):
         """The sum of all products of entries, in the dtype of `like`; a zero for no arrays."""
         raise NotImplementedError
 
-    def refusal(self, error: Exception, modes: Sequence[Mode]) -> str | None:
-        """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
-        said = isinstance(error, NoModeError) or any(row.speaks(error, modes) for row in self.lacks)
+    def refusal(self, error: Exception, modes: Sequence[Mode], way: str = "") -> str | None:
+        """Why the function lacks a derivative in these modes, asked in this way, if the error says so; None
+        for a failure.
+        """
+        rows = (row for row in self.lacks if row.ways in way)
+        said = isinstance(error, NoModeError) or any(row.speaks(error, modes) for row in rows)
         return first_line(error) if said else None
 
     def constants(self, f: Callable[..., Any]) -> tuple[int, ...]:
@@ -447,6 +500,13 @@ class Library(abc.ABC):
         names = {**self._names, "call": call}
         exec("\n".join(lines), names)  # noqa: S102 - lines of our own
         found: Callable[..., Any] = names["f"]
+        return found
+
+    @functools.cache  # noqa: B019 - there is one library of a name
+    def _by_way(self, way: AskedWay) -> Callable[..., Sequence[Any]]:
+        names = dict(self._names)
+        exec(way.source, names)  # noqa: S102 - lines of our own
+        found: Callable[..., Sequence[Any]] = names["by_way"]
         return found
 
     @functools.cache  # noqa: B019 - there is one library of a name

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils.checkpoint
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradfuzz.errors import UntraceableError
 from gradfuzz.libraries.library import (
     ArrayFunction,
     Differentiated,
@@ -25,6 +25,7 @@ from gradfuzz.libraries.library import (
 )
 from gradfuzz.libraries.objects import GENERATORS, Generator, Opened, of_keras, opened_by
 from gradfuzz.libraries.watching import Note
+from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.emit.plain_source import plain_source
 from gradfuzz.oracles.lacks import Lack
@@ -54,6 +55,57 @@ _LACKS = (
     Lack("generate_vmap_rule", "Extending torch.func with autograd.Function", fwd=True),
     # torch.autograd.grad inside the function does not see the levels of torch.func
     Lack("does not require grad and does not have a grad_fn", "the documents of torch.func.grad", fwd=True),
+    Lack(
+        "donated buffers", "torch/_functorch/_aot_autograd/runtime_wrappers.py", ways="autograd.grad (twice)"
+    ),
+    Lack("No working C++ compiler", "the documents of torch.compile", ways="torch.compile"),
+    Lack("Nested forward mode AD", "the documents of torch.autograd.forward_ad", ways="autograd.forward_ad"),
+    Lack("override the setup_context", "Extending torch.func with autograd.Function", ways="torch.func"),
+    Lack("generate_vmap_rule", "Extending torch.func with autograd.Function", ways="torch.func"),
+    Lack("does not require grad and does not have a grad_fn", "torch.func.grad", ways="torch.func"),
+    Lack("vmap: It looks like you", "UX Limitations of torch.func", ways="torch.func"),
+    Lack("vmap: called random operation", "UX Limitations of torch.func", ways="torch.func"),
+)
+
+_AUTOGRAD = "gradient_by_autograd"
+
+_WAYS = (
+    AskedWay("autograd.grad", "gradients(*followed(f, xs, ws))", inner=_AUTOGRAD),
+    AskedWay("autograd.grad (twice)", "second(*followed(f, xs, ws))", inner=_AUTOGRAD),
+    AskedWay("autograd.grad(is_grads_batched=True)", "batched(*followed(f, xs, ws))", inner=_AUTOGRAD),
+    AskedWay("backward", "backward(*followed(f, xs, ws))", inner=_AUTOGRAD),
+    AskedWay(
+        "torch.utils.checkpoint",
+        "backward(*followed(checkpointed(f), xs, ws))",
+        inner=_AUTOGRAD,
+    ),
+    AskedWay("torch.func.grad", "torch.func.grad(g, argnums)(*xs)"),
+    AskedWay("torch.func.vjp", "torch.func.vjp(f, *xs)[1](ws)"),
+    AskedWay("torch.func.jacrev", "times(ws, torch.func.jacrev(f, argnums)(*xs))"),
+    AskedWay(
+        "torch.vmap(torch.func.grad)",
+        "[x[0] for x in torch.vmap(torch.func.grad(g, argnums))(*map(doubled, xs))]",
+    ),
+    AskedWay("autograd.forward_ad", "each(lambda *vs: dual_slope(g, xs, vs), xs)", ("fwd",)),
+    AskedWay("torch.func.jvp", "each(lambda *vs: torch.func.jvp(g, xs, vs)[1], xs)", ("fwd",)),
+    AskedWay("torch.func.jacfwd", "torch.func.jacfwd(g, argnums)(*xs)", ("fwd",)),
+    AskedWay("torch.func.hessian", "times(vs, torch.func.hessian(g, argnums)(*xs))", ("rev", "fwd")),
+    AskedWay("torch.compile(torch.func.grad)", "torch.compile(torch.func.grad(g, argnums))(*xs)", slow=True),
+    AskedWay(
+        'torch.compile(torch.func.grad, backend="aot_eager")',
+        'torch.compile(torch.func.grad(g, argnums), backend="aot_eager")(*xs)',
+    ),
+    AskedWay(
+        "torch.compile(torch.func.jacfwd)",
+        "torch.compile(torch.func.jacfwd(g, argnums))(*xs)",
+        ("fwd",),
+        slow=True,
+    ),
+    AskedWay(
+        'torch.compile(torch.func.jvp, backend="aot_eager")',
+        'each(torch.compile(lambda *vs: torch.func.jvp(g, xs, vs)[1], backend="aot_eager"), xs)',
+        ("fwd",),
+    ),
 )
 
 
@@ -102,6 +154,67 @@ def gradient_by_autograd(g: Any, xs: Any) -> Any:
     return torch.autograd.grad(g(*xs), xs, create_graph=True, materialize_grads=True)
 
 
+def weighted(f: Any, ws: Any) -> Any:
+    return lambda *xs: sum((w * y).sum() for w, y in zip(ws, f(*xs), strict=True))
+
+
+def times(ws: Any, rows: Any) -> Any:
+    def by(k: Any) -> Any:
+        pairs = [(w, row[k]) for w, row in zip(ws, rows, strict=True)]
+        return sum(torch.tensordot(w.to(r.dtype), r, w.ndim) for w, r in pairs)
+
+    return [by(k) for k, _ in enumerate(rows[0])]
+
+
+def each(push: Any, xs: Any) -> Any:
+    found = [torch.zeros(x.shape, dtype=x.dtype) for x in xs]
+    for k, slopes in enumerate(found):
+        for i in range(slopes.numel()):
+            units = [torch.zeros_like(x) for x in found]
+            units[k].view(-1)[i] = 1.0
+            slopes.view(-1)[i] = push(*units).detach()
+    return found
+
+
+def dual_slope(g: Any, xs: Any, vs: Any) -> Any:
+    duals = torch.autograd.forward_ad
+    with duals.dual_level():
+        y = g(*[duals.make_dual(x, v) for x, v in zip(xs, vs, strict=True)])
+        slope = duals.unpack_dual(y).tangent
+        return torch.zeros(()) if slope is None else slope
+
+
+def followed(f: Any, xs: Any, ws: Any) -> Any:
+    xs = [x.detach().requires_grad_() for x in xs]
+    pairs = [(y, w) for y, w in zip(f(*xs), ws, strict=True) if y.requires_grad]
+    return [y for y, _ in pairs], xs, [w for _, w in pairs]
+
+
+def checkpointed(f: Any) -> Any:
+    return lambda *xs: torch.utils.checkpoint.checkpoint(f, *xs, use_reentrant=False)
+
+
+def gradients(ys: Any, xs: Any, ws: Any, **how: Any) -> Any:
+    found = torch.autograd.grad(ys, xs, ws, allow_unused=True, **how) if ys else [None] * len(xs)
+    return [torch.zeros_like(x) if slope is None else slope for x, slope in zip(xs, found, strict=True)]
+
+
+def second(ys: Any, xs: Any, ws: Any) -> Any:
+    gradients(ys, xs, ws, retain_graph=True)
+    return gradients(ys, xs, ws)
+
+
+def batched(ys: Any, xs: Any, ws: Any) -> Any:
+    found = gradients(ys, xs, [doubled(w) for w in ws], is_grads_batched=True)
+    return [slope if slope.ndim == x.ndim else slope[0] for x, slope in zip(xs, found, strict=True)]
+
+
+def backward(ys: Any, xs: Any, ws: Any) -> Any:
+    if ys:
+        torch.autograd.backward(ys, ws)
+    return [torch.zeros_like(x) if x.grad is None else x.grad for x in xs]
+
+
 # ------------------------------------------------------------------------------------------------------------
 
 
@@ -125,6 +238,12 @@ class TorchLibrary(Library):
     version = str(torch.__version__)
     classes = (torch.Tensor,)
     lacks = _LACKS
+    ways = _WAYS
+    helpers = (
+        *("total", "doubled", "weighted", "times", "each", "dual_slope", "followed", "gradients", "second"),
+        *("batched", "backward", "checkpointed"),
+    )
+    twice = "autograd.grad (twice)"
     refusals = (
         *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
         *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),
@@ -162,11 +281,7 @@ class TorchLibrary(Library):
         """Detached, though nothing is hidden by it, so that whoever watches calls is not told."""
         if not isinstance(x, torch.Tensor):
             return x
-        try:
-            unwatched = private("torch._C.DisableTorchFunction", UntraceableError)
-        except UntraceableError:
-            return x.detach()
-        with unwatched():
+        with private("torch._C.DisableTorchFunction")():
             return x.detach()
 
     def computes_in(self, call: ArrayFunction, arrays: Sequence[Any]) -> frozenset[str]:
@@ -242,6 +357,17 @@ class TorchLibrary(Library):
             return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])
 
         return by_autograd(differentiable, xs, cotangents, along, modes)
+
+    def derivative_by(
+        self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted
+    ) -> Differentiated:
+        """After eight functions of one code Torch would compile no more of them, and not say so."""
+        if "compile" not in way.form:
+            return super().derivative_by(way, f, xs, wanted)
+        torch.compiler.reset()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of the compiler about itself
+            return super().derivative_by(way, f, xs, wanted)
 
     def inner(self, xs: Sequence[Any], ys: Sequence[Any], like: Any) -> Any:
         terms = [(x * y).sum() for x, y in zip(xs, ys, strict=True)]

@@ -26,7 +26,8 @@ from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, unit_of, weigh
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.libraries.library import LibraryName, first_line
+from gradfuzz.libraries.library import Library, LibraryName, first_line
+from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import Array, Doubt, Mode
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -51,6 +52,7 @@ def check_gradient(
     wrt: Sequence[str | int] | str | int | None = None,
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
+    ways: Sequence[str] | str = (),
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
     framework: LibraryName | None = None,
@@ -90,6 +92,13 @@ def check_gradient(
     differentiate by. None means all float arguments, and all that `f` learns. Every derivative up to
     `order` is checked, in each sequence of `modes` ("rev", "fwd"). None means all modes that the function
     has; a mode it lacks is left out. A mode asked for by name must exist.
+
+    `ways` says how JAX or Torch is asked, by name ("torch.func.jacrev", "jax.jit(jax.grad)") or "all", those
+    by Inductor excepted. A way
+    asks for the last differentiation, in each sequence of `modes` that ends as it does; those inside are
+    taken along fixed directions. A way that is named must exist for the function, "all" leaves it out.
+    Without `ways` the framework is asked as usual. A derivative that writes into its arguments, or that is
+    another one when it is asked twice over the same graph, has a side effect, which is wrong.
 
     `grad` takes the arguments of `f` and returns the gradient, a tuple of gradients where `wrt` has several.
     Where `f` returns anything but one scalar, it takes the cotangent as one more argument, in the form of f's
@@ -138,7 +147,7 @@ def check_gradient(
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
     measured, failure = _measured(
-        *(f, args, wrt, order, modes, grad, reference, framework, allow, accuracy), entries=False
+        *(f, args, wrt, order, modes, ways, grad, reference, framework, allow, accuracy), entries=False
     )
     lead(measured.error_over_allowed)
     if failure is not None and not measured.modes:
@@ -164,6 +173,7 @@ def measure_gradient(
     wrt: Sequence[str | int] | str | int | None = None,
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
+    ways: Sequence[str] | str = (),
     grad: Callable[..., Any] | None = None,
     reference: Callable[..., Any] | Exact | None = None,
     framework: LibraryName | None = None,
@@ -178,7 +188,7 @@ def measure_gradient(
     (given with the function), "complex step" or "Richardson" (measured on the function itself in float64,
     with an error estimate).
     """
-    ask = f, args, wrt, order, modes, grad, reference, framework, allow, accuracy
+    ask = f, args, wrt, order, modes, ways, grad, reference, framework, allow, accuracy
     return _measured(*ask, entries=True)[0]
 
 
@@ -272,6 +282,7 @@ def _measured(
     wrt: Sequence[str | int] | str | int | None,
     order: int,
     modes: Sequence[Mode] | Mode | None,
+    ways: Sequence[str] | str,
     grad: Callable[..., Any] | None,
     reference: Callable[..., Any] | Exact | None,
     framework: LibraryName | None,
@@ -286,6 +297,9 @@ def _measured(
     asked_modes = _modes(modes)
     given = reference_of(f) if reference is None else reference
     subject = subject_of(f, args, wrt, grad, framework, objects=given is None)
+    if ways and grad is not None:
+        raise UsageError("ways= asks a library for a derivative, and grad= gives one; pass one of them")
+    asks = _asks(subject.framework, combinations(order, asked_modes), ways)
     if given is not None and not isinstance(given, Exact):
         given = Exact(given)
     exact = None
@@ -307,15 +321,40 @@ def _measured(
         return Inquiry(subject, exact, given, entries=entries, allowed=allowed, accuracy=known)
 
     try:
-        return _found(subject, inquire, order, asked_modes, named=modes is not None)
+        return _found(subject, inquire, order, asks, named=modes is not None, all_ways=ways == "all")
     finally:
         subject.framework.tidy()
 
 
+def _asks(
+    library: Library, steps: Sequence[tuple[Mode, ...]], ways: Sequence[str] | str
+) -> list[tuple[AskedWay | None, tuple[Mode, ...]]]:
+    """What is asked: each way with the modes that it asks in."""
+    if not ways:
+        return [(None, one) for one in steps]
+    names = [ways] if isinstance(ways, str) else ways
+    every = [way for way in library.ways if not way.slow]
+    chosen = every if ways == "all" and every else [library.way(name) for name in names]
+    asks: list[tuple[AskedWay | None, tuple[Mode, ...]]]
+    asks = [(way, one) for way in chosen for one in steps if way.takes(one)]
+    order = len(steps[-1])
+    for way in chosen if ways != "all" else ():
+        if not any(way is one and len(modes) == order for one, modes in asks):
+            what = f"{way.name} asks for the last derivative in the modes {', '.join(way.modes)}"
+            raise UsageError(f"{what}, which order={order} and modes= leave out")
+    return asks
+
+
 def _found(
-    subject: Subject, inquire: Callable[[], Inquiry], order: int, modes: Sequence[Mode], *, named: bool
+    subject: Subject,
+    inquire: Callable[[], Inquiry],
+    order: int,
+    asks: Sequence[tuple[AskedWay | None, tuple[Mode, ...]]],
+    *,
+    named: bool,
+    all_ways: bool,
 ) -> tuple[Measured, Exception | None]:
-    """The same of a subject, in all `modes` up to `order`; those that are `named` must exist."""
+    """The same of a subject, in all ways and modes of `asks`; those that are `named` must exist."""
     blank = Measured(Verdict.INCONCLUSIVE, subject.label, subject.framework.name, subject.precision)
     try:
         inquiry = inquire()
@@ -330,18 +369,26 @@ def _found(
         )
         return replace(blank, reason=reason, untraced=inquiry.untraced), None
     left_out: dict[tuple[Mode, ...], str] = {}
+    ways: dict[str, str] = {}
     found: list[Asked] = []
-    for steps in combinations(order, modes):
+    for way, steps in asks:
+        inquiry = inquiry.by(way)
         asked = inquiry.ask(steps)
+        name = "" if way is None else way.name
         if asked.case.verdict is Verdict.UNSUPPORTED:
             left_out[steps] = asked.case.message
-            if named:
+            ways.setdefault(name, asked.case.message)
+            if named and not all_ways:
                 what = f"{subject.label} was asked in the modes {', '.join(steps)}"
                 raise UnsupportedError(f"{what}, which it does not have: {asked.case.message}")
             continue
-        found.append(asked)
+        ways[name] = ""
+        found.append(replace(asked, way=name))
         if asked.case.verdict.is_wrong:
             break
+    for name in () if all_ways else filter(ways.get, ways):
+        if name:
+            raise UnsupportedError(f"{subject.label} cannot be asked by {name}: {ways[name]}")
     reasons = dict.fromkeys(message for steps, message in left_out.items() if len(steps) == order)
     if not any(len(a.case.question.modes) == order or a.case.verdict.is_wrong for a in found):
         reason = f"{subject.label} cannot be differentiated {order} times: {'; '.join(reasons)}"
@@ -350,8 +397,10 @@ def _found(
     measured = _of_function(decisive, subject, inquiry)
     if measured.wrong and measured.worst is not None and not inquiry.held:  # beside it other values are held
         measured = replace(measured, nearby=tuple(_nearby(decisive, subject, inquiry)))
-    modes_asked = tuple(a.case.question.modes for a in found)
-    return replace(measured, asked=modes_asked, left_out=left_out), inquiry.oracle.failure
+    modes_asked = tuple(dict.fromkeys(a.case.question.modes for a in found))
+    lacks = {steps: why for steps, why in left_out.items() if steps not in modes_asked}
+    told = {name: why for name, why in ways.items() if name}
+    return replace(measured, asked=modes_asked, left_out=lacks, ways=told), inquiry.oracle.failure
 
 
 def _rank(asked: Asked) -> tuple[int, bool, float]:
@@ -378,6 +427,7 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
         held=inquiry.held,
         accuracy=inquiry.accuracy,
         iterates=inquiry.iterates,
+        way=asked.way,
     )
 
 

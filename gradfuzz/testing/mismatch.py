@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gradfuzz.errors import SideEffectError
 from gradfuzz.fuzzer.measuring.measured import Measured, Nearby
 from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.oracles.base import check_name
@@ -29,7 +30,8 @@ def told(measured: Measured) -> str:
 def _lines(m: Measured) -> Iterator[str]:
     yield _headline(m)
     along = "along fixed random directions, " if m.order > 1 and not m.of_a_scalar else ""
-    asked = f"{check_name(m.modes)}, {along}{m.precision}, {m.framework}"
+    by = f", by {m.way}" if m.way else ""
+    asked = f"{check_name(m.modes)}, {along}{m.precision}, {m.framework}{by}"
     if m.verdict is Verdict.CRASHED:
         yield f"  {m.reason}"
         yield f"  asked: {asked}"
@@ -60,7 +62,7 @@ def _headline(m: Measured) -> str:
     if m.verdict is Verdict.INCONCLUSIVE:
         return f"{what} could be found neither right nor wrong"
     if m.verdict is Verdict.CRASHED:
-        return f"{what} raises an error"
+        return f"{what} " + ("has a side effect" if m.reason.startswith(_EFFECT) else "raises an error")
     if m.in_part:
         judged, size = m.judged
         return f"{judged} of {size} entries of {what} are right, and {_not_judged(m)}"
@@ -72,6 +74,9 @@ def _headline(m: Measured) -> str:
     if m.kind is None:
         return f"{what}{name} is wrong"
     return f"{what}{name} is wrong ({m.kind.value}: {claim(m.kind, m.worst_expected, m.worst_got, m.ratio)})"
+
+
+_EFFECT = SideEffectError.__name__
 
 
 def _not_judged(m: Measured) -> str:

@@ -165,6 +165,31 @@ def _of_mode(row: Lack) -> Planted:
     return Planted(excused, "agree", tuple(wrong), lacks in excused.left_out)
 
 
+@functools.cache
+def _of_way(row: Lack) -> Planted:
+    """The library says what a way of it does not take. What else the way raises or answers is judged."""
+    library = library_named("jax" if row.ways.startswith("jax.") else "torch")
+    met = next(way for way in library.ways if row.ways in way.name and not way.slow)
+
+    def measured(answer: Callable[[Any], Any]) -> Any:
+        def asked(self: Any, way: Any, f: Any, xs: Any, wanted: Any) -> Any:
+            return f(*xs), [answer(g) for g in self.derivative(f, xs, wanted)[1]]
+
+        change = {"derivative_by": asked, "ways": (met,)}
+        with patch.multiple(type(library), **change):
+            return measure_gradient(lambda x: x * x, 0.5, framework=library.name, ways="all")
+
+    def raising(words: str) -> Callable[[Any], Any]:
+        def raises(g: Any) -> Any:
+            raise RuntimeError(words)
+
+        return raises
+
+    excused = measured(raising(f"it says: {row.words}"))
+    wrong = measured(raising("of the rule")), measured(lambda g: 2.0 * g)
+    return Planted(excused, "it says", wrong, row.words in excused.reason)
+
+
 for _site in sites():
     _where, _, _what = _site.partition(": ")
     if _where.startswith("libraries/") and _what.startswith("refusal"):
@@ -174,7 +199,8 @@ for _site in sites():
     elif _where.startswith("libraries/") and _what.startswith("Lack("):
         _row = eval(_what, {"Lack": Lack})
         _told = "The framework lacks the mode by its documents. Other modes and other exceptions are judged."
-        EXCUSES.append(Excuse(_site, _told, (_site,), functools.partial(_of_mode, _row)))
+        _plant = _of_way if _row.ways else _of_mode
+        EXCUSES.append(Excuse(_site, _told, (_site,), functools.partial(_plant, _row)))
 
 # Oracles ----------------------------------------------------------------------------------------------------
 

@@ -651,3 +651,10 @@ def a_function_that_draws() -> Planted:
     found = measure_gradient(decided(np.sin), 0.5, grad=lambda x: 2.0 * np.cos(x))
     excused = measure_gradient(drawing, 0.5, grad=lambda x: 2.0 * np.cos(x))
     return Planted(excused, "other values each time", (found,), found.kind is Class.WRONG_VALUE)
+
+
+planted_elsewhere(
+    "What Torch compiled for one backward pass is not asked twice. What else the second one raises is wrong.",
+    ("tests/unit/testing/test_ways.py::test_what_torch_compiled_for_one_pass_is_not_asked_twice",),
+    "fuzzer/measuring/oracle.py FunctionOracle._ask_again: except Exception",
+)

@@ -52,6 +52,7 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     # A pattern of sites, and why they excuse nothing
     ("fuzzer/conventions/table.py: *", "numbers of examples"),
     ("fuzzer/measuring/setting.py: _STEPS", "how weights and lines are drawn"),
+    ("fuzzer/measuring/oracle.py: _SMALL", "larger functions are asked twice by name"),
     ("fuzzer/verdict/labels.py: *", "steps of a picture"),
     ("fuzzer/verdict/metamorphic*.py: *", "how a variant of a question is made"),
     ("fuzzer/verdict/rows.py: *", "how many are asked at once"),

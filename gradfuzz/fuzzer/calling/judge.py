@@ -87,6 +87,9 @@ def _judged(
         if call.form == "compiled":  # the truth is that of the call itself
             exact = subject_of(called(call, library), arrays, None, None, library.name)
         inquiry = Inquiry(replace(subject, label=call.function), exact)
+        if call.way:
+            way = library.way(call.way)
+            inquiry, modes = inquiry.by(way), [steps for steps in modes if way.takes(steps)]
     except GradfuzzError as error:
         return Judgement(call, refused=str(error))
     except Exception as error:  # noqa: BLE001 - whatever a function raises is its refusal
@@ -192,6 +195,7 @@ def _derivative(call: Call) -> Callable[[Modes], object]:
     library = library_named(call.library)
     arrays = [library.constant(value) for value in values_of(call)]
     subject = subject_of(asked(call, library), arrays, None, None, library.name)
+    subject = replace(subject, way=library.way(call.way) if call.way else None)
     values = [i.value for i in subject.inputs]
     weights = [np.ones(np.shape(y)) if is_float(y.dtype) else None for y in subject.values(values)]
     directions = [np.ones(values[k].shape) for k in subject.wrt]

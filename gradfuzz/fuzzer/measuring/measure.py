@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,7 @@ from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.rounding import doubted, is_of_numbers, may_be_rounding, needs_float64
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import Wanted, first_line
+from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Point, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, entered, interpret
@@ -71,6 +73,9 @@ _SECOND_OPINION = (
     Reason.RANGE,
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
+
+_OF_A_WAY = ("_parts", "_mirrored", "_narrower", "_whole_derivative")
+"""What an inquiry keeps that is about the way in which a derivative is asked."""
 
 _SEQUENCES = 64
 """At most so many sequences of modes are asked."""
@@ -127,6 +132,7 @@ class Asked:
 
     case: CheckResult
     method: Method
+    way: str = ""
 
 
 def _of_two(case: CheckResult, numbers: Asked) -> Asked:
@@ -210,6 +216,19 @@ class Inquiry:
         self.unsteady = self.program is None and self._gradient is None and not self._exact.is_steady()
         self._known: dict[tuple[object, ...], NumericTruth] = {}
         self._wholes: dict[tuple[object, ...], Answer] = {}
+
+    def by(self, way: AskedWay | None) -> Inquiry:
+        """The same of the derivative that is asked in another way; what is known of the truth is shared."""
+        if way is self.subject.way:
+            return self
+        subject = replace(self.subject, way=way)
+        exact = None if self._exact is self.subject else self._exact
+        own = {"subject": subject, "oracle": FunctionOracle(subject, exact), "_exact": exact or subject}
+        shared = {name: value for name, value in vars(self).items() if name not in _OF_A_WAY}
+        other = copy.copy(self)
+        vars(other).clear()
+        vars(other).update(shared | own | {"_wholes": {}})
+        return other
 
     # The program
 

@@ -92,6 +92,10 @@ class Measured:
     """All combinations of modes that were asked."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)
     """Combinations of modes that the function lacks, with the reason."""
+    way: str = ""
+    """How the library was asked, "torch.func.jacrev", where that was said."""
+    ways: Mapping[str, str] = field(default_factory=dict)
+    """All ways that were asked; with the reason, where the function has no derivative in that way."""
     unjudged: Mapping[str, Array] = field(default_factory=dict)
     """Where a gradient is right but for entries that cannot be judged: True for each of those."""
     drawn: tuple[str, ...] = ()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.measuring.subject import Subject
+from gradfuzz.errors import SideEffectError, UsageError
+from gradfuzz.fuzzer.measuring.subject import Subject, agree_to
 from gradfuzz.libraries.library import Wanted, first_line
 from gradfuzz.oracles.base import ALONG, Answer, Array, Mode, Oracle, Point, ProbedQuestion, Question
-from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.precision import FORMATS, is_float
+
+_SMALL = 64
+"""A function of more entries is not asked twice, unless it is said."""
 
 
 class FunctionOracle(Oracle):
@@ -26,10 +30,14 @@ class FunctionOracle(Oracle):
         self.failure: Exception | None = None
         self._subject = subject
         self._exact = exact
+        self._asked_again = False
 
     def supports(self, question: Question) -> str | None:
         if self._subject.grad is not None and question.modes not in ((), ("rev",)):
             return "a hand-written gradient supports reverse mode of order one only"
+        way = self._subject.way
+        if question.modes and way is not None and not way.takes(question.modes):
+            return f"{way.name} asks in the modes {', '.join(way.modes)}"
         return None
 
     def answer(self, question: Question) -> list[Answer]:
@@ -49,6 +57,7 @@ class FunctionOracle(Oracle):
                 gradient = {ALONG: slopes}
             else:
                 values, found = self._subject.derivative(inputs, wanted)
+                self._ask_again(inputs, wanted, found)
                 gradient = dict(zip(question.wrt, found, strict=True))
         except UsageError:
             raise
@@ -57,8 +66,28 @@ class FunctionOracle(Oracle):
         values = values if self._exact is None else self._exact.values(inputs)
         return Answer("ok", self._values(values), gradient)
 
+    def _ask_again(self, inputs: Sequence[Array], wanted: Wanted, found: Sequence[Array]) -> None:
+        """Asks a small function for its gradient twice over one graph, once: `SideEffectError` where the
+        second differs.
+        """
+        subject, library = self._subject, self._subject.framework
+        size = sum(np.size(g) for g in found)
+        plain = subject.way is None and subject.grad is None and tuple(wanted.modes) == ("rev",)
+        if self._asked_again or not (plain and library.twice and 0 < size <= _SMALL):
+            return
+        self._asked_again = True
+        try:
+            _, second = replace(subject, way=library.way(library.twice)).derivative(inputs, wanted)
+        except Exception as error:
+            if library.refusal(error, wanted.modes, library.twice) is None:
+                raise
+            return
+        if not agree_to(FORMATS[subject.precision].half_of_the_digits, second, found):
+            raise SideEffectError("asked a second time over the same graph, the derivative is another one")
+
     def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
-        refusal = self._subject.framework.refusal(error, modes) if modes else None
+        way = "" if self._subject.way is None else self._subject.way.name
+        refusal = self._subject.framework.refusal(error, modes, way) if modes else None
         if refusal is not None:
             return Answer("unsupported", message=refusal)
         self.failure = error

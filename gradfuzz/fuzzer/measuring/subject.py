@@ -16,17 +16,18 @@ import contextlib
 import fnmatch
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, UsageError
+from gradfuzz.errors import GradfuzzError, SideEffectError, UsageError
 from gradfuzz.fuzzer.conventions.excluded import is_square
 from gradfuzz.libraries.detect import library_of, signature_of
-from gradfuzz.libraries.library import ArrayFunction, Library, LibraryName, Tree, Wanted
+from gradfuzz.libraries.library import ArrayFunction, Differentiated, Library, LibraryName, Tree, Wanted
 from gradfuzz.libraries.objects import OneDraw, Opened
+from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 
@@ -78,6 +79,8 @@ class Subject:
     _evaluate: ArrayFunction | None = None
     unasked: frozenset[int] = frozenset()
     """The numbers of the leaves of a result that are not asked about."""
+    way: AskedWay | None = None
+    """How the framework is asked; None: as `Library.derivative` asks."""
     _mirrored: Mapping[int, float] = field(default_factory=dict)
     """The numbers of the inputs of which the Hermitian part is taken, with the sign of the transpose."""
     _holding: tuple[Array, ...] = ()
@@ -332,7 +335,8 @@ class Subject:
                 outputs, gradient = self._by_hand(arrays, wanted.weights, dtypes)
             else:
                 xs = self._wide(arrays, precision)
-                outputs, gradient = self.framework.derivative(self.of_differentiated(arrays), xs, wanted)
+                with self._unchanged(arrays if wanted.modes[-1] == "rev" else ()):
+                    outputs, gradient = self._asked_by(self.of_differentiated(arrays), xs, wanted)
             found = [self.framework.numpy(g) for g in gradient]
             if len({*dtypes}) > 1:
                 found = [g.astype(dtype) for g, dtype in zip(found, dtypes, strict=True)]
@@ -377,7 +381,8 @@ class Subject:
             arrays = self.arrays(values, precision)
             xs = self._wide(arrays, precision)
             about = self.of_differentiated(arrays), xs, wanted
-            pushed = [p for probe in probes if (p := self.framework.push(*about, probe)) is not None]
+            own = probes if self.way is None else ()
+            pushed = [p for probe in own if (p := self.framework.push(*about, probe)) is not None]
             if pushed:
                 found = [self.framework.numpy(slope) for _, slope in pushed]
                 return [self.framework.numpy(y) for y in pushed[-1][0]], np.array(found, dtype)
@@ -386,9 +391,23 @@ class Subject:
             ts = [self.framework.given(np.zeros((), dtype), arrays[self.wrt[0]]) for _ in lines]
             along = [np.asarray(float(k >= len(probes))) for k in range(len(lines))]
             f = on_lines(self.of_differentiated(arrays), xs, made)
-            outputs, slopes = self.framework.derivative(f, ts, replace(wanted, directions=along))
+            outputs, slopes = self._asked_by(f, ts, replace(wanted, directions=along))
             found = [self.framework.numpy(slope) for slope in slopes[: len(probes)]]
             return [self.framework.numpy(y) for y in outputs], np.array(found, dtype)
+
+    def _asked_by(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        if self.way is None:
+            return self.framework.derivative(f, xs, wanted)
+        return self.framework.derivative_by(self.way, f, xs, wanted)
+
+    @contextlib.contextmanager
+    def _unchanged(self, arrays: Sequence[Any]) -> Iterator[None]:
+        """Raises `SideEffectError` where one of the inputs is another one afterwards, in any bit."""
+        before = [self.framework.numpy(x).tobytes() for x in arrays]
+        yield
+        for i, x, given in zip(self.inputs, arrays, before, strict=False):
+            if self.framework.numpy(x).tobytes() != given:
+                raise SideEffectError(f"the derivative writes into the argument {i.name}")
 
     def of_differentiated(self, arrays: Sequence[Any]) -> ArrayFunction:
         """The function of the inputs in `wrt`; the others are fixed at `arrays`."""
@@ -409,12 +428,13 @@ class Subject:
         arguments = self.arguments(arrays)
         result = self.f(*arguments)
         outputs = self._real(result)
-        if len(outputs) == 1 and np.shape(outputs[0]) == () and not self.unasked:
-            scale = float(np.asarray(weights[0]))
-            answer = self.grad(*arguments)
-        else:
-            scale = 1.0
-            answer = self.grad(*arguments, self._cotangent(result, weights))
+        with self._unchanged(arrays):
+            if len(outputs) == 1 and np.shape(outputs[0]) == () and not self.unasked:
+                scale = float(np.asarray(weights[0]))
+                answer = self.grad(*arguments)
+            else:
+                scale = 1.0
+                answer = self.grad(*arguments, self._cotangent(result, weights))
         return outputs, self.slopes(answer, scale, dtypes)
 
     def _cotangent(self, result: Any, weights: Sequence[Array | None]) -> Any:

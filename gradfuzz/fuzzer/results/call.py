@@ -84,6 +84,8 @@ class Call:
     """
     is_recorded: bool = field(default=False, metadata={OPTIONAL: True})
     """Whether a program of the package made it, or one like it: its structures are kept."""
+    way: str = field(default="", metadata={OPTIONAL: True})
+    """The library's way by which the derivative is asked, "torch.func.jacrev"; empty for the usual one."""
 
     def arrays(self) -> Iterator[Argument]:
         """The arguments that are arrays, and those in lists, in order."""

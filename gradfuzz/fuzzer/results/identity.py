@@ -105,10 +105,11 @@ def _cause(finding: Finding, planted: str) -> tuple[str, ...]:
 
 
 def _question(finding: Finding) -> str:
-    """What is asked: "value", "rev", "fwd", "order 2"."""
+    """What is asked: "value", "rev", "fwd", "order 2", and by which way where it is not the usual one."""
     if finding.kind is Class.WRONG_PRIMAL or not finding.modes:
         return "value"
-    return finding.modes[0] if len(finding.modes) == 1 else f"order {len(finding.modes)}"
+    way = f" by {finding.call.way}" if finding.call is not None and finding.call.way else ""
+    return (finding.modes[0] if len(finding.modes) == 1 else f"order {len(finding.modes)}") + way
 
 
 def _said(note: str) -> str:

@@ -81,6 +81,8 @@ def _key(call: Call) -> str:
 
 def _smaller(call: Call, function: Function) -> Iterator[Call]:
     """Calls that are simpler in one thing, the greatest steps first."""
+    if call.way:
+        yield replace(call, way="")
     if call.form != "alone":
         yield replace(call, form="alone")
     yield from _with_less(call, function)

@@ -35,6 +35,9 @@ _FORMS: Odds[Form] = Odds(*zip((44, 22, 8, 8, 12, 6), FORMS, strict=True))
 _SINES, _LARGE = ("between", "loop", "twice"), 64.0
 """These take the sine of what a call returns. Of a larger value it moves faster than differences tell."""
 
+_WAYS = 4
+"""One call in so many is asked by another way of the library than the usual one."""
+
 _OUTSIDE = 40
 """So many valid calls in a row with values that are no finite numbers end a turn."""
 
@@ -201,6 +204,8 @@ def _judgements(
 ) -> Iterator[Judgement]:
     """Calls that have verdicts, until `result` counts enough of them. The others go to `refusals`."""
     outside, asked = 0, turn.modes or COMBINATIONS
+    ways = [way.name for way in library_named(turn.library).ways if not way.slow]
+    chance = Seeded(f"{turn.seed}/{turn.number}/{turn.again}/ways/{turn.function.signature}")
     calls = itertools.chain(search.first[turn.before :], search.calls())
     for count in itertools.count():
         call = next(calls, None)
@@ -218,7 +223,11 @@ def _judgements(
         if call.is_recorded and form != "compiled":  # the others leave the range of its arrays
             form = "alone"
         first = dice.below(8)
-        judgement = judged_by_some(replace(call, form=form), first, asked)
+        other = ways and (turn.number or result.judged) and chance.below(_WAYS) == 0
+        way = ways[chance.below(len(ways))] if other else ""
+        judgement = judged_by_some(replace(call, form=form, way=way), first, asked)
+        if way and not judgement.verdicts:
+            judgement = judged_by_some(replace(call, form=form), first, asked)
         if judgement.refused and form != "alone":
             judgement = judged_by_some(call, first, asked)
         if not judgement.verdicts:
@@ -249,7 +258,7 @@ def _prove(result: Result, judgement: Judgement) -> None:
     """Takes the first derivatives of a call as formulas, without a compile, and proves them."""
     call = judgement.call
     enough = sum(result.proofs.values()) >= _FORMULAS
-    if enough or call.library not in PROVING or call.form in ("compiled", "vectorized"):
+    if enough or call.library not in PROVING or call.form in ("compiled", "vectorized") or call.way:
         return
     agreeing = {one.modes for one in judgement.verdicts if one.case.verdict is Verdict.AGREE}
     for proof in proofs_of_call(judgement.call, explain=False, answer=False):

@@ -53,10 +53,6 @@ class Standings:
         return Standing("open" if since else "new", since=since, flaky=flaky)
 
 
-ACCEPTED = "accepted"
-"""How a finding is known that the baseline accepts."""
-
-
 def divided(
     findings: Sequence[Finding], review: Review | None
 ) -> tuple[list[Finding], dict[str, list[Finding]]]:
@@ -66,7 +62,7 @@ def divided(
     known: dict[str, list[Finding]] = {}
     for finding in findings:
         word = standings.of(finding).word
-        how = {"known": ACCEPTED, "open": "recorded before"}.get(word, "")
+        how = {"known": "accepted", "open": "recorded before"}.get(word, "")
         if word and word != "expired" and reports_of(finding) and not how:
             how = "reported"
         (known.setdefault(how, []) if how else new).append(finding)

@@ -27,7 +27,7 @@ from gradfuzz.reports.common import account, numbers, plain, titles, words
 from gradfuzz.reports.common.headline import faults, own_faults
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, headed, paragraph, program, show
 from gradfuzz.reports.common.proofs import styled
-from gradfuzz.reports.common.standing import ACCEPTED, Standings, divided, news
+from gradfuzz.reports.common.standing import Standings, divided, news
 from gradfuzz.reports.common.summary import FAILURES, columns, systems, tally
 from gradfuzz.reports.terminal import functions
 from gradfuzz.reports.terminal.block import finding, in_short
@@ -97,9 +97,8 @@ def _findings(
     for item in new:
         parts += told_of(item)
     for how, items in known.items():
-        if how != ACCEPTED:  # told with their reasons below
-            lines = [f"{words.title(one)} {words.failed(one)}" for one in items]
-            parts += [*headed(f"Known, {how}:", _some([" ".join(line.split()) for line in lines])), Text("")]
+        lines = [f"{words.title(one)}; {words.in_short(one)} {words.failed(one)}" for one in items]
+        parts += [*headed(f"Known, {how}:", _some([" ".join(line.split()) for line in lines])), Text("")]
     causes = [f"  {c.label}: {', '.join(c.findings)}" for c in finished.clusters]
     if len(finished.findings) > 1 and causes:
         parts += [*headed("Findings by cause, as far as can be told:", causes), Text("")]

@@ -303,8 +303,8 @@ FIELDS = {
         " conventions environment functions shard own_faults"
     ),
     "Shard": "part parts settings work",
-    "Call": "library function arguments form seeded results",
-    "Argument": "keyword array layout items literal constant",
+    "Call": "library function arguments form seeded results is_recorded way",
+    "Argument": "keyword array layout items literal constant made",
     "FunctionSummary": (
         "drawn valid judged asked lacks verdicts answers inconclusive proofs open wrong_rules"
         " name signature outcome why findings"
@@ -313,7 +313,7 @@ FIELDS = {
     "Evidence": "curve variants",
     "Baseline": "accepted rules",
     "Rule": "accept reason link expires",
-    "Pattern": "id target op cause kind",
+    "Pattern": "id target op cause kind function report",
 }
 
 

@@ -106,7 +106,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "reports": ("common", "terminal", "markdown", "html", "board", "machine", "formats"),
     "libraries": (
-        *("layouts", "objects", "watching", "library", "composed", "numpy", "autograd"),
+        *("layouts", "objects", "ways", "watching", "library", "composed", "numpy", "autograd"),
         *("tensorflow", "mlx", "paddle", "torch", "jax", "detect"),
     ),
     "testing": ("mismatch", "leading", "asserting", "check", "starter"),

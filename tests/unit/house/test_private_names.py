@@ -41,6 +41,10 @@ OTHERS = {
         "fuzzer/calling/package.py",
         "_init_fn",
     ): "a custom op of Torch's, which decorates a function; read where it is",
+    (
+        "fuzzer/calling/public_calls.py",
+        "_initializing",
+    ): "importlib's, whether a module is being imported; read where it is",
     ("fuzzer/workers/local.py", "_inheriting"): "multiprocessing; read where it is",
     ("fuzzer/workers/local.py", "_processes"): "concurrent.futures; read where it is",
     ("fuzzer/workers/local.py", "_exit"): "os, documented",

@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Point
 from gradfuzz.private_names import PRIVATE_NAMES, PrivateName, missing, private
 from gradfuzz.programs import parse
+from gradfuzz.testing import measure_gradient
 
 jax = pytest.importorskip("jax", reason="the jax extra is not installed")
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
@@ -109,6 +110,13 @@ def of_tensorflow_rules() -> str:
     return str(raised.value)
 
 
+def of_a_module() -> str:
+    module = torch.nn.BatchNorm1d(3, dtype=torch.float64).eval()
+    with pytest.raises(UnsupportedError) as raised:
+        measure_gradient(module, torch.ones(2, 3, dtype=torch.float64))
+    return str(raised.value)
+
+
 def torch_rule() -> str:
     words = of_a_proof(torch.sin, torch.tensor(POINT))
     assert words in of_a_way("torch:eager:rule")
@@ -123,6 +131,7 @@ FEATURES: dict[str, Callable[[], str]] = {
     "mlx.core.sin.__nb_signature__": lambda: of_a_script("mlx_catalogue.py"),
     "tensorflow.python.framework.op_def_registry": lambda: of_a_script("tensorflow_catalogue.py"),
     "tensorflow.python.framework.ops.gradient_registry": of_tensorflow_rules,
+    "torch._C.DisableTorchFunction": of_a_module,
     "torch._C._set_grad_enabled": torch_rule,
     "torch._decomp.decomposition_table": lambda: of_a_proof(
         lambda x: torch.nn.functional.huber_loss(x, torch.zeros(3)), torch.tensor(POINT)

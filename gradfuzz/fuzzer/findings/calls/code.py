@@ -26,6 +26,7 @@ def code(call: Call) -> str:
     library = library_named(call.library)
     lines = [f"{name} = {text}" for name, text in zip(names(call), arrays(call), strict=True)]
     lines += [library.forms.seed] if call.seeded else []
+    lines += [f"# differentiated by {call.way}"] if call.way else []
     if call.form == "alone":
         return "\n".join([*lines, f"y = {expression(call)}"])
     return "\n".join([*lines, "", *function(call, "call"), "", *around(call.form, library)])

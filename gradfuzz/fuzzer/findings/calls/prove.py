@@ -172,7 +172,7 @@ def _target(call: Call) -> str:
 def _script(call: Call, case: CheckResult) -> str:
     if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
         return ""
-    name = check_name(case.question.modes)
+    name = check_name(case.question.modes) + (f" by {call.way}" if call.way else "")
     return script(call, case, f"{call.function} of {call.library}: the {name} is wrong.")
 
 
@@ -188,6 +188,8 @@ def _short(call: Call, case: CheckResult) -> str:
 
 def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]) -> Iterator[str]:
     yield from _by_modes(judged(call), wrong.modes)
+    if call.way:
+        yield f"it shows where the derivative is asked by {call.way}, and not as usual"
     if call.form != "alone":
         yield _FORMS[call.form]
     for argument in call.arguments:
@@ -218,7 +220,9 @@ def _factor(ratio: float) -> str:
 
 def _proof(call: Call, modes: Modes) -> ProofRecord | None:
     """What is proved of the library's rule; None where it cannot be traced."""
-    subject = subject_of_call(call) if call.library in PROVING and call.form == "alone" else None
+    subject = (
+        subject_of_call(call) if call.library in PROVING and call.form == "alone" and not call.way else None
+    )
     if subject is None:
         return None
     with quiet():

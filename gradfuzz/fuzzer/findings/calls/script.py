@@ -16,6 +16,7 @@ from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.library import Library
+from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import Array, Mode, check_name
 
 _DIFFERENCES = '''
@@ -43,7 +44,7 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     units = [np.zeros(v.shape) for v in values]
     units[place][index] = 1.0
     along = [np.asarray(question.directions[name], np.float64) for name in question.wrt]
-    inner = "objective"
+    inner, way = "objective", library.way(call.way) if call.way else None
     lines = [f'"""{title}"""', "", library.forms.header, *_own(call), *_helpers(library), ""]
     lines += _listed("xs", values, library)
     lines += _listed("exact", exact, library)
@@ -53,13 +54,17 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     lines += _listed("unit", units, library)
     lines += _listed("along", along, library) if len(question.modes) > 1 else []
     terms = f"total({library.forms.product}) for w, y in zip(weights, {{}})"
-    lines += _differentiated(call, library, question.modes, terms)
+    lines += _differentiated(call, library, question.modes, terms, way)
     for mode in question.modes[:-1]:
         lines += ["", "", f"def first(*xs, g={inner}):", f"    return slope_{mode}(g, xs, along)"]
         inner = "first"
     lines += ["", _DIFFERENCES, ""]
+    if way is None:
+        lines += [f"got = float(slope_{question.modes[-1]}({inner}, xs, unit))"]
+    else:
+        weights = [np.asarray(w, values[0].dtype) for w in question.weights if w is not None]
+        lines += _by_way(way, len(question.modes), weights, library)
     lines += [
-        f"got = float(slope_{question.modes[-1]}({inner}, xs, unit))",
         f"expected = by_differences({inner}, unit)",
         'print("the library:   ", got)',
         'print("by differences:", expected)',
@@ -68,6 +73,17 @@ def script(call: Call, case: CheckResult, title: str) -> str:
         "raise SystemExit(int(wrong))",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _by_way(way: AskedWay, order: int, weights: Sequence[Array], library: Library) -> list[str]:
+    """The lines that ask for the derivative along `unit` in a way of the library."""
+    inner = order > len(way.modes)
+    vs = f", [{library.forms.cast} for w, x in zip(along, xs)]" if len(way.modes) > 1 else ""
+    return [
+        *_listed("ws", [np.ones((), weights[0].dtype)] if inner else weights, library),
+        f"found = by_way({'lambda *xs: (first(*xs),)' if inner else 'outputs'}, tuple(xs), tuple(ws){vs})",
+        f"got = float(sum(total({library.forms.product}) for w, y in zip(unit, found)))",
+    ]
 
 
 def ending_script(call: Call, modes: Sequence[Mode]) -> str:
@@ -92,8 +108,11 @@ def _parts(value: Array) -> Sequence[Array]:
     return [value.real, value.imag] if value.dtype.kind == "c" else [value]
 
 
+_HELPERS = ("leaves", "total", "real_parts", "doubled")
+
+
 def _helpers(library: Library) -> list[str]:
-    names = ["leaves", "total", "real_parts", "doubled"]
+    names = [*_HELPERS]
     names += ["mapped"] if library.forms.mapped == "mapped({f})" else []
     return ["", "", library.source(*names)]
 
@@ -107,15 +126,23 @@ def _listed(name: str, values: Sequence[Array], library: Library) -> list[str]:
     return [f"{name} = [", *(f"    {library.array_code(v)}," for v in values), "]"]
 
 
-def _differentiated(call: Call, library: Library, modes: Sequence[Mode], terms: str) -> list[str]:
+def _differentiated(
+    call: Call, library: Library, modes: Sequence[Mode], terms: str, way: AskedWay | None = None
+) -> list[str]:
     """The lines that define the call, the sum of its real outputs as a function of the real inputs, and the
-    library's slopes of that. `terms` is what is summed, of the real outputs {}.
+    library's slopes of that. `terms` is what is summed, of the real outputs {}. With a `way` the real outputs
+    are a function as well, and there is the gradient in this way.
     """
     given, pair = [], library.forms.pair.format(re="next(parts)", im="next(parts)")
     for one in call.differentiated():
         is_complex = one.array is not None and one.array.dtype.kind == "c"
         given.append(pair if is_complex else "next(parts)")
     weighted = "weighted " if "weights" in terms else ""
+    by_way: list[str] = []
+    if way is not None:
+        body = ["    parts = iter(xs)", f"    return tuple(real_parts(f({', '.join(given)})))"]
+        by_way = ["", "", "def outputs(*xs):", *body, "", "", library.way_source(way, *_HELPERS)]
+        modes = [*modes, "fwd"] if way.inner == "gradient" else modes  # in which Torch nests torch.func
     return [
         *["", "", *makers(call), *function(call, "call"), "", "", *around(call.form, library), "", ""],
         "def objective(*xs):",
@@ -124,6 +151,7 @@ def _differentiated(call: Call, library: Library, modes: Sequence[Mode], terms: 
         f"    ys = f({', '.join(given)})",
         f"    return sum({terms.format('real_parts(ys)')})",
         *["", "", library.slope_source(modes)],
+        *by_way,
     ]
 
 

@@ -27,7 +27,7 @@ def short(call: Call, case: CheckResult) -> str:
     """
     library, question = library_named(call.library), case.question
     form = FORMS.get(call.library)
-    if form is None or call.form != "alone" or call.results:
+    if form is None or call.form != "alone" or call.results or call.way:
         return ""
     wrt = [p.name for p in question.program.params]
     entry = case.worst or (wrt[0], (0,) * np.ndim(case.point.inputs[wrt[0]]))
