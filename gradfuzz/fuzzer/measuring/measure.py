@@ -42,6 +42,7 @@ from gradfuzz.fuzzer.verdict.along import (
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.large import is_large
 from gradfuzz.fuzzer.verdict.rounding import doubted, is_of_numbers, may_be_rounding, needs_float64
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import Wanted, first_line
@@ -293,7 +294,8 @@ class Inquiry:
         if self.program is None:
             return self._by_numbers(modes, factor, entry)
         question = self._question(self.program, modes, factor)
-        values = self._evaluator.reference_values(replace(question, modes=())) if entry is None else []
+        plain = replace(question, modes=()) if entry is None and not is_large(question) else None
+        values = self._evaluator.reference_values(plain) if plain else []
         if any(value.truth.doubt is Doubt.DOMAIN for value in values):  # it selects between a number and NaN
             numbers = self._by_numbers(modes, factor)
             if numbers.case.verdict is not Verdict.INCONCLUSIVE:

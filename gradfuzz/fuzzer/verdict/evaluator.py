@@ -9,6 +9,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.along import MANY, entries_of, wide_along
 from gradfuzz.fuzzer.verdict.judge import joined, judge, plainly_right
+from gradfuzz.fuzzer.verdict.large import REFERENCES, Large, is_large, split
 from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
 from gradfuzz.oracles.base import Answer, ProbedQuestion, Question
 from gradfuzz.programs.language.recent import Latest
@@ -21,6 +22,7 @@ class Evaluator:
         self.truths = truths or Truths()
         self._trip_limit = trip_limit
         self._tolerances: Latest[list[Tolerance]] = Latest(size)
+        self._large: Latest[Large] = Latest(1)
 
     def tolerances(self, question: Question) -> list[Tolerance]:
         """One tolerance per point, cached across modes."""
@@ -51,7 +53,15 @@ class Evaluator:
 
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""
+        if is_large(question):
+            return [self._of_large(one, confirm=confirm) for one in split(question)]
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)
+
+    def _of_large(self, question: Question, *, confirm: bool) -> ReferenceValue:
+        (tolerance,) = self.tolerances(question)
+        key = question_key(question, probes=False)
+        large = self._large.get(key, lambda: Large(question.plain, tolerance))
+        return ReferenceValue(large.truth(question, confirm=confirm), REFERENCES)
 
     def judgeable(self, question: Question) -> list[int]:
         """The points at which answers can be judged: with a truth, or a kink with slopes on both sides."""
