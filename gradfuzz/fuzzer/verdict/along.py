@@ -45,6 +45,9 @@ _SPREAD_OF_HALF = 4
 dtype. Entries that are farther apart have directions of their own.
 """
 
+_ONE_BY_ONE = 2**12
+"""So many products are added up without any rounding."""
+
 _BITS = 20
 """The weights have so many bits, or those of the dtype."""
 
@@ -127,14 +130,14 @@ def located(
             return found
     (_, (number,)) = case.worst
     probe = question.probes[number]
-    places = [(n, k) for n, w in probe.items() for k in np.flatnonzero(w).tolist()]
+    places = np.flatnonzero(np.concatenate([np.ravel(w) for w in probe.values()]))
     while len(places) > 1:
         half = places[: len(places) // 2]
         there = judge(ProbedQuestion.of(question, [_only(probe, half)]))
         excess = (there.error_over_allowed or 0.0) * math.sqrt(len(half))
         places = half if excess > STRAY or there.verdict is Verdict.DISAGREE else places[len(half) :]
-    ((name, place),) = places
-    index = np.unravel_index(place, np.shape(probe[name]))
+    ((name, one),) = ((n, w) for n, w in _only(probe, places).items() if np.any(w))
+    index = np.unravel_index(int(np.flatnonzero(one)[0]), np.shape(one))
     return of_entry(question, (question.wrt.index(name), tuple(map(int, index))), confirm)
 
 
@@ -165,10 +168,14 @@ def at_entry(question: Question, entry: Entry) -> ProbedQuestion:
     return ProbedQuestion.of(question, [unit])
 
 
-def _only(probe: Probe, places: Sequence[tuple[str, int]]) -> Probe:
-    found = {name: np.zeros(np.shape(w)) for name, w in probe.items()}
-    for name, place in places:
-        found[name].flat[place] = probe[name].flat[place]
+def _only(probe: Probe, places: Array) -> Probe:
+    """A direction with the weights at `places` alone, which count the entries of all inputs."""
+    found, begin = {}, 0
+    for name, w in probe.items():
+        own = places[(places >= begin) & (places < begin + w.size)] - begin
+        found[name] = np.zeros(np.shape(w))
+        found[name].flat[own] = w.flat[own]
+        begin += w.size
     return found
 
 
@@ -239,7 +246,9 @@ def _total(probe: Probe, gradient: Mapping[str, Array], wrt: Sequence[str]) -> f
     terms: list[float] = []
     for name in wrt:
         there = probe[name] != 0.0
-        terms += (probe[name][there] * np.asarray(gradient[name], np.float64)[there]).tolist()
+        products = probe[name][there] * np.asarray(gradient[name], np.float64)[there]
+        # NumPy adds up pairs: of many numbers it loses less than their products have lost.
+        terms += products.tolist() if products.size <= _ONE_BY_ONE else [float(np.sum(products, dtype=np.longdouble))]
     return math.fsum(terms) if all(map(math.isfinite, terms)) else math.nan
 
 

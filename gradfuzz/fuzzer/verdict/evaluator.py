@@ -22,7 +22,7 @@ class Evaluator:
         self.truths = truths or Truths()
         self._trip_limit = trip_limit
         self._tolerances: Latest[list[Tolerance]] = Latest(size)
-        self._large: Latest[Large] = Latest(1)
+        self._large: Latest[Large] = Latest(4)
 
     def tolerances(self, question: Question) -> list[Tolerance]:
         """One tolerance per point, cached across modes."""
@@ -58,10 +58,12 @@ class Evaluator:
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)
 
     def _of_large(self, question: Question, *, confirm: bool) -> ReferenceValue:
+        return ReferenceValue(self._large_of(question).truth(question, confirm=confirm), REFERENCES)
+
+    def _large_of(self, question: Question) -> Large:
         (tolerance,) = self.tolerances(question)
         key = question_key(question, probes=False)
-        large = self._large.get(key, lambda: Large(question.plain, tolerance))
-        return ReferenceValue(large.truth(question, confirm=confirm), REFERENCES)
+        return self._large.get(key, lambda: Large(question.plain, tolerance))
 
     def judgeable(self, question: Question) -> list[int]:
         """The points at which answers can be judged: with a truth, or a kink with slopes on both sides."""
@@ -105,6 +107,8 @@ class Evaluator:
             if thorough and case.verdict is Verdict.INCONCLUSIVE:
                 case = plainly_right(oracle, question, k, answer, truth) or case
             case = replace(case, references=reference_values[k].references)
+            if confirm and is_large(question):
+                case = self._large_of(split(question)[k]).upheld(case)
             found.append(_supported(case) if confirm else case)
         return found
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.engine import derivative
-from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.results.finding import Reason
-from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
+from gradfuzz.errors import GradfuzzError, UsageError
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import LARGE, SAFETY, Tolerance
+from gradfuzz.fuzzer.tolerance.lanes import FEW, LANES
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
-from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
+from gradfuzz.fuzzer.verdict.along import at_entry, noise_of, products, signs
 from gradfuzz.oracles.base import ALONG, Array, Doubt, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import arguments_of, evaluate, interpret
@@ -29,6 +31,7 @@ from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import Precision, is_float, rounded
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.recent import Recent
+from gradfuzz.programs.language.syntax import ArrayConst
 
 REFERENCES = "engine", "differences"
 """Who tells the truth of what is large."""
@@ -41,6 +44,15 @@ _PRODUCTS = 16
 
 _STEP = 2.0**-4
 """The longest step of a difference, as a share of the inputs; the others are its halves."""
+
+_STEPS = 4
+"""How many steps a difference takes that decides; one that confirms takes two."""
+
+MEMORY = "GRADFUZZ_MEMORY"
+"""The variable that says how many GiB a check may take; 2 where it is not set."""
+
+_DERIVATIVE = 3
+"""A derivative computes so many times as many numbers as its function, about."""
 
 _DOUBTS: Mapping[Reason, Doubt] = {
     Reason.DOMAIN: Doubt.DOMAIN,
@@ -71,6 +83,24 @@ def is_large(question: Question) -> bool:
     return _large.get(question.program)
 
 
+def must_fit(program: Program, label: str) -> None:
+    """`UsageError` where judging a derivative of the program would take more memory than the limit."""
+    text = os.environ.get(MEMORY, "2")
+    try:
+        limit = float(text)
+    except ValueError:
+        raise UsageError(f"{MEMORY}={text!r} is no number of GiB, as in {MEMORY}=4") from None
+    numbers = numbers_in(lower(program))
+    lanes = LANES if _DERIVATIVE * numbers <= LARGE else len(FEW)
+    needed = 8.0 * lanes * _DERIVATIVE * numbers / 2.0**30
+    if needed > limit:
+        raise UsageError(
+            f"a check of {label} takes about {needed:.1f} GiB, more than {limit:g} GiB: it computes"
+            f" {numbers:,} numbers, arguments and intermediate ones. Ask at smaller arrays, or raise the limit"
+            f" with {MEMORY}={math.ceil(needed)}"
+        )
+
+
 class _Float64(NumpyNamespace):
     """NumPy in float64, with the constants of a precision."""
 
@@ -83,6 +113,12 @@ class _Float64(NumpyNamespace):
             parts = (rounded(part, self._rounded_to) for part in (value.real, value.imag))
             return super().constant(complex(*parts))
         return super().constant(rounded(value, self._rounded_to))
+
+    def array(self, value: ArrayConst) -> Any:
+        if value.dtype == "float" and self._rounded_to in ("float64", "float32"):
+            entries = np.array([entry.value for entry in value.values])
+            return entries.astype(self._rounded_to).astype(np.float64).reshape(value.shape)
+        return super().array(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +157,29 @@ class Large:
             if self._doubt:
                 return Truth.unknown(Doubt.REFERENCES, self._doubt)
             if confirm and isinstance(asked, ProbedQuestion):
-                found = [self._along(probe, 4) for probe in asked.probes]
-                apart = [abs(d.value - g) for d, g in zip(found, gradient[ALONG], strict=True)]
-                if any(a > d.bound + b for a, d, b in zip(apart, found, bounds[ALONG], strict=True)):
-                    return Truth.unknown(Doubt.REFERENCES, _APART)
-                bounds[ALONG] = bounds[ALONG] + [d.bound for d in found]
+                for probe, g, bound in zip(asked.probes, gradient[ALONG], bounds[ALONG], strict=True):
+                    found = self._along(probe, _STEPS)
+                    if not abs(found.value - g) <= found.bound + bound:
+                        return Truth.unknown(Doubt.REFERENCES, _APART)
         return Truth("ok", values, value_bounds, gradient, bounds)
+
+    def upheld(self, case: CheckResult) -> CheckResult:
+        """The case; undecided where a number is called wrong that the differences along the same direction
+        have in their bounds.
+        """
+        of_numbers = case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers
+        if not of_numbers or case.worst is None or case.got is None or not math.isfinite(case.got):
+            return case
+        asked, (name, index) = case.question, case.worst
+        if name not in (*asked.wrt, ALONG):
+            return case
+        if name != ALONG:
+            asked, index = at_entry(asked, (asked.wrt.index(name), index)), (0,)
+        assert isinstance(asked, ProbedQuestion), "a direction is one of several"
+        found = self._along(asked.probes[index[0]], _STEPS)
+        if abs(case.got - found.value) > found.bound:
+            return case
+        return case.unsettled(Reason.REFERENCES, "the differences of the function do not tell so small an error")
 
     @functools.cached_property
     def _doubt(self) -> str:
