@@ -89,7 +89,7 @@ def _values(program: Program, precision: Precision, point: Point) -> tuple[Any, 
 def _computes(
     program: Program, precision: Precision, point: Point, answer: Answer, share: float | None = None
 ) -> bool:
-    """Whether NumPy computes from the program what the function gave, up to the last bits or a share of it."""
+    """Whether NumPy computes from the program what the function gave, up to the last bits or a share."""
     try:
         values = _values(program, precision, point)
     except GradfuzzError:
@@ -246,7 +246,7 @@ class Inquiry:
         question = weighted_question(program, points, self.subject.precision, ())
         oracle = FunctionOracle(self._exact)
         answers = oracle.answer(question)
-        # Sums of many numbers lose more; what they may lose takes long to measure, and is measured at the point.
+        # Sums of many numbers lose more, and how much is measured at the point alone.
         share = FORMATS[self.subject.precision].half_of_the_digits if is_large(question) else None
         computes = functools.partial(_computes, program, self.subject.precision, share=share)
         if all(map(computes, points, answers)):

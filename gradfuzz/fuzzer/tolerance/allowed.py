@@ -329,6 +329,8 @@ def _run(
             elif any(map(np.any, chaotic)):
                 result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue
+        if few:
+            noises = list(map(_as_of_its_line, noises))
         count = len(question.weights)
         squared = beyond or smallest < math.sqrt(least) or largest > math.sqrt(most)
         result.append(
@@ -382,6 +384,17 @@ def _measured(
         values.append(exact.copy() if namespace.lanes < LANES else exact)
         noises.append(np.where(np.isfinite(spread), spread * namespace.scale, np.inf))
     return values, noises
+
+
+def _as_of_its_line(noise: Array) -> Array:
+    """Noise that few lanes measured, at least a quarter of what its row and column suggest; 0 where nothing
+    is rounded. By chance all draws of one entry among a million are small.
+    """
+    if noise.ndim < 2 or not noise.size or not np.all(np.isfinite(noise)):
+        return noise
+    rows = noise.reshape(-1, noise.shape[-1])
+    suggested = np.outer(rows.mean(axis=1), rows.mean(axis=0)) * (0.25 / (float(np.mean(rows)) or 1.0))
+    return np.where(noise > 0.0, np.maximum(noise, suggested.reshape(noise.shape)), 0.0)
 
 
 def _out_of_proportion(

@@ -39,7 +39,6 @@ from gradfuzz.fuzzer.tolerance.lanes import (
     has_lanes,
     is_complex,
     joined,
-    lanes_in,
     lanes_last,
     per_point,
 )
@@ -261,7 +260,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
                 for lane in range(1, self.lanes):
                     np.maximum(spread, np.abs(by_point[..., lane] - exact), out=spread)
             axes = tuple(range(exact.ndim - 1))
-            # In the target, a value that cancels is as large as its noise, even where the exact lane is near 0.
+            # In the target, what cancels is as large as its noise, even where the exact lane is near 0.
             at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * self.scale))
             met, room = self._met, _A_FEW if self._few else 0.0
             met.smallest = np.minimum(met.smallest, at_least.min(axis=axes, initial=1.0))
@@ -447,7 +446,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return self._keep(self._by_part(strayed, total))
 
     def contracted(self, product: Callable[..., Array], count: int, *operands: Array) -> Array:
-        """A product of arrays that adds up `count` terms for each entry, by `product` of arrays without lanes."""
+        """A product of arrays that adds up `count` terms for each entry. `product` is that of plain ones."""
         sizes = [product(*(np.abs(x[..., k]) for x in operands)) for k in range(0, self.width, self.lanes)]
         total = np.empty((self.width, *sizes[0].shape), np.result_type(*operands))
         for k, lane in enumerate(total):

@@ -360,7 +360,9 @@ class LinalgLanes:
     def einsum(self: Any, *arrays: Array, subscripts: str) -> Array:
         left, _, out = subscripts.replace(" ", "").partition("->")
         terms = left.split(",")
-        sizes = {c: n for term, x in zip(terms, arrays, strict=True) for c, n in zip(term, x.shape, strict=False)}
+        sizes = {
+            c: n for term, x in zip(terms, arrays, strict=True) for c, n in zip(term, x.shape, strict=False)
+        }
         if len(arrays) == 2 and math.prod(sizes.values()) >= MANY:
             count = math.prod(n for c, n in sizes.items() if c not in out)
             plain = functools.partial(np.einsum, subscripts, optimize=True)

@@ -45,6 +45,9 @@ _SPREAD_OF_HALF = 4
 dtype. Entries that are farther apart have directions of their own.
 """
 
+_ON_LINES = 2**14
+"""The function on a line is measured for so many entries."""
+
 _ONE_BY_ONE = 2**12
 """So many products are added up without any rounding."""
 
@@ -123,11 +126,13 @@ def located(
     assert isinstance(question, ProbedQuestion), "judged along directions"
     if case.worst is None or case.worst[0] != ALONG:  # not the derivative
         return told(confirm(question) if case.verdict is Verdict.DISAGREE else case)
-    guess = None if tolerance is None else _farthest(case, tolerance)
+    guess = None if tolerance is None else farthest(case, tolerance)
     if guess is not None:
         found = of_entry(question, guess, confirm)
         if found.verdict is Verdict.DISAGREE:
             return found
+    if case.verdict is Verdict.AGREE and entries_of(question) > _ON_LINES:
+        return told(case)
     (_, (number,)) = case.worst
     probe = question.probes[number]
     places = np.flatnonzero(np.concatenate([np.ravel(w) for w in probe.values()]))
@@ -141,11 +146,11 @@ def located(
     return of_entry(question, (question.wrt.index(name), tuple(map(int, index))), confirm)
 
 
-def _farthest(case: CheckResult, tolerance: Tolerance) -> Entry | None:
+def farthest(case: CheckResult, tolerance: Tolerance, least: float = 0.0) -> Entry | None:
     """The entry that is farthest from what the engine computes, in units of what is allowed; None where the
-    answer has no entries, or they are not numbers.
+    answer has no entries, or they are not numbers, or none is off by more than `least` of these units.
     """
-    best, farthest = 0.0, None
+    best, found = least, None
     if tolerance.reason is not None or ALONG in case.answer.gradient:
         return None
     for number, name in enumerate(case.question.wrt):
@@ -156,8 +161,8 @@ def _farthest(case: CheckResult, tolerance: Tolerance) -> Entry | None:
         if np.size(ratios) and np.nanmax(ratios) > best:
             best = float(np.nanmax(ratios))
             place = np.unravel_index(int(np.nanargmax(ratios)), np.shape(ratios))
-            farthest = number, tuple(map(int, place))
-    return farthest
+            found = number, tuple(map(int, place))
+    return found
 
 
 def at_entry(question: Question, entry: Entry) -> ProbedQuestion:
@@ -221,7 +226,8 @@ def wide_along(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance
     if widest.reason is not None:
         return [widest]
     noise = noise_of(question, widest)[ALONG]
-    for k, probe in enumerate(question.probes if "fwd" in question.modes else ()):
+    is_short = entries_of(question) <= _ON_LINES  # a line is a constant of the program
+    for k, probe in enumerate(question.probes if is_short and "fwd" in question.modes else ()):
         line = on_a_line(question, point, probe)
         (found,) = wide_tolerances(line, trip_limit=trip_limit)
         if found.reason is not None:
@@ -248,7 +254,11 @@ def _total(probe: Probe, gradient: Mapping[str, Array], wrt: Sequence[str]) -> f
         there = probe[name] != 0.0
         products = probe[name][there] * np.asarray(gradient[name], np.float64)[there]
         # NumPy adds up pairs: of many numbers it loses less than their products have lost.
-        terms += products.tolist() if products.size <= _ONE_BY_ONE else [float(np.sum(products, dtype=np.longdouble))]
+        terms += (
+            products.tolist()
+            if products.size <= _ONE_BY_ONE
+            else [float(np.sum(products, dtype=np.longdouble))]
+        )
     return math.fsum(terms) if all(map(math.isfinite, terms)) else math.nan
 
 

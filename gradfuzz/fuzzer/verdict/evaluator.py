@@ -37,8 +37,9 @@ class Evaluator:
         def wide() -> list[Tolerance]:
             if many:
                 return wide_along(alone, trip_limit=self._trip_limit)
-            narrow = self.tolerances(question)[place]
-            return wide_tolerances(alone, trip_limit=self._trip_limit, reverse=[narrow])
+            about = {"trip_limit": self._trip_limit, "reverse": [self.tolerances(question)[place]]}
+            # Forward mode makes a gradient entry by entry.
+            return wide_tolerances(alone, forward=entries_of(question) <= MANY, **about)
 
         (found,) = self._tolerances.get((question.modes, *question_key(alone, probes=many)), wide)
         return found

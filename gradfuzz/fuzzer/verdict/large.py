@@ -96,8 +96,8 @@ def must_fit(program: Program, label: str) -> None:
     if needed > limit:
         raise UsageError(
             f"a check of {label} takes about {needed:.1f} GiB, more than {limit:g} GiB: it computes"
-            f" {numbers:,} numbers, arguments and intermediate ones. Ask at smaller arrays, or raise the limit"
-            f" with {MEMORY}={math.ceil(needed)}"
+            f" {numbers:,} numbers, arguments and intermediate ones. Ask at smaller arrays, or raise the"
+            f" limit with {MEMORY}={math.ceil(needed)}"
         )
 
 
@@ -134,7 +134,9 @@ class Large:
         self._question, self._tolerance = question, tolerance
         self._inputs = {
             name: np.asarray(x, np.float64) if is_float(x.dtype) else x
-            for name, x in ((p.name, np.asarray(question.points[0].inputs[p.name])) for p in question.program.params)
+            for name, x in (
+                (p.name, np.asarray(question.points[0].inputs[p.name])) for p in question.program.params
+            )
         }
         self._arithmetic = _Float64(question.precision)
 
@@ -179,7 +181,9 @@ class Large:
         found = self._along(asked.probes[index[0]], _STEPS)
         if abs(case.got - found.value) > found.bound:
             return case
-        return case.unsettled(Reason.REFERENCES, "the differences of the function do not tell so small an error")
+        return case.unsettled(
+            Reason.REFERENCES, "the differences of the function do not tell so small an error"
+        )
 
     @functools.cached_property
     def _doubt(self) -> str:
@@ -188,7 +192,10 @@ class Large:
         sizes = {name: _scale(self._inputs[name]) for name in self._question.wrt}
         line = {n: signs(self._inputs[n].shape, rng, self._question.precision) * s for n, s in sizes.items()}
         asked = ProbedQuestion.of(self._question, [line])
-        (slope,), (noise,) = products(asked, self._tolerance.gradient)[ALONG], noise_of(asked, self._tolerance)[ALONG]
+        (slope,), (noise,) = (
+            products(asked, self._tolerance.gradient)[ALONG],
+            noise_of(asked, self._tolerance)[ALONG],
+        )
         found = self._along(line, 2)
         return "" if abs(found.value - slope) <= found.bound + SAFETY * noise else _APART
 
@@ -243,7 +250,9 @@ class Large:
         if self._question.order > 1:
             return share * sum(float(np.sum(n)) for n in self._tolerance.noise.values())
         rows = zip(self._question.weights, self._tolerance.values, self._tolerance.value_noise, strict=True)
-        return sum(float(np.sum(np.abs(w) * (share * n + unit * np.abs(y)))) for w, y, n in rows if w is not None)
+        return sum(
+            float(np.sum(np.abs(w) * (share * n + unit * np.abs(y)))) for w, y, n in rows if w is not None
+        )
 
 
 _APART = "the engine and the differences of the function contradict each other about a derivative"

@@ -171,4 +171,6 @@ def question_key(question: Question, *, probes: bool = True) -> tuple[object, ..
 
 def _bytes(array: Array) -> bytes:
     """What tells an array from others: its bytes, or a hash of many."""
-    return array.tobytes() if array.nbytes <= _HASHED else hashlib.blake2b(np.ascontiguousarray(array)).digest()
+    return (
+        array.tobytes() if array.nbytes <= _HASHED else hashlib.blake2b(np.ascontiguousarray(array)).digest()
+    )
