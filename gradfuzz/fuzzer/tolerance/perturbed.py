@@ -492,7 +492,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         left = a[np.newaxis, :, :] if a.ndim == 2 else a
         right = b[:, np.newaxis, :] if b.ndim == 2 else b
         batch = np.broadcast_shapes(left.shape[:-3], right.shape[:-3])
-        rows, count, columns = *left.shape[-3:-1], right.shape[-2]
+        rows, count, columns = left.shape[-3], left.shape[-2], right.shape[-2]
         if math.prod(batch) * rows * count * columns >= MANY:
             result = self.contracted(np.matmul, count, left, right)
         else:

@@ -37,9 +37,9 @@ class Evaluator:
         def wide() -> list[Tolerance]:
             if many:
                 return wide_along(alone, trip_limit=self._trip_limit)
-            about = {"trip_limit": self._trip_limit, "reverse": [self.tolerances(question)[place]]}
+            narrow, is_short = self.tolerances(question)[place], entries_of(question) <= MANY
             # Forward mode makes a gradient entry by entry.
-            return wide_tolerances(alone, forward=entries_of(question) <= MANY, **about)
+            return wide_tolerances(alone, trip_limit=self._trip_limit, forward=is_short, reverse=[narrow])
 
         (found,) = self._tolerances.get((question.modes, *question_key(alone, probes=many)), wide)
         return found

@@ -23,7 +23,7 @@ from gradfuzz.fuzzer.tolerance.allowed import LARGE, SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.lanes import FEW, LANES
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.along import at_entry, noise_of, products, signs
-from gradfuzz.oracles.base import ALONG, Array, Doubt, ProbedQuestion, Question, Truth
+from gradfuzz.oracles.base import ALONG, Array, Doubt, Mode, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import arguments_of, evaluate, interpret
 from gradfuzz.programs.graphs.graph import Equation, Graph, numbers_in
@@ -239,7 +239,8 @@ class Large:
     @functools.cached_property
     def _lower(self) -> Graph:
         """The derivative of one order less, by the engine."""
-        modes = ("rev",) * (self._question.order - 1)
+        last: Mode = "rev"
+        modes = (last,) * (self._question.order - 1)
         return derivative(self._question.program, wrt=self._question.wrt, modes=modes)
 
     @functools.cached_property
