@@ -26,6 +26,7 @@ from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, unit_of, weigh
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.large import is_large
 from gradfuzz.libraries.library import Library, LibraryName, first_line
 from gradfuzz.libraries.ways import AskedWay
 from gradfuzz.oracles.base import Array, Doubt, Mode
@@ -485,7 +486,7 @@ def _reason(case: CheckResult) -> str:
 def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]:
     """The worst entry, at the other points."""
     case = decisive.case
-    if case.worst is None or case.worst[0] not in case.question.wrt:
+    if case.worst is None or case.worst[0] not in case.question.wrt or is_large(case.question):
         return []
     place = case.question.wrt.index(case.worst[0])
     index, unit = case.worst[1], unit_of(case.question)

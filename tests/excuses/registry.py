@@ -6,7 +6,7 @@ them), says what it excuses, and plants: it has the same excuse pass an answer, 
 that must be a finding. Where nothing can be judged at a point at all, the plant is the same mistake at a
 neighbour: another point or entry, or the next thing that can be judged. The sentence of the row says so.
 
-The rows stand where their plants are: `verdicts`, `tolerances`, `functions`, `calls` and `lacks`.
+The rows stand where their plants are: `verdicts`, `tolerances`, `functions`, `large`, `calls` and `lacks`.
 """
 
 from __future__ import annotations
@@ -71,6 +71,11 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
         "how directions are drawn; tests/unit/fuzzer/test_along.py has their plants",
     ),
     ("fuzzer/tolerance/lanes.py: *", "how many samples are drawn"),
+    ("fuzzer/tolerance/allowed.py: LARGE", "how many samples are drawn"),
+    ("fuzzer/tolerance/perturbed.py: _HELD", "how long results are held"),
+    ("fuzzer/verdict/large.py: *", "what is large, and the steps of a difference"),
+    ("fuzzer/verdict/large.py module: *", "the reason is that of the tolerance"),
+    ("fuzzer/verdict/truth.py: _HASHED", "how arrays are told from each other"),
     ("fuzzer/tolerance/perturbed.py: EPS", "how large a perturbation is, which is scaled back"),
     ("fuzzer/tolerance/perturbed.py: FINE_EPS", "how large a perturbation is, which is scaled back"),
     ("fuzzer/tolerance/perturbed.py: _POOL", "how many perturbations are drawn"),

@@ -15,12 +15,12 @@ pytest.importorskip("autograd")
 pytest.importorskip("jax")
 pytest.importorskip("torch")
 
-from tests.excuses import calls, functions, lacks, roundings, tolerances, verdicts
+from tests.excuses import calls, functions, lacks, large, roundings, tolerances, verdicts
 from tests.excuses.planted import is_wrong, told
 from tests.excuses.registry import EXCUSES, NOT_EXCUSES, Excuse
 from tests.excuses.sites import PACKAGE, sites, sites_in
 
-PLANTS = (calls, functions, lacks, roundings, tolerances, verdicts)
+PLANTS = (calls, functions, lacks, large, roundings, tolerances, verdicts)
 
 WITHOUT_PLANT = """
 {count} time(s) more in the package than in the registry: {site}

@@ -217,7 +217,7 @@ LOGISTIC = """def f(x):
     " while"
     " it is not chaotic yet.",
     f"{ALLOWED} _run: Reason.NOISE",
-    f"{ALLOWED}: _SMALL",
+    "fuzzer/tolerance/perturbed.py: SMALL",
     f"{ALLOWED}: _SIMILAR",
     f"{ALLOWED}: _SATURATED",
     f"{ALLOWED}: _MINOR",

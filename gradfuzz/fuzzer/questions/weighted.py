@@ -132,7 +132,11 @@ def weighted_question(
     typed, rng = typecheck(program), np.random.default_rng(seed)
     _refuse_complex(typed)
     shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
-    along = {name: signed(rng, shape, precision) for name, shape in shapes.items()}
+    size = sum(map(math.prod, shapes.values()))
+    if len(modes) <= 1 and size > _UNUSED:
+        along = {name: np.broadcast_to(1.5, shape) for name, shape in shapes.items()}
+    else:
+        along = {name: signed(rng, shape, precision) for name, shape in shapes.items()}
     weights = _weights(typed, rng, precision)
     return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), weights, along)
 
@@ -166,6 +170,9 @@ def signed(rng: np.random.Generator, shape: tuple[int, ...], precision: Precisio
     found = np.concatenate([*rounds, sizes[:0]])[:count].reshape(shape) / 2**bits
     return np.asarray(found * _SIGNS[rng.integers(0, len(_SIGNS), size=shape)])
 
+
+_UNUSED = 2**16
+"""Directions of so many numbers are drawn for the second order, where they are used."""
 
 _BITS = 3
 """A few numbers are eighths, which people can read; more have more bits."""

@@ -27,11 +27,18 @@ from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import LOSSY, written_otherwise
 from gradfuzz.fuzzer.tolerance.beyond_range import BeyondRangeNamespace
 from gradfuzz.fuzzer.tolerance.lanes import LANES
-from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, MARGINS, PerturbedNamespace, unit_roundoff
+from gradfuzz.fuzzer.tolerance.perturbed import (
+    EPS,
+    FINE_EPS,
+    MARGINS,
+    SMALL,
+    PerturbedNamespace,
+    unit_roundoff,
+)
 from gradfuzz.oracles.base import Array, Mode, Point, Question, output_key
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import evaluate
-from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.graphs.graph import Graph, numbers_in
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.program import Program
 
@@ -42,9 +49,6 @@ _NORMAL: Mapping[Precision, tuple[float, float]] = {
     name: (f.normal * MARGINS[name], f.largest / MARGINS[name]) for name, f in FORMATS.items()
 }
 
-_SMALL = 2.0**-6
-"""Lanes farther than this share from the exact one may be where noise is not proportional to eps."""
-
 _SIMILAR = 4.0
 """Two estimates of the same noise hardly ever differ by more than this factor."""
 
@@ -53,6 +57,9 @@ _SATURATED = 64.0
 
 _MINOR = 1e-3
 """Noise this small beside the largest of the same array is no sign of chaos."""
+
+LARGE = 2**17
+"""A derivative of so many numbers, intermediate ones included, is measured in few lanes."""
 
 TRIPS = 1_000
 """The default limit of iterations that are measured: many times what a drawn program takes.
@@ -305,32 +312,26 @@ def _run(
     `beyond` intermediates may leave the range.
     """
     arithmetic = BeyondRangeNamespace if beyond else PerturbedNamespace
-    namespace = arithmetic(question.precision, len(points), how.eps, regrouped=how.regrouped)
+    few = len(points) == 1 and numbers_in(graph) > LARGE
+    made = functools.partial(arithmetic, question.precision, len(points), regrouped=how.regrouped, few=few)
+    namespace = made(how.eps)
     outputs = _evaluate(graph, question, points, namespace, trip_limit)
-    rows = _rows([] if beyond else namespace.seen, namespace)
-    exact = rows[..., 0]
-    with np.errstate(invalid="ignore"):  # of two infinities; constants may be infinite
-        spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
-    sizes = np.abs(exact)
-    # In the target, a value that cancels is as large as its noise, even where the exact lane is near 0.
-    at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale))
-    smallest = at_least.min(axis=0, initial=1.0)
-    largest = sizes.max(axis=0, initial=1.0)
+    met = namespace.met()
     least, most = _NORMAL[question.precision]
-    measured = [_measured(outputs, k, namespace.scale) for k in range(len(points))]
+    measured = [_measured(outputs, k, namespace) for k in range(len(points))]
     finer = None
     result = []
     for k, (values, noises) in enumerate(measured):
-        if not beyond and (smallest[k] < least or largest[k] > most):
-            extreme = smallest[k] if smallest[k] < least else largest[k]
+        smallest, largest = (1.0, 1.0) if beyond else (met.smallest[k], met.largest[k])
+        if smallest < least or largest > most:
+            extreme = smallest if smallest < least else largest
             why = f"an intermediate of {extreme:.3g} is too near the end of {question.precision}'s range"
             result.append(_beyond(graph, question, points[k], trip_limit, how, why))
             continue
-        if how.eps is None and (beyond or np.any(spread[:, k] > _SMALL * sizes[:, k])):
+        if how.eps is None and (beyond or met.strayed[k]):
             if finer is None:
-                eps = FINE_EPS[question.precision]
-                fine = arithmetic(question.precision, len(points), eps, regrouped=how.regrouped)
-                finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
+                fine = made(FINE_EPS[question.precision])
+                finer = (_evaluate(graph, question, points, fine, trip_limit), fine)
             _, fine_noises = _measured(finer[0], k, finer[1])
             chaotic = _out_of_proportion(values, noises, fine_noises)
             if beyond:
@@ -338,8 +339,10 @@ def _run(
             elif any(map(np.any, chaotic)):
                 result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue
+        if few:
+            noises = list(map(_as_of_its_line, noises))
         count = len(question.weights)
-        squared = beyond or smallest[k] < math.sqrt(least) or largest[k] > math.sqrt(most)
+        squared = beyond or smallest < math.sqrt(least) or largest > math.sqrt(most)
         result.append(
             Tolerance(
                 question.precision,
@@ -369,15 +372,9 @@ def _evaluate(
     return evaluate(graph, inputs, namespace, trip_limit=trip_limit)
 
 
-def _rows(seen: Sequence[Array], namespace: PerturbedNamespace) -> Array:
-    """Every entry of intermediates: (entry, point, lane)."""
-    if not seen:
-        return np.ones((0, namespace.points, LANES))
-    rows = np.concatenate([s.reshape(-1, namespace.width) for s in seen])
-    return rows.reshape(-1, namespace.points, LANES)
-
-
-def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Array], list[Array]]:
+def _measured(
+    outputs: Sequence[Any], point: int, namespace: PerturbedNamespace
+) -> tuple[list[Array], list[Array]]:
     """The exact lane of each output at one point, and the others' spread, scaled to the target's roundoff;
     infinite where a lane has no number.
     """
@@ -389,12 +386,25 @@ def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Ar
             values.append(array)
             noises.append(np.zeros(array.shape))
             continue
-        lanes = array[..., point * LANES : (point + 1) * LANES]
-        values.append(lanes[..., 0])
+        lanes = array[..., point * namespace.lanes : (point + 1) * namespace.lanes]
+        exact, spread = lanes[..., 0], np.zeros(lanes.shape[:-1])
         with np.errstate(invalid="ignore"):  # two infinities
-            spread = np.abs(lanes - lanes[..., :1]).max(axis=-1)
-        noises.append(np.where(np.isfinite(spread), spread * scale, np.inf))
+            for k in range(1, namespace.lanes):
+                np.maximum(spread, np.abs(lanes[..., k] - exact), out=spread)
+        values.append(exact.copy() if namespace.lanes < LANES else exact)
+        noises.append(np.where(np.isfinite(spread), spread * namespace.scale, np.inf))
     return values, noises
+
+
+def _as_of_its_line(noise: Array) -> Array:
+    """Noise that few lanes measured, at least a quarter of what its row and column suggest; 0 where nothing
+    is rounded. By chance all draws of one entry among a million are small.
+    """
+    if noise.ndim < 2 or not noise.size or not np.all(np.isfinite(noise)):
+        return noise
+    rows = noise.reshape(-1, noise.shape[-1])
+    suggested = np.outer(rows.mean(axis=1), rows.mean(axis=0)) * (0.25 / (float(np.mean(rows)) or 1.0))
+    return np.where(noise > 0.0, np.maximum(noise, suggested.reshape(noise.shape)), 0.0)
 
 
 def _out_of_proportion(
@@ -410,6 +420,6 @@ def _out_of_proportion(
     found = []
     for value, noise, fine in zip(values, noises, finer, strict=True):
         largest = np.max(noise[np.isfinite(noise)], initial=0.0)
-        drowned = (noise > _SMALL * np.abs(value)) & (noise > _MINOR * largest)
+        drowned = (noise > SMALL * np.abs(value)) & (noise > _MINOR * largest)
         found.append((fine > _SIMILAR * noise) | (drowned & (noise > _SATURATED * fine)))
     return found

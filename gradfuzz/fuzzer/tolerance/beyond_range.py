@@ -28,10 +28,8 @@ _MARGIN = 2.0**4
 class BeyondRangeNamespace(PerturbedNamespace):
     """The lanes of `PerturbedNamespace`, without an end of the range."""
 
-    def __init__(
-        self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False
-    ) -> None:
-        super().__init__(precision, points, eps, regrouped=regrouped)
+    def __init__(self, precision: Precision, points: int = 1, eps: float | None = None, **how: bool) -> None:
+        super().__init__(precision, points, eps, **how)
         form = FORMATS[precision]
         self._least, self._most = form.normal * MARGINS[precision], form.largest / _MARGIN
         self._to_zero = form.normal / form.roundoff
@@ -96,6 +94,9 @@ class BeyondRangeNamespace(PerturbedNamespace):
 
     def _total(self, rows: Array) -> Array:
         return self._limited_by_seen(lambda: super(BeyondRangeNamespace, self)._total(rows), small=False)
+
+    def _of_norms(self, *about: Any) -> Array:
+        return self._limited_by_seen(lambda: super(BeyondRangeNamespace, self)._of_norms(*about), small=False)
 
     def _limited_by_seen(self, compute: Callable[[], Array], *, small: bool = True) -> Array:
         """A result, or NaN where what is computed on the way to it, and noted in `seen`, leaves the range."""

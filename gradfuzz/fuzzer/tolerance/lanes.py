@@ -13,6 +13,11 @@ Array = Any
 LANES = 8
 """Per point: one exact, five random, two biased."""
 
+FEW = (0, 1, 2, 6)
+"""The lanes of one point whose arrays are large: of so many entries the noise of each needs fewer draws."""
+
+MANY = 2**14
+"""Sums over so many numbers, and products made of as many, are perturbed as a whole."""
 
 _INEXACT = "dD"
 """NumPy's letters of float64 and complex128: comparing letters takes a third of comparing dtypes."""
@@ -45,11 +50,18 @@ def joined(re: Any, im: Any) -> Array:
     return result
 
 
+def lanes_in(width: int) -> int:
+    """How many lanes a point has in an array of this width."""
+    return min(width, LANES)
+
+
 def per_point(x: Array) -> Array:
     """The same lanes with an axis of points before them."""
-    return x.reshape(*x.shape[:-1], x.shape[-1] // LANES, LANES)
+    lanes = lanes_in(x.shape[-1])
+    return x.reshape(*x.shape[:-1], x.shape[-1] // lanes, lanes)
 
 
 def of_exact(x: Array) -> Array:
     """Each point's exact lane, repeated in all its lanes."""
-    return np.repeat(x[..., ::LANES], LANES, axis=-1)
+    lanes = lanes_in(x.shape[-1])
+    return np.repeat(x[..., ::lanes], lanes, axis=-1)

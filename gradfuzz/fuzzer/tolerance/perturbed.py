@@ -10,6 +10,12 @@ For float32 and narrower ones eps is the unit roundoff u, far above float64's ow
 2^-40, and the spread of the lanes is scaled by u / eps; `allowed` checks that the spread is proportional, and
 not that of a chaotic computation that has lost everything.
 
+A sum of `MANY` numbers or more, and a product made of as many products, lose what their norms say: lanes
+add up their own terms, and stray from the total by eps of |a| @ |b|, times as many additions as there are
+where they all err the same way, and times the root of that where they do not. That is what the terms lose one
+by one, in the mean, and 4 times the most that rounding can do in any order (Higham 2002, section 3.1), for
+`SAFETY` of `allowed` is 8.
+
 Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an
 underflow or a NaN raises `FloatingPointError`. Several points may share one run as long as they decide alike.
 """
@@ -20,11 +26,22 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.tolerance.lanes import LANES, Array, has_lanes, is_complex, joined, per_point
+from gradfuzz.fuzzer.tolerance.lanes import (
+    FEW,
+    LANES,
+    MANY,
+    Array,
+    has_lanes,
+    is_complex,
+    joined,
+    lanes_last,
+    per_point,
+)
 from gradfuzz.fuzzer.tolerance.perturbed_complex import ComplexLanes
 from gradfuzz.fuzzer.tolerance.perturbed_linalg import LinalgLanes
 from gradfuzz.fuzzer.tolerance.perturbed_tensors import TensorLanes
@@ -49,6 +66,12 @@ FINE_EPS: Mapping[Precision, float] = {
 FUNCTION_UNITS = 4.0
 """The error of a library's sin, exp, tanh, pow, ... in roundings: vector libraries promise 1 to 4 ulps."""
 
+SMALL = 2.0**-6
+"""Lanes farther than this share from the exact one may be where noise is not proportional to eps."""
+
+_A_FEW = 2.0**-6
+"""Of a large array some entries cancel; where more than this share of them do, lanes have strayed."""
+
 _DECISION_UNITS = 16.0
 """Sides of a comparison that differ by less than this many times their noise are too close.
 
@@ -65,6 +88,9 @@ _POOL = 8192
 """How many perturbations are drawn once and reused; a prime step keeps reuse out of step with loops."""
 
 _STEP = 4099
+
+_HELD = 2**18
+"""The range of so many numbers is noted before they are let go."""
 
 
 def unit_roundoff(precision: Precision) -> float:
@@ -86,10 +112,22 @@ _SUM_SIGN = np.array([1.0] * 7 + [-1.0])
 
 
 @functools.lru_cache(maxsize=64)
-def _pools(eps: float, points: int) -> tuple[Array, Array, Array]:
+def _pools(eps: float, points: int, few: bool) -> tuple[Array, Array, Array]:
     """Factors for products, functions and sums."""
-    draws = np.tile(_DRAWS, points) * eps
-    return 1.0 + draws, 1.0 + FUNCTION_UNITS * draws, 1.0 + draws * np.tile(_SUM_SIGN, points)
+    lanes = FEW if few else range(LANES)
+    draws, sign = np.tile(_DRAWS[:, lanes], points) * eps, np.tile(_SUM_SIGN[list(lanes)], points)
+    return 1.0 + draws, 1.0 + FUNCTION_UNITS * draws, 1.0 + draws * sign
+
+
+@dataclass(slots=True)
+class Range:
+    """What a run has met, point by point: the smallest and the largest size of a result, and whether lanes
+    strayed far from many results.
+    """
+
+    smallest: Array
+    largest: Array
+    strayed: Array
 
 
 def _selection(choose: np.ufunc) -> Any:
@@ -114,24 +152,37 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     """float64 lanes for `points` points at once. Ints and bools are exact and have no lanes.
 
     The spread of the lanes times `scale` is what rounding to `precision` does. `seen` collects every float
-    result: the range of the intermediates.
+    result, for `met`.
     """
 
     def __init__(
-        self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False
+        self,
+        precision: Precision,
+        points: int = 1,
+        eps: float | None = None,
+        *,
+        regrouped: bool = False,
+        few: bool = False,
     ) -> None:
-        """With `regrouped` an addition loses what its operands would after a larger addition."""
+        """With `regrouped` an addition loses what its operands would after a larger addition. `few` lanes are
+        enough for the large arrays of one point.
+        """
         self.precision = precision
         self._regrouped = regrouped
+        self._few = few
         self.points = points
-        self.width = points * LANES
+        self.lanes = len(FEW) if few else LANES
+        self.width = points * self.lanes
         self.eps = EPS[precision] if eps is None else eps
         self.scale = unit_roundoff(precision) / self.eps
         self.seen: list[Array] = []
+        self._held = 0
+        self._met = Range(np.ones(points), np.ones(points), np.zeros(points, np.bool_))
         self._next = 0
         self._decision = _DECISION_UNITS * self.scale
         self._operand_units = operand_roundings(precision)
-        self._product, self._function, self._sum = _pools(self.eps, points)
+        self._product, self._function, self._sum = _pools(self.eps, points, few)
+        self._biased = np.tile(np.array([k > LANES - 3 for k in (FEW if few else range(LANES))]), points)
 
     def context(self) -> contextlib.AbstractContextManager[None]:
         """The context of a whole evaluation: leaving the range of float64 raises."""
@@ -157,7 +208,10 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
 
     def inputs(self, values: Sequence[Array]) -> Array:
         """One input at each of the points, exact in every lane."""
-        return np.repeat(np.stack([np.asarray(v, np.float64) for v in values], axis=-1), LANES, axis=-1)
+        rows = np.stack([np.asarray(v, np.float64) for v in values], axis=-1)
+        if self._few:
+            return np.broadcast_to(rows, (*rows.shape[:-1], self.width))
+        return np.repeat(rows, self.lanes, axis=-1)
 
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)
@@ -170,6 +224,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
             row: Array = pool[k]
             return row
         size = math.prod(shape[:-1])
+        if self._few and size > _POOL:  # of arrays whose lanes lie one after another
+            rows = [np.resize(np.roll(row, -k), size).reshape(shape[:-1]) for row in pool.T]
+            return lanes_last(np.stack(rows))
         if k + size > _POOL:
             return pool[np.arange(k, k + size) % _POOL].reshape(shape)
         return pool[k : k + size].reshape(shape)
@@ -185,7 +242,31 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
 
     def _keep(self, result: Array) -> Array:
         self.seen.append(result)
+        self._held += result.size
+        if self._held > _HELD:
+            self.met()
         return result
+
+    def met(self) -> Range:
+        """The range of all results so far, which are let go."""
+        large = [x for x in self.seen if x.size > _POOL]
+        small = [x.reshape(-1, self.width) for x in self.seen if x.size <= _POOL]
+        self.seen, self._held = [], 0
+        for rows in [*large, *([np.concatenate(small)] if small else [])]:
+            by_point = per_point(rows)
+            exact = by_point[..., 0]
+            sizes, spread = np.abs(exact), np.zeros(exact.shape)
+            with np.errstate(invalid="ignore"):  # of two infinities; constants may be infinite
+                for lane in range(1, self.lanes):
+                    np.maximum(spread, np.abs(by_point[..., lane] - exact), out=spread)
+            axes = tuple(range(exact.ndim - 1))
+            # In the target, what cancels is as large as its noise, even where the exact lane is near 0.
+            at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * self.scale))
+            met, room = self._met, _A_FEW if self._few else 0.0
+            met.smallest = np.minimum(met.smallest, at_least.min(axis=axes, initial=1.0))
+            met.largest = np.maximum(met.largest, sizes.max(axis=axes, initial=1.0))
+            met.strayed |= np.count_nonzero(spread > SMALL * sizes, axis=axes) > room * sizes[..., 0].size
+        return self._met
 
     def _by_part(self, function: Callable[[Array], Array], x: Array) -> Array:
         """`function` of x; for a complex x, of each part."""
@@ -332,6 +413,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         rank = x.ndim - 1
         kept = [a for a in range(rank) if a not in axes]
         count = math.prod(x.shape[a] for a in axes)
+        if count > 1 and x.size >= MANY * self.width:
+            sizes = np.abs(x[..., :: self.lanes]).sum(axis=axes, keepdims=keepdims)
+            return self._of_norms(x.sum(axis=axes, keepdims=keepdims), sizes, count)
         rows = np.transpose(x, [*axes, *kept, rank]).reshape(count, *(x.shape[a] for a in kept), self.width)
         total = self._by_part(self._total, rows)
         if keepdims:
@@ -345,6 +429,29 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
             self.seen.append(sizes[-1])  # no partial sum is larger
             total = total + (sizes * (self._factors(self._sum, sizes.shape) - 1.0)).sum(axis=0)
         return total
+
+    def _of_norms(self, total: Array, sizes: Array, count: int) -> Array:
+        """A sum of `count` terms, perturbed as a whole; `sizes` are those of the terms together, by point."""
+        sizes = np.broadcast_to(sizes[..., np.newaxis], (*sizes.shape, self.lanes)).reshape(total.shape)
+        self.seen.append(sizes)  # no partial sum is larger
+        additions = np.where(self._biased, (count + 1.0) / 2.0, math.sqrt(count / 3.0))
+
+        def strayed(part: Array) -> Array:
+            losses = self._factors(self._sum, part.shape) - 1.0
+            losses *= additions
+            losses *= sizes
+            losses += part
+            return losses
+
+        return self._keep(self._by_part(strayed, total))
+
+    def contracted(self, product: Callable[..., Array], count: int, *operands: Array) -> Array:
+        """A product of arrays that adds up `count` terms for each entry. `product` is that of plain ones."""
+        sizes = [product(*(np.abs(x[..., k]) for x in operands)) for k in range(0, self.width, self.lanes)]
+        total = np.empty((self.width, *sizes[0].shape), np.result_type(*operands))
+        for k, lane in enumerate(total):
+            lane[...] = product(*(np.ascontiguousarray(x[..., k]) for x in operands))
+        return self._of_norms(lanes_last(total), np.stack(sizes, axis=-1), count)
 
     def sum(self, x: Array, *, axis: Any, keepdims: bool) -> Array:
         if not has_lanes(x):
@@ -384,8 +491,13 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         a, b = self.operand(a), self.operand(b)
         left = a[np.newaxis, :, :] if a.ndim == 2 else a
         right = b[:, np.newaxis, :] if b.ndim == 2 else b
-        products = self.multiply(left[..., :, :, np.newaxis, :], right[..., np.newaxis, :, :, :])
-        result = self._fold_sum(products, (products.ndim - 3,), keepdims=False)
+        batch = np.broadcast_shapes(left.shape[:-3], right.shape[:-3])
+        rows, count, columns = left.shape[-3], left.shape[-2], right.shape[-2]
+        if math.prod(batch) * rows * count * columns >= MANY:
+            result = self.contracted(np.matmul, count, left, right)
+        else:
+            products = self.multiply(left[..., :, :, np.newaxis, :], right[..., np.newaxis, :, :, :])
+            result = self._fold_sum(products, (products.ndim - 3,), keepdims=False)
         if b.ndim == 2:
             result = result[..., 0, :]
         if a.ndim == 2:

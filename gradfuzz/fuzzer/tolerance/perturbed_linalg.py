@@ -22,6 +22,7 @@ sums are exactly 0 that with others are 0 only up to rounding.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from functools import partialmethod
 from typing import Any, cast
@@ -30,6 +31,7 @@ import numpy as np
 
 from gradfuzz.errors import DomainError
 from gradfuzz.fuzzer.tolerance.lanes import (
+    MANY,
     Array,
     has_lanes,
     is_complex,
@@ -358,6 +360,13 @@ class LinalgLanes:
     def einsum(self: Any, *arrays: Array, subscripts: str) -> Array:
         left, _, out = subscripts.replace(" ", "").partition("->")
         terms = left.split(",")
+        sizes = {
+            c: n for term, x in zip(terms, arrays, strict=True) for c, n in zip(term, x.shape, strict=False)
+        }
+        if len(arrays) == 2 and math.prod(sizes.values()) >= MANY:
+            count = math.prod(n for c, n in sizes.items() if c not in out)
+            plain = functools.partial(np.einsum, subscripts, optimize=True)
+            return self.contracted(plain, count, *map(self.operand, arrays))
         letters = out + "".join(sorted(set("".join(terms)) - set(out)))
         pairs = zip(terms, arrays, strict=True)
         operands = [aligned(letters + "*", term + "*", self.operand(x)) for term, x in pairs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from functools import partialmethod
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, joined, of_exact
+from gradfuzz.fuzzer.tolerance.lanes import MANY, Array, has_lanes, is_complex, joined, of_exact
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.arithmetic.tensor_numpy import in_range, placed, sliding
 from gradfuzz.programs.language.axes import normalize_axes
 
@@ -116,8 +118,12 @@ class TensorLanes:
         spatial = x.ndim - 3
         x, kernel = self.operand(x), self.operand(kernel)
         inner = np.moveaxis(x, (0, 1), (spatial, spatial + 1))
+        count = math.prod(kernel.shape[1:-1])
         views = sliding(inner, 0.0, kernel.shape[2:-1], strides, padding)
         views = np.moveaxis(np.moveaxis(views, spatial + 2, -1), (spatial, spatial + 1), (0, 1))
+        if math.prod(views.shape[: 2 + spatial]) // x.shape[1] * math.prod(kernel.shape[:-1]) >= MANY:
+            plain = functools.partial(NumpyNamespace("float64").conv, strides=strides, padding=padding)
+            return self.contracted(plain, count, x, kernel)
         spread = kernel.reshape(1, *kernel.shape[:2], *[1] * spatial, *kernel.shape[2:])
         products = self.multiply(views[:, np.newaxis], spread)
         return self.sum(products, axis=(2, *range(3 + spatial, products.ndim - 1)), keepdims=False)

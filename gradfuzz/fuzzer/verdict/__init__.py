@@ -4,6 +4,7 @@
     judge, classify                    the verdict of a check; what kind of wrong it is
     along                              gradients of many entries, by their products with a few directions; one
                                        entry of many, asked of the part of a program that it reaches
+    large                              the truth of arrays that are too large for balls
     kinks                              kinks seen along more directions
     rounding                           what is wrong below float64 alone, and may be rounding
     evaluator                          judges by truth and tolerance, and remembers both for a question

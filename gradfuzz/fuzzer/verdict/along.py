@@ -45,6 +45,12 @@ _SPREAD_OF_HALF = 4
 dtype. Entries that are farther apart have directions of their own.
 """
 
+_ON_LINES = 2**14
+"""The function on a line is measured for so many entries."""
+
+_ONE_BY_ONE = 2**12
+"""So many products are added up without any rounding."""
+
 _BITS = 20
 """The weights have so many bits, or those of the dtype."""
 
@@ -120,29 +126,31 @@ def located(
     assert isinstance(question, ProbedQuestion), "judged along directions"
     if case.worst is None or case.worst[0] != ALONG:  # not the derivative
         return told(confirm(question) if case.verdict is Verdict.DISAGREE else case)
-    guess = None if tolerance is None else _farthest(case, tolerance)
+    guess = None if tolerance is None else farthest(case, tolerance)
     if guess is not None:
         found = of_entry(question, guess, confirm)
         if found.verdict is Verdict.DISAGREE:
             return found
+    if case.verdict is Verdict.AGREE and entries_of(question) > _ON_LINES:
+        return told(case)
     (_, (number,)) = case.worst
     probe = question.probes[number]
-    places = [(n, k) for n, w in probe.items() for k in np.flatnonzero(w).tolist()]
+    places = np.flatnonzero(np.concatenate([np.ravel(w) for w in probe.values()]))
     while len(places) > 1:
         half = places[: len(places) // 2]
         there = judge(ProbedQuestion.of(question, [_only(probe, half)]))
         excess = (there.error_over_allowed or 0.0) * math.sqrt(len(half))
         places = half if excess > STRAY or there.verdict is Verdict.DISAGREE else places[len(half) :]
-    ((name, place),) = places
-    index = np.unravel_index(place, np.shape(probe[name]))
+    ((name, one),) = ((n, w) for n, w in _only(probe, places).items() if np.any(w))
+    index = np.unravel_index(int(np.flatnonzero(one)[0]), np.shape(one))
     return of_entry(question, (question.wrt.index(name), tuple(map(int, index))), confirm)
 
 
-def _farthest(case: CheckResult, tolerance: Tolerance) -> Entry | None:
+def farthest(case: CheckResult, tolerance: Tolerance, least: float = 0.0) -> Entry | None:
     """The entry that is farthest from what the engine computes, in units of what is allowed; None where the
-    answer has no entries, or they are not numbers.
+    answer has no entries, or they are not numbers, or none is off by more than `least` of these units.
     """
-    best, farthest = 0.0, None
+    best, found = least, None
     if tolerance.reason is not None or ALONG in case.answer.gradient:
         return None
     for number, name in enumerate(case.question.wrt):
@@ -153,8 +161,8 @@ def _farthest(case: CheckResult, tolerance: Tolerance) -> Entry | None:
         if np.size(ratios) and np.nanmax(ratios) > best:
             best = float(np.nanmax(ratios))
             place = np.unravel_index(int(np.nanargmax(ratios)), np.shape(ratios))
-            farthest = number, tuple(map(int, place))
-    return farthest
+            found = number, tuple(map(int, place))
+    return found
 
 
 def at_entry(question: Question, entry: Entry) -> ProbedQuestion:
@@ -165,10 +173,14 @@ def at_entry(question: Question, entry: Entry) -> ProbedQuestion:
     return ProbedQuestion.of(question, [unit])
 
 
-def _only(probe: Probe, places: Sequence[tuple[str, int]]) -> Probe:
-    found = {name: np.zeros(np.shape(w)) for name, w in probe.items()}
-    for name, place in places:
-        found[name].flat[place] = probe[name].flat[place]
+def _only(probe: Probe, places: Array) -> Probe:
+    """A direction with the weights at `places` alone, which count the entries of all inputs."""
+    found, begin = {}, 0
+    for name, w in probe.items():
+        own = places[(places >= begin) & (places < begin + w.size)] - begin
+        found[name] = np.zeros(np.shape(w))
+        found[name].flat[own] = w.flat[own]
+        begin += w.size
     return found
 
 
@@ -214,7 +226,8 @@ def wide_along(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance
     if widest.reason is not None:
         return [widest]
     noise = noise_of(question, widest)[ALONG]
-    for k, probe in enumerate(question.probes if "fwd" in question.modes else ()):
+    is_short = entries_of(question) <= _ON_LINES  # a line is a constant of the program
+    for k, probe in enumerate(question.probes if is_short and "fwd" in question.modes else ()):
         line = on_a_line(question, point, probe)
         (found,) = wide_tolerances(line, trip_limit=trip_limit)
         if found.reason is not None:
@@ -239,7 +252,13 @@ def _total(probe: Probe, gradient: Mapping[str, Array], wrt: Sequence[str]) -> f
     terms: list[float] = []
     for name in wrt:
         there = probe[name] != 0.0
-        terms += (probe[name][there] * np.asarray(gradient[name], np.float64)[there]).tolist()
+        products = probe[name][there] * np.asarray(gradient[name], np.float64)[there]
+        # NumPy adds up pairs: of many numbers it loses less than their products have lost.
+        terms += (
+            products.tolist()
+            if products.size <= _ONE_BY_ONE
+            else [float(np.sum(products, dtype=np.longdouble))]
+        )
     return math.fsum(terms) if all(map(math.isfinite, terms)) else math.nan
 
 

@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.verdict.along import (
     MANY,
     Entry,
     entries_of,
+    farthest,
     located,
     noise_of,
     of_entry,
@@ -30,8 +31,10 @@ from gradfuzz.fuzzer.verdict.along import (
     suspicious,
     told,
 )
+from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import conventions_met
+from gradfuzz.fuzzer.verdict.large import is_large
 from gradfuzz.fuzzer.verdict.rounding import sustained
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, Oracle, Point, ProbedQuestion, Question
@@ -230,7 +233,11 @@ def check_answers(answers: LazyAnswers, evaluator: Evaluator, *, entries: bool =
         (tolerance,) = evaluator.tolerances(question)
         case = guess(probed(question, tolerance))
         hopeless = tolerance.reason is not None and _has_truth(case)
-        if not suspicious(case) or case.verdict is Verdict.CRASHED or hopeless:
+        closer = suspicious(case)
+        if is_large(question) and case.verdict is Verdict.AGREE:
+            # One wrong entry hides among a million that may err, and what many share is no sign of one.
+            closer = farthest(case, tolerance, CLEAR) is not None
+        if not closer or case.verdict is Verdict.CRASHED or hopeless:
             return told(case)
         if size > MANY:
             return located(case, guess, lambda one: _confirmed(answers, one, evaluator, tolerance), tolerance)

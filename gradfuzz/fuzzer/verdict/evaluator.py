@@ -9,6 +9,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.along import MANY, entries_of, noise_of, wide_along
 from gradfuzz.fuzzer.verdict.judge import joined, judge, plainly_right
+from gradfuzz.fuzzer.verdict.large import REFERENCES, Large, is_large, split
 from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
 from gradfuzz.oracles.base import ALONG, Answer, ProbedQuestion, Question
 from gradfuzz.programs.language.recent import Latest
@@ -31,6 +32,7 @@ class Evaluator:
         self.accuracy = accuracy
         self._trip_limit = trip_limit
         self._tolerances: Latest[list[Tolerance]] = Latest(size)
+        self._large: Latest[Large] = Latest(4)
 
     def tolerances(self, question: Question) -> list[Tolerance]:
         """One tolerance per point, cached across modes."""
@@ -62,7 +64,9 @@ class Evaluator:
             if many:
                 return self._granted(alone, wide_along(alone, trip_limit=self._trip_limit))
             reverse = None if self.accuracy else [self.tolerances(question)[place]]
-            found = wide_tolerances(alone, trip_limit=self._trip_limit, reverse=reverse)
+            is_short = entries_of(question) <= MANY  # forward mode makes a gradient entry by entry
+            limit = self._trip_limit
+            found = wide_tolerances(alone, trip_limit=limit, forward=is_short, reverse=reverse)
             return self._granted(alone, found)
 
         (found,) = self._tolerances.get((question.modes, *question_key(alone, probes=many)), wide)
@@ -78,7 +82,19 @@ class Evaluator:
 
     def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""
+        if is_large(question):
+            return [self._of_large(one, confirm=confirm) for one in split(question)]
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)
+
+    def _of_large(self, question: Question, *, confirm: bool) -> ReferenceValue:
+        return ReferenceValue(self._large_of(question).truth(question, confirm=confirm), REFERENCES)
+
+    def _large_of(self, question: Question) -> Large:
+        """Without the accuracy that is granted: that is no doubt about the truth."""
+        own = tolerances(question, trip_limit=self._trip_limit) if self.accuracy else None
+        (tolerance,) = own or self.tolerances(question)
+        key = question_key(question, probes=False)
+        return self._large.get(key, lambda: Large(question.plain, tolerance))
 
     def judgeable(self, question: Question) -> list[int]:
         """The points at which answers can be judged: with a truth, or a kink with slopes on both sides."""
@@ -122,6 +138,8 @@ class Evaluator:
             if thorough and case.verdict is Verdict.INCONCLUSIVE:
                 case = plainly_right(oracle, question, k, answer, truth) or case
             case = replace(case, references=reference_values[k].references)
+            if confirm and is_large(question):
+                case = self._large_of(split(question)[k]).upheld(case)
             found.append(_supported(case) if confirm else case)
         return found
 

@@ -8,12 +8,13 @@ judged.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gradfuzz.fuzzer.verdict.kinks import slopes_across
-from gradfuzz.oracles.base import Doubt, ProbedQuestion, Question, Reference, Sides, Truth, output_key
+from gradfuzz.oracles.base import Array, Doubt, ProbedQuestion, Question, Reference, Sides, Truth, output_key
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.language.recent import Latest
@@ -33,6 +34,10 @@ _MOST_DIFFERENCES = 300
 
 _BESIDE = 2.0**-50
 """Slopes on both sides are equal up to their rounding to float64, and to their change on the way there."""
+
+
+_HASHED = 2**16
+"""A key holds no more bytes of an array than these."""
 
 
 def _differences(question: Question) -> int:
@@ -157,8 +162,14 @@ def question_key(question: Question, *, probes: bool = True) -> tuple[object, ..
     asked = question.probes if probes and isinstance(question, ProbedQuestion) else ()
     return (
         *(question.program, question.precision, question.wrt, question.order),
-        tuple(p.inputs[q.name].tobytes() for p in question.points for q in question.program.params),
-        tuple(None if w is None else w.tobytes() for w in question.weights),
-        tuple(question.directions[name].tobytes() for name in along),
-        tuple(array.tobytes() for probe in asked for array in probe.values()),
+        tuple(_bytes(p.inputs[q.name]) for p in question.points for q in question.program.params),
+        tuple(None if w is None else _bytes(w) for w in question.weights),
+        tuple(_bytes(question.directions[name]) for name in along),
+        tuple(_bytes(array) for probe in asked for array in probe.values()),
     )
+
+
+def _bytes(array: Array) -> bytes:
+    """What tells an array from others: its bytes, or a hash of many."""
+    told = array.tobytes()
+    return told if len(told) <= _HASHED else hashlib.blake2b(told).digest()

@@ -13,6 +13,7 @@ again a loop, run over the stacks of values that the first one saved.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
@@ -167,3 +168,9 @@ class Graph:
             elif isinstance(node, Branch):
                 yield from node.then.walk()
                 yield from node.otherwise.walk()
+
+
+def numbers_in(graph: Graph) -> int:
+    """How many numbers the values of a graph are, those of inner graphs once; a stack counts one entry."""
+    values = itertools.chain(graph.inputs, *(node.outputs for node in graph.walk()))
+    return sum(math.prod(n for n in v.type.shape if n is not None) for v in values)
