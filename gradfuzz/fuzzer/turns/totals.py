@@ -60,7 +60,10 @@ class FunctionTotals:
         with_rule = (key for key, about in self._about.items() if signature in about)
         others = [self._name(key) for key in with_rule if own not in self._function_of(key).names]
         facts = (f"the same rule is wrong in {', '.join(others)}",) if others else ()
-        return replace(finding, id=short_id(signature, self._findings), facts=(*finding.facts, *facts))
+        id = short_id(signature, self._findings)
+        return (
+            replace(finding, id=id, facts=(*finding.facts, *facts)) if facts or id != finding.id else finding
+        )
 
     def is_known(self, finding: Finding) -> bool:
         """Whether an earlier turn has the same finding."""

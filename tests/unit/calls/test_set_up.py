@@ -47,7 +47,7 @@ from gradfuzz.fuzzer.turns import turn
 def dies(call, estimated):
     print("INTEL MKL FATAL ERROR: cannot load libmkl", file=sys.stderr, flush=True)
     os._exit(7)
-turn.is_inside = dies
+turn.size_of = dies
 """
 RAISES = """
 def run(turn, note, begins):

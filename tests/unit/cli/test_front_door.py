@@ -317,6 +317,7 @@ def test_a_report_that_cannot_be_written_is_noticed_before_the_sweep(
     assert not Path(".gradfuzz").exists()
     error = run("prove", "math:sin", "--html", path, exit_code=INCOMPLETE).stderr
     assert "--html: " in error
+    Path("x.py").write_text("")
     assert "--output: " in run("record", "-o", path, "x.py", exit_code=INCOMPLETE).stderr
 
 
