@@ -114,7 +114,8 @@ def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | Non
         if not np.all(error <= granted[name] + SAFETY * rule.noise[name]):
             return None
         left = form.half_of_the_digits * (np.abs(e) if question.precision == "float64" else largest)
-        left = np.maximum(left, LOST * form.roundoff * largest)
+        unjudged = case.unjudged.get(name, False)  # such an entry needs digits of its own
+        left = np.where(unjudged, left, np.maximum(left, LOST * form.roundoff * largest))
         by_steps = by_steps and bool(np.all((error <= left) | (e == 0.0)))
     if case.verdict is Verdict.AGREE and question.precision == "float64" and not case.unjudged:
         return None
