@@ -308,10 +308,13 @@ def _malformed(case: CheckResult) -> CheckResult | None:
         if np.shape(array) != np.shape(like):
             message = f"{name} has shape {np.shape(array)}, not {np.shape(like)}"
             return _disagrees(case, Class.WRONG_SHAPE, message)
-        own = like.dtype if name in question.wrt else np.dtype(question.precision)
-        wanted = own if answer.bounds is None else np.dtype(np.float64)
-        if np.asarray(array).dtype != wanted:
-            message = f"{name} is {np.asarray(array).dtype}, not {wanted}"
+        wanted = [np.dtype(question.precision if answer.bounds is None else "float64")]
+        if answer.bounds is None and name in question.wrt and like.dtype != wanted[0]:
+            # An argument keeps its dtype; one that is given in more digits may be rounded before it is asked.
+            is_wider = np.dtype(like.dtype).itemsize > wanted[0].itemsize
+            wanted = [like.dtype, *wanted] if is_wider else [like.dtype]
+        if np.asarray(array).dtype not in wanted:
+            message = f"{name} is {np.asarray(array).dtype}, not {wanted[0]}"
             return _disagrees(case, Class.WRONG_DTYPE, message)
     return None
 
