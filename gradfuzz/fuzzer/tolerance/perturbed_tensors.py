@@ -121,7 +121,7 @@ class TensorLanes:
         count = math.prod(kernel.shape[1:-1])
         views = sliding(inner, 0.0, kernel.shape[2:-1], strides, padding)
         views = np.moveaxis(np.moveaxis(views, spatial + 2, -1), (spatial, spatial + 1), (0, 1))
-        if math.prod(views.shape[: 2 + spatial]) // x.shape[1] * math.prod(kernel.shape[:-1]) >= MANY:
+        if math.prod(views.shape[: 2 + spatial]) // max(x.shape[1], 1) * math.prod(kernel.shape[:-1]) >= MANY:
             plain = functools.partial(NumpyNamespace("float64").conv, strides=strides, padding=padding)
             return self.contracted(plain, count, x, kernel)
         spread = kernel.reshape(1, *kernel.shape[:2], *[1] * spatial, *kernel.shape[2:])
