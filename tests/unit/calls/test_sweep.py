@@ -340,11 +340,15 @@ def test_the_functions_of_a_module_of_ones_own(tmp_path: Path, monkeypatch: pyte
     assert outcomes == {
         "own_ops.scaled_tanh": "asked",
         "own_ops.right": "asked",
-        "own_ops.counted": "left out",
+        "own_ops.counted": "not differentiable",
+        "own_ops.Tanh.apply": "asked",
     }
     (finding,) = end.findings
     assert finding.target == "own_ops"
-    assert finding.culprits == ("own_ops.scaled_tanh",)
+    both = {"own_ops.scaled_tanh", "own_ops.Tanh.apply"}
+    assert {*finding.culprits} < both
+    (other,) = both - {*finding.culprits}
+    assert f"the same rule is wrong in {other}" in finding.facts
     script = tmp_path / "script.py"
     script.write_text(finding.script, encoding="utf-8")
     ended = subprocess.run(
