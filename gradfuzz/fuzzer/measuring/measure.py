@@ -425,7 +425,11 @@ class Inquiry:
             settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
             return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
-            return _of_two(case, self._by_numbers(modes, factor, entry))
+            numbers = _of_two(case, self._by_numbers(modes, factor, entry))
+            if is_large(question) and question.precision != "float64" and not numbers.case.verdict.is_wrong:
+                # Along a direction rounding of so many entries hides one of them.
+                return Asked(self._by_float64(case), "traced")
+            return numbers
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case, ruled=False)
         unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
