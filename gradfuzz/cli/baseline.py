@@ -104,6 +104,7 @@ def baseline(
             click.echo(f"Accepted in {accepted}: {file.in_words(accept)}.", err=True)
             return
         found = [one for one in recorded if file.fits(one, accept)] if everything else []
+        found = [one for one in found if not any(file.matches(item, one) for item in known.accepted)]
         found += [lookup.recorded(opened, id) for id in ids if id != glob]
     if not found:
         raise UsageError(f"no finding is recorded in {store} that could be accepted")

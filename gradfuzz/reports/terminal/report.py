@@ -16,7 +16,7 @@ from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
@@ -126,15 +126,20 @@ def _systems(finished: SweepFinished) -> Sheet:
     for one in systems(finished.summaries):
         s = one.summary
         told = tally(s)
-        found = sum(
-            s.name in (f.target, TargetName.of(f.target).system)
-            and (s.version, s.family) == (f.version, f.family)
-            for f in finished.findings
-        )
+        found = _found_in(s, finished)
         unsure = f"{told['inconclusive']:,}"
         counts = f"{told['checks']:,}", _marked(s.disagree, "disagree"), _marked(found, "disagree"), unsure
         table.add_row(f"{s.name} {s.version}", s.family, *counts)
     return table
+
+
+def _found_in(summary: TargetSummary, finished: SweepFinished) -> int:
+    """The findings of a target, or of all ways into a system, in a family."""
+    return sum(
+        summary.name in (f.target, TargetName.of(f.target).system)
+        and (summary.version, summary.family) == (f.version, f.family)
+        for f in finished.findings
+    )
 
 
 def _some(lines: Sequence[str]) -> list[str]:
@@ -166,11 +171,7 @@ def _matrix(finished: SweepFinished) -> Sheet:
         caption=caption if apart else caption + _TOGETHER,
     )
     for s in finished.summaries if apart else [one.summary for one in systems(finished.summaries)]:
-        found = sum(
-            s.name in (f.target, TargetName.of(f.target).system)
-            and (s.version, s.family) == (f.version, f.family)
-            for f in finished.findings
-        )
+        found = _found_in(s, finished)
         cells: dict[str, str | Text] = {
             **{column: f"{n:,}" for column, n in tally(s).items()},
             "target": f"{s.name} {s.version}",

@@ -255,6 +255,16 @@ def test_several_findings_are_accepted_at_once(named: list[str], monkeypatch: py
 
 
 @recorded
+def test_all_leaves_the_reasons_that_are_given_as_they_are() -> None:
+    run("baseline", "add", "aaaa", "--reason", "mine", "--link", "https://example.org/1")
+    assert "GF-abbb is accepted" in run("baseline", "add", "--all", "--reason", "all others").stderr
+    assert {line.partition(": ")[2] for line in run("baseline").stdout.splitlines()} == {
+        "mine; https://example.org/1",
+        "all others",
+    }
+
+
+@recorded
 def test_a_rule_accepts_what_fits_its_globs(monkeypatch: pytest.MonkeyPatch) -> None:
     globs = "--target", "mutant:*", "--cause", "nx-1747"
     assert "Accepted in" in run("baseline", "add", *globs, "--reason", "reported").stderr
