@@ -64,10 +64,10 @@ def own_rule(subject: Subject, question: Question) -> OwnRule | None:
     setting = Setting(subject, values, tuple(question.weights), lines, tuple(question.modes), None)
     try:
         graph = setting.graph_of_gradient()
-        exact, free = (
-            enclosures(graph, setting.given, rounded=subject.precision, known=known)
-            for known in (constants(question), frozenset())
-        )
+        own = constants(question)
+        exact = enclosures(graph, setting.given, rounded=subject.precision, known=own)
+        none = frozenset[float]()
+        free = enclosures(graph, setting.given, rounded=subject.precision, known=none) if own else exact
     except Exception:  # noqa: BLE001 - a library may raise anything while it is traced
         return None
     try:
