@@ -10,6 +10,7 @@ import numpy as np
 
 import gradfuzz
 from gradfuzz.fuzzer.measuring.measure import Inquiry
+from gradfuzz.fuzzer.measuring.measured import Measured
 from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.results.finding import Class, Reason
 from gradfuzz.testing import measure_gradient
@@ -243,6 +244,23 @@ def an_entry_at_the_end_of_a_domain() -> Planted:
 
     found = tuple(measured(np.array(factor)) for factor in ([1.0, 2.0, 1.0], [1.0, 1.0, 1.0 + 1e-6]))
     return Planted(measured(1.0), "", found, bool(np.any(measured(1.0).unjudged["x"])))
+
+
+@excuse(
+    "Of a function that cannot be traced the entries with a kink are left aside. The others are judged.",
+    f"{NUMERIC} where_smooth: inf",
+)
+def a_kink_by_some_entries() -> Planted:
+    x = np.array([0.0, 1.0, -2.0, 0.0])
+
+    def measured(*gradient: float) -> Measured:
+        def hinges(x: Any) -> float:
+            return float(sum(v * v + v if v > 0 else 0.0 for v in x.tolist()))
+
+        return measure_gradient(hinges, x, grad=lambda x: np.array(gradient))
+
+    found = (measured(0.0, 3.003, 0.0, 0.0), measured(0.0, 3.0, -1.0, 0.0), measured(0.0, -3.0, 0.0, 1.0))
+    return Planted(measured(5.0, 3.0, 0.0, 0.0), "kink", found)
 
 
 @excuse(

@@ -15,6 +15,7 @@ from gradfuzz.fuzzer.conventions.table import CONVENTIONS
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.truth import Truths
@@ -48,6 +49,7 @@ AT_THE_POINT: Mapping[str, tuple[int, Any]] = {
     "clip-at-its-edge": (0, 2.0),
     "extreme-tie": (0, (1.0, 1.0, 0.0)),
     "sort-tie": (0, (0.0, 1.0, 1.0)),
+    "threshold": (0, 2.0),
     "norm-at-0": (0, (NAN, 3.0)),
     "largest-of-a-norm": (0, (1.0, -1.0)),
     "symmetric-part": (0, _IN_2X2),
@@ -59,7 +61,6 @@ BESIDE: Mapping[str, tuple[int, Mapping[str, Any]]] = {
     "cumulative-max-tie": (0, {"x": (2.0, 2.5, 1.0)}),
     "spectral-norm": (2, {"x": ((2.0, 0.0), (0.0, 1.0))}),
     "count-of-nonzeros": (0, {"x": (0.5, 1.0)}),
-    "threshold": (0, {"x": 0.25}),
     "sign-at-0": (0, {"x": 0.25}),
     "index-tie": (0, {"x": (0.5, 1.0)}),
     "branch-cut": (0, {"y": 0.25, "x": -1.0}),
@@ -247,18 +248,21 @@ def a_derivative_that_is_not_settled() -> Planted:
 
 
 @excuse(
-    "Legal choices of several ties, or derivatives of higher order, may add up to anything at a kink. One"
-    " selection alone is judged there, and the same mistake is found beside it.",
+    "Legal choices of several ties may add up to more than the slopes on both sides, and derivatives of"
+    " higher order to anything. What no choices make is found, and the same mistake at one selection and"
+    " beside it.",
     f"{JUDGE} _judge_kink: Reason.KINK",
     "oracles/references/directions.py inconclusive: Doubt.KINK",
     "oracles/references/finite_differences.py _Stencils.truth: Doubt.KINK",
 )
 def a_kink_of_two_selections() -> Planted:
-    excused = judged(asked("maximum(x, 0.0) - abs(x) * 0.5", x=0.0), saying(x=7.0))
-    one = judged(asked("maximum(x, 0.0)", x=0.0), saying(x=7.0))
-    beside = judged(asked("maximum(x, 0.0) - abs(x) * 0.5", x=0.25), saying(x=7.0))
+    two = "maximum(x, 0.0) - abs(x) * 0.5"
+    excused = judged(asked(two, x=0.0), saying(x=1.25))
+    beyond = judged(asked(two, x=0.0), saying(x=1.75))
+    one = judged(asked("maximum(x, 0.0)", x=0.0), saying(x=1.25))
+    beside = judged(asked(two, x=0.25), saying(x=1.25))
     second = judged(asked("maximum(x, 0.0) * x", ("rev", "fwd"), x=0.25), saying(x=7.0))
-    return Planted(excused, "kink", (one, beside, second))
+    return Planted(excused, "kink", (beyond, one, beside, second))
 
 
 @excuse(
@@ -301,11 +305,52 @@ def nan_of_a_norm_that_is_always_0() -> Planted:
 def a_kink_of_many_entries() -> Planted:
     def cases(x: Any) -> CheckResult:
         question = asked("amax(x)", x=x)
-        (answer,) = saying(x=np.full(np.shape(x), 7.0)).answer(question)
+        (answer,) = saying(x=np.full(np.shape(x), 0.75)).answer(question)
         return Evaluator().cases("target", question, [answer])[0]
 
     ties = np.full(101, 0.5)
     return Planted(cases(ties), "kink", (cases(ties[:8]), cases(np.arange(101.0))))
+
+
+@excuse(
+    "Where rounding may part a tie nothing is known of the noise, and half of the digits are granted to what"
+    " legal choices make. What is farther from that is found.",
+    f"{JUDGE}: _NEARLY",
+)
+def a_tie_that_rounding_may_part() -> Planted:
+    question = asked("clip(x * 3.0 - 1.75, -1.0, 1.0)", x=[0.25, 0.5, 3.0])
+    found = tuple(
+        judged(question, saying(x=g)) for g in ([0.0, 3.003, 0.0], [4.0, 3.0, 0.0], [0.0, 3.0, 1e-3])
+    )
+    return Planted(judged(question, saying(x=[0.0, 3.0 + 1e-9, 0.0])), "kink", found)
+
+
+@excuse(
+    "Of many entries those that move a tie may have any legal slope. The others are judged as if there were"
+    " no tie, and a few at ties one by one; ties that are too many to be told apart are judged together.",
+    "fuzzer/verdict/checking.py: _AT_TIES",
+    "fuzzer/verdict/checking.py _with_ties: Verdict.CONVENTION",
+    "fuzzer/verdict/checking.py _with_ties: Verdict.CONVENTION",
+    "fuzzer/verdict/checking.py _with_ties: Verdict.AGREE",
+    "fuzzer/conventions/ties.py: _EVALUATIONS",
+)
+def ties_among_many_entries() -> Planted:
+    x = np.linspace(-1.0, 1.0, 501)
+    x[[3, 250]] = 0.0
+
+    def said(at: Any, **changed: float) -> CheckResult:
+        question = asked("sum(abs(x)) + sum(x * x)", x=at)
+        gradient = np.sign(at) + 2.0 * at
+        for place, value in changed.items():
+            gradient[int(place.removeprefix("at"))] = value
+        return check_answers(LazyAnswers(saying(x=gradient), question), _evaluator())
+
+    excused = said(x, at3=0.5)
+    tiny, flat = 1.0 + 1e-6, np.zeros(501)
+    found = (said(x, at4=tiny * (np.sign(x[4]) + 2.0 * x[4])), said(x, at3=1.5), said(x, at3=NAN))
+    return Planted(
+        excused, "convention", (*found, said(flat, at7=1e3)), said(flat).verdict.value == "convention"
+    )
 
 
 # Near misses, wide bounds, noise ----------------------------------------------------------------------------

@@ -6,19 +6,20 @@ equal where rounding may have parted them, and no slope can judge that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.fuzzer.questions.weighted import in_precision
-from gradfuzz.oracles.base import Point
+from gradfuzz.oracles.base import Array, Point
 from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.functions import Function
-from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.program import Program
 
 _MANY = 1000
@@ -288,3 +289,39 @@ def ties(program: Program, point: Point, precision: Precision) -> Ties:
     given = {p.name: np.asarray(point.inputs[p.name]) for p in program.params}
     interpret(program, arguments_of(in_precision(given, precision)), namespace)
     return Ties(namespace.ties, frozenset(namespace.met))
+
+
+_EVALUATIONS = 1_000
+"""A program is run so often to find the entries that move a tie."""
+
+
+def entries_at_ties(
+    program: Program, point: Point, precision: Precision, wrt: Sequence[str]
+) -> Mapping[str, Array] | None:
+    """Where an entry of an input in `wrt` moves a tie; None where that takes too long to find out. Raises
+    what `interpret` raises.
+
+    A block of entries that move at random, each by little, and leave all ties as they are, has no such entry.
+    """
+    here = ties(program, point, precision)
+    given = {name: np.asarray(point.inputs[name]) for name in wrt}
+    steps = {
+        name: math.sqrt(FORMATS[precision].roundoff) * np.maximum(np.abs(x), 1.0) for name, x in given.items()
+    }
+    rng = np.random.default_rng(0)
+    moves = {name: rng.uniform(1.0, 2.0, x.shape) * steps[name] for name, x in given.items()}
+    found = {name: np.zeros(x.shape, np.bool_) for name, x in given.items()}
+    blocks = [(name, np.arange(x.size)) for name, x in given.items() if x.size]
+    for _ in range(_EVALUATIONS):
+        if not blocks:
+            return found
+        name, block = blocks.pop()
+        moved = np.array(given[name])
+        moved.flat[block] += moves[name].flat[block].astype(moved.dtype)
+        if ties(program, Point({**point.inputs, name: moved}), precision) == here:
+            continue
+        if len(block) == 1:
+            found[name].flat[block] = True
+        else:
+            blocks += [(name, part) for part in np.array_split(block, 2)]
+    return None

@@ -23,6 +23,7 @@ from gradfuzz.fuzzer.measuring.numeric import (
     own_noise,
     probed_by_size,
     stand_in,
+    where_smooth,
 )
 from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.measuring.subject import Subject, agree_to
@@ -707,6 +708,10 @@ class Inquiry:
                 truth = replace(truth, flat=frozenset())
             case = judged_by_numbers(self.oracle, asked, answer, truth, self.accuracy)
             is_whole = asked.order == 1 and not isinstance(asked, ProbedQuestion)
+            smooth = where_smooth(truth) if is_whole and case.verdict is Verdict.INCONCLUSIVE else None
+            if smooth is not None:
+                rest = judged_by_numbers(self.oracle, asked, answer, smooth, self.accuracy)
+                case, truth = (rest, smooth) if rest.verdict is Verdict.DISAGREE else (case, truth)
             if not (is_whole and truth.method == "Richardson" and is_of_numbers(case)):
                 return case
             if has_derivative(self._exact, asked, truth.truth):

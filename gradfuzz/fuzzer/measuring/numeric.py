@@ -266,13 +266,15 @@ def has_derivative(subject: Subject, question: Question, truth: Truth) -> bool:
     names, rng = [p.name for p in question.program.params], np.random.default_rng(0)
     sizes = {names.index(n): _scales(np.asarray(question.points[0].inputs[n])) for n in question.wrt}
     line = {k: signs(size.shape, rng, measured.precision) * size for k, size in sizes.items()}
+    for name, bound in truth.bounds.items():
+        line[names.index(name)] *= np.isfinite(bound)
     found = measured.slope(functools.partial(measured.at, line), measured.size(line), lambda: measured.hidden)
     if found is None or found.kink:
         return found is None
     parts = [(line[names.index(name)], g, truth.bounds[name]) for name, g in truth.gradient.items()]
     along = sum(float(np.sum(d * g)) for d, g, _ in parts)
-    bound = found.bound + sum(float(np.sum(np.abs(d) * b)) for d, _, b in parts)
-    return not abs(found.value - along) > 2.0 * bound + TRUSTED * max(abs(found.value), abs(along))
+    off = found.bound + sum(float(np.sum(np.abs(d[d != 0.0]) * b[d != 0.0])) for d, _, b in parts)
+    return not abs(found.value - along) > 2.0 * off + TRUSTED * max(abs(found.value), abs(along))
 
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
@@ -445,6 +447,19 @@ def judged_by_numbers(
         why = "the function's values jump, and between two jumps its slope is the answer"
         return case.unsettled(Reason.REFERENCES, f"references: {why}")
     return case
+
+
+def where_smooth(found: NumericTruth) -> NumericTruth | None:
+    """The truth about the entries without a kink, where others have one; None where there are no such."""
+    left, right, bounds = found.truth.left, found.truth.right, found.truth.side_bounds
+    if left is None or right is None or bounds is None:
+        return None
+    is_smooth = {name: np.isfinite(slope) & (slope == right[name]) for name, slope in left.items()}
+    if not any(map(np.any, is_smooth.values())):
+        return None
+    gradient = {name: np.where(smooth, left[name], 0.0) for name, smooth in is_smooth.items()}
+    wide = {name: np.where(smooth, bounds[name], math.inf) for name, smooth in is_smooth.items()}
+    return replace(found, truth=Truth("ok", gradient=gradient, bounds=wide))
 
 
 def _without_flat(found: NumericTruth) -> NumericTruth:

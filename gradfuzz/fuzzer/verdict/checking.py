@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.errors import DomainError, TripLimitError
+from gradfuzz.errors import DomainError, EvaluationError, TripLimitError
+from gradfuzz.fuzzer.conventions.ties import entries_at_ties
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
@@ -20,6 +21,7 @@ from gradfuzz.fuzzer.verdict.along import (
     FEW,
     MANY,
     Entry,
+    Judge,
     entries_of,
     farthest,
     located,
@@ -44,6 +46,9 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.program import Program
 
 _STEPS: tuple[Mode, ...] = ("rev", "fwd")
+
+_AT_TIES = 8
+"""So many of the entries that move a tie are judged one by one, where the entries are many."""
 
 _UNSAFE = (Reason.TRIP_LIMIT, Reason.PRIMAL)
 """Where a target's loop might not end although the true one does, or vice versa."""
@@ -232,16 +237,84 @@ def check_answers(answers: LazyAnswers, evaluator: Evaluator, *, entries: bool =
     if size > (MANY if entries else FEW):
         (tolerance,) = evaluator.tolerances(question)
         case = guess(probed(question, tolerance))
-        hopeless = tolerance.reason is not None and _has_truth(case)
-        closer = suspicious(case)
-        if is_large(question) and case.verdict is Verdict.AGREE:
-            # One wrong entry hides among a million that may err, and what many share is no sign of one.
-            closer = farthest(case, tolerance, CLEAR) is not None
-        if not closer or case.verdict is Verdict.CRASHED or hopeless:
-            return told(case)
-        if size > MANY:
-            return located(case, guess, lambda one: _confirmed(answers, one, evaluator, tolerance), tolerance)
+        at_tie = size > MANY and case.truth is not None and case.truth.kink
+        beside = _beside_ties(case, guess) if at_tie else None
+        found = _looked_at(answers, evaluator, case if beside is None else beside, tolerance)
+        if beside is not None and found is not None and found.verdict is Verdict.AGREE:
+            return _with_ties(answers, evaluator, case, found, tolerance)
+        if found is not None:
+            return found
     return _as_needed(answers, question, evaluator)
+
+
+def _looked_at(
+    answers: LazyAnswers, evaluator: Evaluator, case: CheckResult, tolerance: Tolerance
+) -> CheckResult | None:
+    """The verdict after a closer look, if one is needed, at an answer that was judged along directions; None
+    where its entries can be judged one by one.
+    """
+    question = answers.question
+    hopeless = tolerance.reason is not None and _has_truth(case)
+    closer = suspicious(case)
+    if is_large(question) and case.verdict is Verdict.AGREE:
+        # One wrong entry hides among a million that may err, and what many share is no sign of one.
+        closer = farthest(case, tolerance, CLEAR) is not None
+    if not closer or case.verdict is Verdict.CRASHED or hopeless:
+        return told(case)
+    if entries_of(question) <= MANY:
+        return None
+
+    def guess(asked: Question) -> CheckResult:
+        return _judged(answers, asked, evaluator, widen=False)
+
+    return located(case, guess, lambda one: _confirmed(answers, one, evaluator, tolerance), tolerance)
+
+
+def _beside_ties(case: CheckResult, judge: Judge) -> CheckResult | None:
+    """The verdict at a kink on the entries that move no tie, along the same directions; None where these are
+    not known, or there are none, or they do not lead away from the kink.
+    """
+    asked, question = case.question, case.question.plain
+    assert isinstance(asked, ProbedQuestion), "judged along directions"
+    tied = _tied(question)
+    if tied is None:
+        return None
+    rest = [{n: np.where(tied[n], 0.0, w) for n, w in probe.items()} for probe in asked.probes]
+    rest = [probe for probe in rest if any(map(np.any, probe.values()))]
+    beside = judge(ProbedQuestion.of(question, rest)) if rest else None
+    return None if beside is None or (beside.truth is not None and beside.truth.kink) else beside
+
+
+def _tied(question: Question) -> Mapping[str, Array] | None:
+    """Where an entry moves a tie; None where that is not known."""
+    (point,) = question.points
+    try:
+        return entries_at_ties(question.program, point, question.precision, question.wrt)
+    except EvaluationError:
+        return None
+
+
+def _with_ties(
+    answers: LazyAnswers, evaluator: Evaluator, case: CheckResult, beside: CheckResult, tolerance: Tolerance
+) -> CheckResult:
+    """The verdict where the entries that move no tie are right, `beside`; along the directions all of them
+    have the verdict of `case`. A few of the others are judged one by one.
+    """
+    question, tied = answers.question, _tied(answers.question)
+    assert tied is not None, "they were known before"
+    places = [(k, tuple(at)) for k, n in enumerate(question.wrt) for at in np.argwhere(tied[n]).tolist()]
+    found = [
+        of_entry(question, place, lambda one: _confirmed(answers, one, evaluator, tolerance))
+        for place in places[:_AT_TIES]
+    ]
+    wrong = next((one for one in found if one.verdict.is_wrong), None)
+    if wrong is not None:
+        return wrong
+    right = (Verdict.AGREE, Verdict.CONVENTION)
+    if case.verdict in right or (len(found) == len(places) and all(one.verdict in right for one in found)):
+        message = "between the slopes to the left and to the right, for the entries that move a tie"
+        return replace(beside, verdict=Verdict.CONVENTION, message=message, conventions=case.conventions)
+    return replace(beside, unjudged=tied, message="the entries that move a tie are not judged")
 
 
 def check_entry(answers: LazyAnswers, evaluator: Evaluator, entry: Entry) -> CheckResult:

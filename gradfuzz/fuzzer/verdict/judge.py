@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,11 +53,13 @@ from gradfuzz.oracles.base import (
     Point,
     ProbedQuestion,
     Question,
+    Slopes,
     Truth,
     by_output,
     known,
     output_key,
 )
+from gradfuzz.oracles.references.legal import legal_gradients
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.precision import FORMATS, Precision
@@ -79,6 +81,10 @@ _NEXT_TO_0 = 64.0
 _NEGLIGIBLE = 2.0**-60
 """A bound is of no account below this share of the largest number in sight: a derivative that is exactly zero
 has such bounds.
+"""
+
+_NEARLY = 2.0**10
+"""Numbers are as good as equal within so many roundings of the largest input, where rounding may part them.
 """
 
 _MORE = (predicted.or_nan, predicted.of_the_side_taken)
@@ -244,32 +250,95 @@ def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckR
     one op.
 
     With two choices at once the sum rule fails for conventions: max(x, 0) - abs(x) / 2 has the slope 1/2 on
-    both sides of 0, and 0 by legal choices for each.
+    both sides of 0, and 0 by legal choices for each. There is wrong what no choices make.
     """
     question, answer = case.question, case.answer
     unclear = replace(case, reason=Reason.KINK, message=truth.message)
-    if question.order != 1 or tolerance.reason is not None or answer.status != "ok":
+    if question.order != 1 or answer.status != "ok" or _malformed(case) is not None:
         return unclear
-    if truth.left is None or truth.right is None or truth.side_bounds is None:
+    if tolerance.reason is Reason.PRIMAL:
+        return _beyond_choices(case, truth, tolerance) or unclear
+    if tolerance.reason is not None:
         return unclear
-    if _malformed(case) is not None or not _finite(truth.left) or not _finite(truth.right):
-        return unclear
-    got, noise, spans = products(question, answer.gradient), noise_of(question, tolerance), right_by(truth)
-    assert spans is not None, "there are slopes"
+    sided = truth.side_bounds is not None and _finite(truth.left or {}) and _finite(truth.right or {})
+    spans = right_by(truth) if sided else None
+    if spans is None:
+        return _beyond_choices(case, truth, tolerance) or unclear
+    got, met = products(question, answer.gradient), _ties(question, case.point)
+    several = met is not None and met.count > 1
     sizes = {name: np.maximum(np.abs(span.low), np.abs(span.high)) for name, span in spans.items()}
-    allowed = {n: tolerance.allowed(size, noise[n], truth.side_bounds[n]) for n, size in sizes.items()}
+    noise, bounds = noise_of(question, tolerance), truth.side_bounds or {}
+    allowed = {n: tolerance.allowed(y, noise[n], bounds[n]) for n, y in sizes.items()}
     case = replace(case, allowed=allowed)
-    comparison, message = AtPoint(case, got, tolerance).compared(spans)
+    # Along a line several choices may go either way, beyond the slopes on both sides.
+    across = _legal_across(case, truth.across) if several else truth.across
+    at = AtPoint(replace(case, truth=replace(truth, across=across)), got, tolerance)
+    comparison, line = at.compared(spans)
     if comparison is None or comparison.kind is None:
         message = "between the slopes to the left and to the right"
         return decided(comparison, case, verdict=Verdict.CONVENTION, message=message)
-    message = message or "outside the slopes to the left and to the right of a kink"
+    message = line or "outside the slopes to the left and to the right of a kink"
     wrong = decided(comparison, _disagrees(case, comparison.kind, message))
     if comparison.kind is Class.NON_FINITE and _excused(wrong, tolerance, tolerance) is not wrong:
         return wrong
-    met = _ties(question, case.point)
     is_sure = comparison.clear and _values_hold(case, truth, tolerance)
-    return wrong if is_sure and met is not None and met.count == 1 else unclear
+    if is_sure and met is not None and (met.count == 1 or (several and line)):
+        return wrong
+    return _beyond_choices(case, truth, tolerance) or unclear
+
+
+def _legal_across(case: CheckResult, across: Sequence[Slopes]) -> tuple[Slopes, ...]:
+    """The lowest and the highest slope that legal choices make along the same directions."""
+    asked = ProbedQuestion.of(case.question, [slopes.direction for slopes in across])
+    ends = legal_gradients(asked, case.point) if across else None
+    if ends is None:
+        return ()
+    rows = zip(across, ends[0][ALONG].tolist(), ends[1][ALONG].tolist(), strict=True)
+    return tuple(
+        replace(slopes, left=low, right=high, bound=0.0) for slopes, low, high in rows if math.isfinite(low)
+    )
+
+
+def _beyond_choices(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult | None:
+    """The disagreement about an entry that no legal choices at ties make; None where there is none.
+
+    Lost digits are none: the rule of a library may have other branches than what it computes. Where rounding
+    may part a tie, it may make others, and half of the digits are granted.
+    """
+    question, form = case.question, FORMATS[case.question.precision]
+    met, is_parted = _ties(question, case.point), tolerance.reason is Reason.PRIMAL
+    if met is None or not met.count:
+        return None
+    largest = max(float(np.max(np.abs(x), initial=1.0)) for x in case.point.inputs.values())
+    ends = legal_gradients(question, case.point, _NEARLY * form.roundoff * largest if is_parted else 0.0)
+    if ends is None:
+        return None
+    spans = {name: Span(low, ends[1][name]) for name, low in ends[0].items()}
+    sizes = {name: np.maximum(np.abs(span.low), np.abs(span.high)) for name, span in spans.items()}
+    if is_parted:
+        share = form.half_of_the_digits / SAFETY
+        tolerance = Tolerance(question.precision, value_noise=tuple(_share(share, y) for y in truth.values))
+        noise = {name: _share(share, size) for name, size in sizes.items()}
+    else:
+        noise = dict(noise_of(question, tolerance))
+    if not _values_hold(case, truth, tolerance):
+        return None
+    got = products(question, case.answer.gradient)
+    expected = {name: span.nearest(got[name]) for name, span in spans.items()}
+    allowed = {
+        name: tolerance.allowed(size, noise[name], np.zeros_like(size)) for name, size in sizes.items()
+    }
+    comparison = compare(expected, got, allowed, question.precision)
+    kind = None if comparison is None or not comparison.clear else comparison.kind
+    if kind is None or kind is Class.PRECISION:
+        return None
+    message = "no choices at the ties of the program make this number"
+    return decided(comparison, _disagrees(case, kind, message), allowed=allowed)
+
+
+def _share(share: float, x: Array) -> Array:
+    """A share of the largest finite entry, for each."""
+    return np.full(np.shape(x), share * float(np.max(np.abs(x), where=np.isfinite(x), initial=0.0)))
 
 
 def _ties(question: Question, point: Point) -> Ties | None:
@@ -415,9 +484,10 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
 
 def _leaves_range(truth: Truth, precision: Precision) -> bool:
     """Whether an entry of the true gradient is no number of the dtype, or a value none of float64."""
-    slopes = truth.gradient.values()
-    return any(np.any(np.abs(g) > FORMATS[precision].largest) for g in slopes) or any(
-        np.any(np.isinf(bound)) for bound in (*truth.bounds.values(), *truth.value_bounds)
+    slopes = [(g, truth.bounds[name]) for name, g in truth.gradient.items()]
+    pairs = (*slopes, *zip(truth.values, truth.value_bounds, strict=True))
+    return any(np.any(np.abs(g) > FORMATS[precision].largest) for g, _ in slopes) or any(
+        np.any(np.isinf(bound) & (np.abs(y) >= FORMATS["float64"].largest)) for y, bound in pairs
     )
 
 

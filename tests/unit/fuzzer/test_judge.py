@@ -280,18 +280,28 @@ class TestKinks:
             is expected
         )
 
-    def test_two_choices_at_once_are_not_judged(self) -> None:
+    def test_what_two_choices_at_once_may_make_is_not_judged(self) -> None:
         case = self.at(TWO_KINKS, 0.0, kink(0.5, 0.5))
         assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.KINK)
 
-    def test_a_branch_is_not_judged(self) -> None:
-        case = self.at(BRANCH, 7.0, kink(0.0, 1.0))
-        assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.KINK)
+    @pytest.mark.parametrize("slope", [7.0, -0.75, np.nan])
+    def test_what_no_two_choices_make_is_wrong(self, slope: float) -> None:
+        """maximum(x, 0) - abs(x) / 2 has the slopes 0 to 1, minus -1/2 to 1/2."""
+        case = self.at(TWO_KINKS, slope, kink(0.5, 0.5))
+        assert case.verdict is Verdict.DISAGREE
+        assert case.expected == pytest.approx(1.5 if slope > 0.0 else -0.5, rel=1e-7)
 
-    def test_a_jump_is_not_judged(self) -> None:
+    @pytest.mark.parametrize(
+        ("slope", "expected"), [(0.0, Verdict.CONVENTION), (1.0, Verdict.CONVENTION), (7.0, Verdict.DISAGREE)]
+    )
+    def test_a_branch_takes_one_side(self, slope: float, expected: Verdict) -> None:
+        assert self.at(BRANCH, slope, kink(0.0, 1.0)).verdict is expected
+
+    def test_of_a_jump_the_sides_are_known_and_nothing_between(self) -> None:
         true = replace(kink(0.0, 1.0), left=None, right=None)
-        case = self.at(MAXIMUM, 7.0, true)
+        case = self.at(MAXIMUM, 0.5, true)
         assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.KINK)
+        assert self.at(MAXIMUM, 7.0, true).verdict is Verdict.DISAGREE
 
     def test_second_order_is_not_judged(self) -> None:
         case = self.at(MAXIMUM, 7.0, kink(0.0, 1.0), modes=("rev", "fwd"))
