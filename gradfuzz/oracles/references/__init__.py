@@ -4,6 +4,7 @@
     arb_numbers, arb_functions    their numbers, real and complex; the functions that rows name
     arb_linalg                    linear algebra by the textbook
     balls                         the numbers that any graph gives, and their derivatives, with bounds
+    legal                         enclosures of the gradients that legal choices at ties can make
     finite_differences            the reference `mpmath`: central differences in hundreds of bits, with a
                                   measured bound
     mpmath_linalg                 linear algebra by mpmath's own decompositions
