@@ -244,6 +244,7 @@ def by_the_symmetric_part(at: OfCall) -> Accepted:
             argument = replace(argument, layout="contiguous")
         for name, sign in zip(names, (1.0, -1.0), strict=False):
             granted = np.broadcast_to(at.granted_to(name), spans[name].low.shape)
+            granted = np.where(at.is_unknown(name), np.inf, granted)
             x, off = (seen(replace(argument, array=one)) for one in (spans[name].low, granted))
             if is_square(x):
                 half, off = (x + sign * np.swapaxes(x, -1, -2)) / 2.0, np.swapaxes(off, -1, -2) / 2.0

@@ -176,8 +176,11 @@ class OfCall(Situation):
         ends = [np.abs(end[np.isfinite(end)]) for end in map(np.asarray, (span.low, span.high))]
         size = max(float(np.max(end, initial=0.0)) for end in ends)
         rounded = _ROUNDINGS * unit_roundoff(self.case.question.precision) * size
-        is_free = np.isinf(self.case.allowed.get(name, 0.0))
-        return np.where(is_free, np.inf, rounded + self.granted_to(name))
+        return np.where(self.is_unknown(name), np.inf, rounded + self.granted_to(name))
+
+    def is_unknown(self, name: str) -> Array:
+        """Where any number is allowed, since the truth is not known."""
+        return np.isinf(self.case.allowed.get(name, 0.0))
 
     def granted_to(self, name: str) -> Array:
         """What each entry is allowed, and the bound of its truth; 0 where they are not known."""

@@ -765,6 +765,22 @@ def test_the_symmetric_part_is_one_of_what_is_said_to_be_symmetric(
     assert verdict_on(symmetric, x([[1.0, 1.5], [1.5, 2.0]]), plant) is expected
 
 
+@pytest.mark.parametrize(("off", "expected"), [(0.0, Verdict.CONVENTION), (0.1, Verdict.DISAGREE)])
+def test_the_symmetric_part_beside_a_triangle_about_which_nothing_is_known(
+    off: float, expected: Verdict
+) -> None:
+    """The inverse of a singular matrix in the stack has no slopes by the triangle that is read."""
+    stack = of(
+        "paddle.linalg.pinv",
+        array([[1.0, 2.0], [2.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]),
+        literal("True", "hermitian"),
+    )
+    plant = Plant(stack, x([[[1.0, 0.0], [3.0, 2.0]], [[-6720.0, 0.0], [3360.0, -6720.0]]]))
+    case = case_of(stack, x([[[1.0, 1.5], [1.5 + off, 2.0]], [[7.0, 7.0], [7.0, 7.0]]]), plant)
+    known = np.array([[[1e-9, 1e-9], [1e-9, 1e-9]], [[np.inf, 1e-9], [np.inf, np.inf]]])
+    assert excused_call(stack, replace(case, allowed={"x0": known})).verdict is expected
+
+
 @autograd.extend.primitive
 def tricky(cov: Any) -> Any:
     """The sum of the entries, with a slope of 2."""
