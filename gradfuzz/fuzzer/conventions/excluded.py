@@ -37,6 +37,14 @@ def has_other_channels(call: Call) -> bool:
     return len(first) < 2 or any(shape != first[1:2] for shape in others)
 
 
+def has_no_class(call: Call) -> bool:
+    """Whether a number of a class is none of those along the axis of the scores, the last one by default."""
+    scores = np.shape(seen(next(call.differentiated())))
+    axis = next((int(a.literal) for a in call.arguments if a.keyword == "axis" and a.literal), -1)
+    size = scores[axis] if -len(scores) <= axis < len(scores) else 0
+    return size > 0 and any(np.any((x < -size) | (x >= size)) for x in integers(call))
+
+
 def has_no_pivots(call: Call) -> bool:
     """Whether numbers of rows are none of the n rows of a matrix of factors, or not n of them."""
     _, factors, pivots = [seen(one) for one in call.arrays()][:3]

@@ -408,6 +408,16 @@ CONVENTIONS: tuple[Convention, ...] = (
         _without(excluded.overlaps),
     ),
     Convention(
+        "index out of bounds",
+        "an index beyond the end of an axis is not checked, and what is read there is undefined",
+        {
+            "mlx.nn.losses.nll_loss mlx.nn.losses.cross_entropy": _MLX.replace(
+                "python/", "usage/indexing.html"
+            )
+        },
+        _without(excluded.has_no_class),
+    ),
+    Convention(
         "index outside of the result",
         "an index lies outside of the result, which is not checked where the result is empty",
         {"torch.nn.functional.max_unpool*": f"{_TORCH}nn.MaxUnpool2d.html"},
