@@ -32,6 +32,16 @@ ROWS = "fuzzer/conventions/"
 NAN = np.nan
 
 planted_elsewhere(
+    "The gradient by a symmetric part is not known where that by the other triangle is not. The others are"
+    " judged.",
+    (
+        "tests/unit/calls/test_conventions.py"
+        "::test_the_symmetric_part_beside_a_triangle_about_which_nothing_is_known",
+    ),
+    f"{ROWS}predicted.py by_the_symmetric_part: inf",
+)
+
+planted_elsewhere(
     "NaN of forward mode where a number inside the program is infinite. Another number there is found, and so"
     " is NaN in reverse mode, or where all numbers are finite.",
     ("tests/unit/programs/test_range.py::test_a_tangent_of_0_times_an_infinite_slope",),
@@ -310,6 +320,18 @@ def a_kink_of_many_entries() -> Planted:
 
     ties = np.full(101, 0.5)
     return Planted(cases(ties), "kink", (cases(ties[:8]), cases(np.arange(101.0))))
+
+
+@excuse(
+    "Where the program is not defined for an entry, an answer that is no number may come from it, by 0 times"
+    " infinity. A wrong number of an entry that does not lead there is found.",
+    f"{JUDGE} _beyond_choices: inf",
+)
+def no_number_beside_what_is_not_defined() -> Planted:
+    question = asked("sum(log(x) * 2.0)", x=[0.0, 0.5, 4.0])
+    wrong = ([np.inf, 4.0, 0.5005], [NAN, -4.0, 0.5], [np.inf, 0.0, 0.5], [2.0, 4.0, 40.0])
+    found = tuple(judged(question, saying(x=gradient)) for gradient in wrong)
+    return Planted(judged(question, saying(x=[np.inf, NAN, 0.5])), "domain", found)
 
 
 @excuse(

@@ -137,7 +137,7 @@ class Evaluator:
                 case = joined(case, truth, tolerance)
             if thorough and case.verdict is Verdict.INCONCLUSIVE:
                 case = plainly_right(oracle, question, k, answer, truth) or case
-            case = replace(case, references=reference_values[k].references)
+            case = replace(case, references=(*reference_values[k].references, *case.references))
             if confirm and is_large(question):
                 case = self._large_of(split(question)[k]).upheld(case)
             found.append(_supported(case) if confirm else case)

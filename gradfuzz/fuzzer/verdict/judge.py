@@ -63,6 +63,7 @@ from gradfuzz.oracles.references.legal import legal_gradients
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import arguments_of, interpret
 from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.program import names_in
 
 _DROWNED = 0.5
 """An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
@@ -242,7 +243,9 @@ def _without_truth(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Che
     if truth.kink:
         return _judge_kink(case, truth, tolerance)
     reason = Reason.REFERENCES if truth.doubt is None else _REASONS.get(truth.doubt, Reason.REFERENCES)
-    return replace(case, reason=reason, message=truth.message)
+    is_asked = reason is Reason.DOMAIN and case.question.order == 1 and case.answer.status == "ok"
+    beside = _beyond_choices(case, truth, tolerance) if is_asked and _malformed(case) is None else None
+    return beside or replace(case, reason=reason, message=truth.message)
 
 
 def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
@@ -300,40 +303,66 @@ def _legal_across(case: CheckResult, across: Sequence[Slopes]) -> tuple[Slopes, 
 
 
 def _beyond_choices(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult | None:
-    """The disagreement about an entry that no legal choices at ties make; None where there is none.
+    """The disagreement about an entry that no legal choices at ties make; None where there is none. Where the
+    program is not defined, about one that does not lead there.
 
-    Lost digits are none: the rule of a library may have other branches than what it computes. Where rounding
-    may part a tie, it may make others, and half of the digits are granted.
+    Lost digits are none: the rule of a library may have other branches than what it computes. Where nothing
+    is known of the noise, since rounding may part a tie, or a number is infinite, half of the digits are
+    granted, and numbers that are next to each other may be equal.
     """
     question, form = case.question, FORMATS[case.question.precision]
-    met, is_parted = _ties(question, case.point), tolerance.reason is Reason.PRIMAL
-    if met is None or not met.count:
+    is_defined = truth.doubt is not Doubt.DOMAIN
+    if not names_in(question.program) & {*question.wrt}:  # it stands in for a function that is not traced
         return None
-    largest = max(float(np.max(np.abs(x), initial=1.0)) for x in case.point.inputs.values())
-    ends = legal_gradients(question, case.point, _NEARLY * form.roundoff * largest if is_parted else 0.0)
+    near = 0.0
+    if tolerance.reason is not None:
+        near = (
+            _NEARLY
+            * form.roundoff
+            * max(float(np.max(np.abs(x), initial=1.0)) for x in case.point.inputs.values())
+        )
+    ends = legal_gradients(question, case.point, near)
     if ends is None:
         return None
     spans = {name: Span(low, ends[1][name]) for name, low in ends[0].items()}
     sizes = {name: np.maximum(np.abs(span.low), np.abs(span.high)) for name, span in spans.items()}
-    if is_parted:
+    engine = None
+    if tolerance.reason is None:
+        noise = dict(noise_of(question, tolerance))
+        engine = products(question, tolerance.gradient) if tolerance.gradient else None
+    else:
         share = form.half_of_the_digits / SAFETY
         tolerance = Tolerance(question.precision, value_noise=tuple(_share(share, y) for y in truth.values))
         noise = {name: _share(share, size) for name, size in sizes.items()}
-    else:
-        noise = dict(noise_of(question, tolerance))
-    if not _values_hold(case, truth, tolerance):
+    if is_defined and not _values_hold(case, truth, tolerance):
         return None
     got = products(question, case.answer.gradient)
     expected = {name: span.nearest(got[name]) for name, span in spans.items()}
-    allowed = {
-        name: tolerance.allowed(size, noise[name], np.zeros_like(size)) for name, size in sizes.items()
-    }
+    allowed = {n: tolerance.allowed(size, noise[n], np.zeros_like(size)) for n, size in sizes.items()}
+    if not is_defined:  # 0 times infinity may meet any entry
+        allowed = {name: np.where(np.isfinite(got[name]), a, np.inf) for name, a in allowed.items()}
     comparison = compare(expected, got, allowed, question.precision)
     kind = None if comparison is None or not comparison.clear else comparison.kind
     if kind is None or kind is Class.PRECISION:
         return None
-    message = "no choices at the ties of the program make this number"
-    return decided(comparison, _disagrees(case, kind, message), allowed=allowed)
+    if is_defined:
+        message = "no choices at the ties of the program make this number"
+        return decided(comparison, _disagrees(case, kind, message), allowed=allowed)
+    if engine is None or _is_off(engine, spans, allowed):
+        return None
+    message = f"this entry has a derivative, though others have none: {truth.words}"
+    wrong = _disagrees(replace(case, references=("engine",)), kind, message)
+    return decided(comparison, wrong, allowed=allowed)
+
+
+def _is_off(gradient: Mapping[str, Array], spans: Mapping[str, Span], allowed: Mapping[str, Array]) -> bool:
+    """Whether an entry that is known lies outside of its span."""
+    for name, span in spans.items():
+        known = np.isfinite(allowed[name])
+        got, limit = gradient[name][known], allowed[name][known]
+        if not np.all(np.abs(got - np.clip(got, span.low[known], span.high[known])) <= limit):
+            return True
+    return False
 
 
 def _share(share: float, x: Array) -> Array:

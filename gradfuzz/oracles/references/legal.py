@@ -4,7 +4,8 @@ At a tie an op may choose: the maximum of two equal numbers has any mean of thei
 A branch takes one side, and rounding may take the other. The slope of a tie is a ball around all slopes that
 may be chosen, and balls carry that through the rest of the program. An entry of a gradient outside of its
 ball follows from no choices. An entry inside may follow from none either, since choices that belong together
-are taken apart.
+are taken apart. Where the program is not defined, the entries that do not lead there have a ball all the
+same.
 
 (Clarke, "Optimization and nonsmooth analysis", 1983, section 2.3: generalized gradients of maxima, of sums
 and of compositions.)
@@ -14,11 +15,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_series
+from flint import acb_series, arb, arb_series
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles.base import Array, Point, Question
@@ -64,6 +65,14 @@ class _Choices(Balls):
         if self.near and apart <= self.near and not apart.is_zero():
             raise UndecidedError("rounding may make two numbers equal", tie=True)
         return super().compare(a, b)
+
+    def _defined(self, compute: Callable[..., Any], *args: Any, **params: Any) -> Any:
+        """What does not move has a value at the end of a domain, and spoils no slope where it has none."""
+        self.order = int(any(isinstance(x, (arb_series, acb_series)) for x in args))
+        try:
+            return super()._defined(compute, *args, **params)
+        finally:
+            self.order = 1
 
     def whole(self, x: Any) -> int:
         try:

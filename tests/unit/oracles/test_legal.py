@@ -82,6 +82,24 @@ def test_each_entry_of_an_array(text: str, x: list[float], low: list[float], hig
     assert highest["x"] == pytest.approx(high, abs=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("text", "x", "slopes"),
+    [
+        ("sum(log(x))", [0.0, 0.5, 4.0], [np.nan, 2.0, 0.25]),
+        ("sum(1.0 / x)", [0.0, 0.5, 4.0], [np.nan, -4.0, -0.0625]),
+        ("x[1] * x[2] + sqrt(x[0] - 1.0)", [0.0, 0.5, 4.0], [np.nan, 4.0, 0.5]),
+    ],
+)
+def test_entries_that_do_not_lead_to_where_a_program_is_not_defined(
+    text: str, x: list[float], slopes: list[float]
+) -> None:
+    low, high = ends(asked(text, x=x))
+    known = np.isfinite(slopes)
+    assert low["x"][known] == pytest.approx(np.array(slopes)[known])
+    assert high["x"][known] == pytest.approx(np.array(slopes)[known])
+    assert not np.any(np.isfinite(low["x"][~known]))
+
+
 def test_along_a_line_on_which_a_tie_stays_one() -> None:
     question = asked("amax(x) + amax(x)", x=[1.0, 1.0])
     along = ProbedQuestion.of(question, [{"x": np.ones(2)}, {"x": np.array([1.0, -1.0])}])

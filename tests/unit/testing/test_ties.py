@@ -145,3 +145,22 @@ def test_a_branch_at_its_threshold(sign: float) -> None:
         return
     with pytest.raises(GradientMismatch):
         check_gradient(planted, x, framework="jax", modes="rev")
+
+
+@pytest.mark.parametrize("factor", [1.001, -1.0])
+def test_entries_beside_one_for_which_the_function_is_not_defined(factor: float) -> None:
+    jax = pytest.importorskip("jax")
+
+    @jax.custom_jvp
+    def planted(x: Any) -> Any:
+        return jax.numpy.log(x) * 3.0
+
+    @planted.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        return planted(x), t.at[2].multiply(factor) * 3.0 / x
+
+    with pytest.raises(
+        GradientMismatch, match="this entry has a derivative, though others have none: log of 0"
+    ):
+        check_gradient(planted, np.array([0.0, 0.5, 4.0]), framework="jax", modes="rev")
