@@ -4,7 +4,7 @@
     failure                       exception, crash, hang, out of memory
     own_fault                     an exception of gradfuzz itself
     identity                      when two findings are the same
-    trigger, known_reports        what a shrunk program tells of a bug; the reports of which bug it may be
+    trigger, known_reports        what a shrunk program tells of a bug; which known bug it may be
     call, views                   a call of a library's function; the view of its array that an argument is
     shown                         what a finding shows: a program, or the code of a call
     functions                     what became of each function of a library in a sweep that calls them

@@ -34,10 +34,11 @@ def signature(finding: Finding) -> str:
 
 
 def signatures(finding: Finding) -> frozenset[str]:
-    """The finding's signature, and those of gradfuzz 0.2, where a rule changed on purpose counted, too, a
-    process that ended had always been asked for the value, and each function was a bug of its own.
+    """The finding's signature, those of its rules alone, and those of gradfuzz 0.2, where a rule changed on
+    purpose counted, too, a process that ended had always been asked for the value, and each function was a bug
+    of its own.
     """
-    found = {signature_of(finding), _digest(finding, planted_bug(finding))}
+    found = {signature_of(finding), _digest(finding, planted_bug(finding)), *rule_signatures(finding)}
     if blamed_rule(finding):
         found.add(_digest(replace(finding, rules=()), planted_bug(finding)))
     if finding.note.startswith(ENDS):
@@ -68,6 +69,14 @@ def blamed_rule(finding: Finding) -> str:
     """The rule of the library that alone differentiates a wrong call; empty where there is no such rule."""
     is_alone = finding.call is not None and len(finding.rules) == 1 and _question(finding) != "value"
     return finding.rules[0] if is_alone else ""
+
+
+def rule_signatures(finding: Finding) -> tuple[str, ...]:
+    """The signatures of the findings that each of the library's rules makes that differentiates a wrong call,
+    where it is wrong alone: a finding with one of these is the same bug, as far as can be told.
+    """
+    alone = (replace(finding, rules=(rule,)) for rule in finding.rules)
+    return tuple(signature(one) for one in alone if blamed_rule(one))
 
 
 def rule_label(target: str, rule: str) -> str:

@@ -1,14 +1,16 @@
-"""The known reports: bugs that a library's tracker has already, a row each of `known_reports.toml`.
+"""The known bugs: those that a library's tracker has already, and those of `docs/trophies` that it has not, a
+row each of `known_reports.toml`.
 
-A finding that fits a row is shown with the report, so that nobody files it again. A row holds what is known
-of the bug and no more: what has another op, mode, class or version than it names may be another bug. The
-reports are those of `docs/trophies`. A row of ops or loops is about programs, one of functions or of the
-library's rules about calls of functions, and a row may be about both.
+A finding that fits a row is shown with the report or the entry, so that nobody files it again. A row holds
+what is known of the bug and no more: what has another op, mode, class or version than it names may be another
+bug. The reports are those of `docs/trophies`, too. A row of ops or loops is about programs, one of functions
+or of the library's rules about calls of functions, and a row may be about both.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 import tomllib
@@ -24,23 +26,26 @@ from packaging.version import InvalidVersion, Version
 
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import FINITE, Class, Finding
+from gradfuzz.fuzzer.results.shown import source
 from gradfuzz.fuzzer.results.trigger import PLAIN, loops_in, ops_in
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.program import to_text
 
 
 @dataclass(frozen=True, slots=True)
 class KnownReport:
     """A row. What is empty is not asked for; loops and ops that are not named make it another bug.
 
-    In the table a row has `names`, and derivatives are words: "fwd rev", or "order 2" for all four of them.
-    Of classes, "finite" stands for `FINITE`, and "numbers" for NaN and infinity, too.
+    In the table a report has `names`, and derivatives are words: "fwd rev", or "order 2" for all four of
+    them, "higher" for those of the third order, too. Of classes, "finite" stands for `FINITE`, "numbers" for
+    NaN and infinity, too, and "digits" for numbers that are nearly right. Entries of `docs/trophies` are in
+    the list of their system: each has its number there as `entry`, and holds from the version of the page,
+    `since`, to the one in which the bug is gone, `until`.
     """
 
     name: str
-    """As it is cited: "pytorch#192540"."""
+    """As it is cited: "pytorch#192540"; of an entry "torch 12"."""
     system: str
     """The library, as a target is named."""
     versions: str
@@ -61,18 +66,22 @@ class KnownReport:
     """The ways into the library that are wrong."""
     sizes: tuple[float, float] = (0.0, math.inf)
     """Bounds of the largest entry, in absolute value, of the inputs at the smallest point."""
+    zero: bool = False
+    """Whether an entry of the inputs is 0 at the smallest point."""
     text: str = ""
-    """A regular expression that is found in the program's text, or, in a row of functions, in the code of the
-    call.
-    """
+    """A regular expression that is found in the program's text, or in the code of the call."""
     says: str = ""
-    """What an error's message contains. Of a row without ops and loops it is all that tells."""
+    """What an error's message contains. Of a row without ops, loops, functions and rules it tells alone."""
     rules: tuple[str, ...] = ()
     """How the names begin of the library's own rules that are wrong: one of them differentiates a call."""
     functions: tuple[str, ...] = ()
-    """The public names of functions that are wrong: a call is one of them."""
+    """The public names of functions that are wrong: a call is one of them. A name without a module stands for
+    it in every module, and for the method.
+    """
     real: bool = False
     """Whether it is about calls with real arrays only."""
+    entry: int = 0
+    """The number of its entry on the page of the system in `docs/trophies`; 0 of a report."""
 
     @property
     def link(self) -> str:
@@ -91,35 +100,39 @@ class KnownReport:
             and (not self.ways or target.way in self.ways)
             and (finding.kind is not Class.ERROR or self.says in finding.note)
             and _is_in(finding.version, self.versions)
-            and self._fits_program(finding)
+            and self._fits_inputs(finding)
+            and (self._fits_program(finding) if finding.call is None else self._fits_call(finding.call, finding))
+            and re.search(self.text, source(finding), re.DOTALL) is not None
         )
 
-    def _fits_program(self, finding: Finding) -> bool:
-        if finding.call is not None:
-            return self._fits_call(finding.call, finding)
-        if not (self.ops or self.loops):
-            return bool(self.says) and not (self.functions or self.rules)
-        ops, loops = ops_in(finding.program), loops_in(finding.program)
+    def _fits_inputs(self, finding: Finding) -> bool:
+        arrays = [np.abs(np.asarray(array)) for array in finding.smallest.inputs.values()]
+        largest = max((float(np.max(array)) for array in arrays if array.size), default=0.0)
         low, high = self.sizes
+        return low <= largest <= high and (not self.zero or not all(map(np.all, arrays)))
+
+    def _fits_program(self, finding: Finding) -> bool:
+        if not (self.ops or self.loops):
+            return self._is_about_anything
+        ops, loops = ops_in(finding.program), loops_in(finding.program)
         return (
             ops - PLAIN <= {*self.ops, *self.beside}
             and (not self.ops or not ops.isdisjoint(self.ops))
             and loops <= set(self.loops)
             and bool(loops) == bool(self.loops)
-            and low <= _largest(finding) <= high
-            and re.search(self.text, to_text(finding.program), re.DOTALL) is not None
         )
 
     def _fits_call(self, call: Call, finding: Finding) -> bool:
         """It is a call of one of the functions, or one of the rules differentiates it."""
-        is_named = call.function in self.functions
+        is_named = not {call.function, call.function.rpartition(".")[2]}.isdisjoint(self.functions)
         is_ruled = bool(self.rules) and any(rule.startswith(self.rules) for rule in finding.rules)
-        is_complex = any(a.array is not None and a.array.dtype.kind == "c" for a in call.differentiated())
-        return (
-            (is_named or is_ruled)
-            and not (self.real and is_complex)
-            and (not self.functions or re.search(self.text, finding.code or "", re.DOTALL) is not None)
-        )
+        is_complex = any(one.is_complex for one in call.differentiated())
+        return (is_named or is_ruled or self._is_about_anything) and not (self.real and is_complex)
+
+    @property
+    def _is_about_anything(self) -> bool:
+        """Whether what an error says, or the text, tells alone."""
+        return not (self.ops or self.loops or self.functions or self.rules)
 
 
 def reports_of(finding: Finding) -> tuple[KnownReport, ...]:
@@ -127,10 +140,9 @@ def reports_of(finding: Finding) -> tuple[KnownReport, ...]:
     return tuple(report for report in KNOWN_REPORTS if report.fits(finding))
 
 
-def _largest(finding: Finding) -> float:
-    """The largest entry of the inputs at the smallest point, in absolute value."""
-    arrays = (np.asarray(value, np.float64) for value in finding.smallest.inputs.values())
-    return max((float(np.max(np.abs(array))) for array in arrays if array.size), default=0.0)
+def entries_of(finding: Finding) -> tuple[KnownReport, ...]:
+    """The entries of `docs/trophies` without a report that the finding fits, one row of each."""
+    return tuple({row.name: row for row in TROPHIES if row.fits(finding)}.values())
 
 
 @functools.cache
@@ -143,17 +155,27 @@ def _is_in(version: str, versions: str) -> bool:
 
 # The table --------------------------------------------------------------------------------------------------
 
-_CLASSES = {"finite": FINITE, "numbers": (*FINITE, Class.NON_FINITE)}
-_MODES = {"order 2": ("rev rev", "rev fwd", "fwd rev", "fwd fwd")}
+_CLASSES = {
+    "finite": FINITE,
+    "numbers": (*FINITE, Class.NON_FINITE),
+    "digits": (Class.PRECISION, Class.WRONG_RULE),
+}
+_SECOND, _THIRD = (tuple(itertools.product(("rev", "fwd"), repeat=order)) for order in (2, 3))
+_MODES = {"order 2": _SECOND, "higher": (*_SECOND, *_THIRD)}
 
 
-def _read(table: Mapping[str, Any]) -> Iterator[KnownReport]:
-    """A row is of each of its names."""
-    for row in table["report"]:
-        names, classes, modes = row.pop("names"), row["classes"], row.get("modes", ())
-        row["classes"] = [one for word in classes for one in _CLASSES.get(word, (word,))]
-        row["modes"] = [one.split() for word in modes for one in _MODES.get(word, (word,))]
-        yield from (msgspec.convert({**row, "name": name}, KnownReport) for name in names)
+def _read(row: Mapping[str, Any], **about: Any) -> KnownReport:
+    """A row of the table; `about` is what its place there says."""
+    classes = [one for word in row["classes"] for one in _CLASSES.get(word, (word,))]
+    modes = [one for word in row.get("modes", ()) for one in _MODES.get(word, (word.split(),))]
+    return msgspec.convert({**row, **about, "classes": classes, "modes": modes}, KnownReport)
+
+
+def _entries(system: str, listed: Mapping[str, Any]) -> Iterator[KnownReport]:
+    """The entries of a system that are on the page of docs/trophies alone."""
+    for row in listed["entries"]:
+        versions = ",".join([f">={listed['since']}", *(f"<{until}" for until in [row.get("until")] if until)])
+        yield _read(row, name=f"{system} {row['entry']}", system=system, versions=versions)
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -161,5 +183,12 @@ _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="u
 TRACKERS: Mapping[str, str] = _TABLE["trackers"]
 """The repositories on GitHub of the trackers, by the names that reports are cited with."""
 
-KNOWN_REPORTS: tuple[KnownReport, ...] = tuple(_read(_TABLE))
-"""The rows, by system."""
+KNOWN_REPORTS: tuple[KnownReport, ...] = tuple(
+    _read(row, name=name) for row in _TABLE["report"] for name in row["names"]
+)
+"""The reports, by system."""
+
+TROPHIES: tuple[KnownReport, ...] = tuple(
+    row for system, listed in _TABLE["trophies"].items() for row in _entries(system, listed)
+)
+"""The entries of docs/trophies for which no report is known, by system."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.results.identity import signature_of
+from gradfuzz.fuzzer.results.identity import signature_of, signatures
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.replayed import Status
 from gradfuzz.fuzzer.results.review import Baseline, BaselineEntry, Review
@@ -40,7 +40,7 @@ def review(
     at one.
     """
     today = today or datetime.datetime.now(datetime.UTC).date()
-    found = {signature_of(finding): finding.id for finding in finished.findings}
+    found = {own: finding.id for finding in finished.findings for own in signatures(finding)}
     known, expired = standing(baseline, finished.findings, today)
     asked = {summary.name for summary in finished.summaries}
     recorded = store.recorded() if store else []
@@ -66,7 +66,7 @@ def review(
         expired=expired,
         stale=tuple(entry for entry, finding in entries if signature_of(finding) in right),
         fixed=tuple(record.finding for record in recorded if signature_of(record.finding) in right),
-        first_seen=tuple((id, first[s][:10]) for s, id in found.items() if s in first),
+        first_seen=tuple({id: first[s][:10] for s, id in found.items() if s in first}.items()),
     )
 
 

@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.fuzzer.results.finding import Finding, Reason
 from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
-from gradfuzz.fuzzer.results.identity import short_id, signature_of
+from gradfuzz.fuzzer.results.identity import rule_signatures, short_id, signature_of
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.turns.turn import Result, merged
@@ -49,21 +49,27 @@ class FunctionTotals:
             merged = finding if known is None else replace(known, seen=known.seen + 1, own_faults=faults)
             self._findings[own] = merged
             self._about.setdefault(key, {})[own] = None
-            if known is None:
+            if known is None and self._home(own) == own:
                 found.append(self._told(own))
         return found
+
+    def _home(self, signature: str) -> str:
+        """The signature under which a finding is told. Of a call with several rules, of which one is wrong
+        alone elsewhere, it is that of this rule.
+        """
+        alone = rule_signatures(self._findings[signature])
+        return next((one for one in alone if one in self._findings), signature)
 
     def _told(self, signature: str) -> Finding:
         """A finding as it is told: with an id of its own, and the other functions that have its rule."""
         finding = self._findings[signature]
         own = finding.call.function if finding.call is not None else ""
-        with_rule = (key for key, about in self._about.items() if signature in about)
+        with_rule = (key for key, about in self._about.items() if signature in map(self._home, about))
         others = [self._name(key) for key in with_rule if own not in self._function_of(key).names]
         facts = (f"the same rule is wrong in {', '.join(others)}",) if others else ()
         id = short_id(signature, self._findings)
-        return (
-            replace(finding, id=id, facts=(*finding.facts, *facts)) if facts or id != finding.id else finding
-        )
+        seen = sum(one.seen for own, one in self._findings.items() if self._home(own) == signature)
+        return replace(finding, id=id, seen=seen, facts=(*finding.facts, *facts))
 
     def is_known(self, finding: Finding) -> bool:
         """Whether an earlier turn has the same finding."""
@@ -89,7 +95,7 @@ class FunctionTotals:
 
     def findings(self) -> tuple[Finding, ...]:
         """All findings, the most serious first."""
-        return tuple(sorted(map(self._told, self._findings), key=rank))
+        return tuple(sorted(map(self._told, set(map(self._home, self._findings))), key=rank))
 
     def own_faults(self) -> tuple[OwnFault, ...]:
         """Where gradfuzz itself failed, elsewhere than at a finding, each once."""
@@ -166,6 +172,9 @@ class FunctionTotals:
             function.signature,
             outcomes.BROKEN if whole.error else outcomes.ASKED if whole.asked else outcomes.REFUSED,
             whole.error or ("" if whole.asked else whole.words or next(iter(whole.lacks.values()), "")),
-            findings=tuple(short_id(own, self._findings) for own in self._about.get(key, {})),
+            findings=tuple(
+                short_id(own, self._findings)
+                for own in dict.fromkeys(map(self._home, self._about.get(key, {})))
+            ),
             **whole.tally(),
         )

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.identity import signature_of
-from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.known_reports import entries_of, reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import words
 
@@ -63,14 +63,14 @@ def divided(
     for finding in findings:
         word = standings.of(finding).word
         how = {"known": "accepted", "open": "recorded before"}.get(word, "")
-        if word and word != "expired" and reports_of(finding) and not how:
-            how = "reported"
+        if word and word != "expired" and not how:
+            how = "reported" if reports_of(finding) else "on docs/trophies" if entries_of(finding) else ""
         (known.setdefault(how, []) if how else new).append(finding)
     return new, known
 
 
 def news(findings: Sequence[Finding], review: Review | None) -> str:
-    """As in "3 new, 48 known: 31 reported, 17 accepted"; empty where nothing is found or remembered."""
+    """As in "3 new, 48 known: 31 reported, 17 on docs/trophies"; empty where nothing is found or remembered."""
     if review is None or not findings:
         return ""
     new, known = divided(findings, review)

@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.results.finding import (
     Likelihood,
     Verdict,
 )
-from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.known_reports import KnownReport, entries_of, reports_of
 from gradfuzz.oracles.base import Array, in_words
 from gradfuzz.reports.common import titles
 from gradfuzz.reports.common.numbers import (
@@ -73,17 +73,30 @@ def one_line(finding: Finding) -> str:
 
 
 def in_short(finding: Finding) -> str:
-    """The clearest point, and the reports: "at x = 0.5 expected 1, got -1; reported as jax#1 (...)"."""
+    """The clearest point, the reports and the entries: "at x = 0.5 expected 1, got -1; reported as jax#1"."""
     reports = _reports(finding)
-    return f"{summary(finding)}; reported as {reports}" if reports else summary(finding)
+    entries = [_entry(row) for row in entries_of(finding)]
+    return "; ".join([summary(finding), *([f"reported as {reports}"] if reports else []), *entries])
 
 
 def reported(finding: Finding) -> str:
     """The known reports that the finding fits, as in "Reported as jax#1 (https://...): NaN where an entry is
-    0."; empty without one.
+    0.", and the entries; empty without one.
     """
     what = dict.fromkeys(report.what for report in reports_of(finding))
-    return f"Reported as {_reports(finding)}: {'; '.join(what)}." if what else ""
+    told = f"Reported as {_reports(finding)}: {'; '.join(what)}." if what else ""
+    return " ".join(filter(None, [told, listed(finding)]))
+
+
+def listed(finding: Finding) -> str:
+    """The entries of docs/trophies that the finding fits: "Known as entry 3 of docs/trophies/jax.md: 0 at
+    0."; empty without one.
+    """
+    return " ".join(f"Known as {_entry(row)}: {row.what}." for row in entries_of(finding))
+
+
+def _entry(row: KnownReport) -> str:
+    return f"entry {row.entry} of docs/trophies/{row.system}.md"
 
 
 def _reports(finding: Finding) -> str:

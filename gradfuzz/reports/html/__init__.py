@@ -23,7 +23,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.known_reports import entries_of, reports_of
 from gradfuzz.fuzzer.results.proof import ProofRecord
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import plain, words
@@ -45,7 +45,9 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
     """
     finished, review = _inert(finished), plain.inert(review)
     templates = environment()
-    standing = review is not None or any(words.flaky(f) or reports_of(f) for f in finished.findings)
+    standing = review is not None or any(
+        words.flaky(f) or reports_of(f) or entries_of(f) for f in finished.findings
+    )
     mapped = function_map(finished.functions)
     left = max(budget - mapped.size, budget // 3)
     fitted = _fitted(templates, finished, review, left, standing=standing)
@@ -98,6 +100,7 @@ def _fitted(
                 standing=standing,
                 known=standings.of(finding),
                 reports=reports_of(finding),
+                entries=entries_of(finding),
             )
         )
         for k, finding in enumerate(finished.findings[:MOST], 1)

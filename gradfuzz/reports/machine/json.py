@@ -18,8 +18,8 @@ A float is a JSON number where JSON has it, otherwise one of the strings "NaN", 
 input are objects with the inputs' names. A ratio is null where the expected entry is zero. The `program` of a
 finding, and the `original` as it was drawn, are texts of the program language; where a library's function was
 called they are code in the library's language, and `functions` has the public names of what is wrong. A
-finding also has the addresses of the reports that it is `reported` as, and its `record`
-(`fuzzer.results.records`), from which it can be replayed. A sweep that calls a library's functions has them
+finding also has the addresses of the reports that it is `reported` as, the entries of docs/trophies that it
+is known as, `trophies`, and its `record` (`fuzzer.results.records`), from which it can be replayed. A sweep that calls a library's functions has them
 all under `functions`, as `fuzzer.results.functions` records them. A part of a sweep has under `shard` what
 `gradfuzz merge` takes. Where gradfuzz itself failed, a finding or the sweep has `own_faults`: {doing, error,
 traceback}.
@@ -39,7 +39,7 @@ from gradfuzz.fuzzer.results.events import Shard, SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Cluster, Finding, FindingPoint
 from gradfuzz.fuzzer.results.functions import FunctionSummary
-from gradfuzz.fuzzer.results.known_reports import reports_of
+from gradfuzz.fuzzer.results.known_reports import entries_of, reports_of
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.report_card import ProbeReport
@@ -278,6 +278,7 @@ def finding_document(finding: Finding) -> dict[str, Json]:
         **{name: _finding_point(getattr(finding, name)) for name in ("smallest", "clearest", "worst")},
         **_taken(finding, "references", "reproduced", "note"),
         "reported": [report.link for report in reports_of(finding)],
+        "trophies": [entry.name for entry in entries_of(finding)],
         "cause": encode(Cause | None, finding.cause),
         "facts": list(finding.facts),
         "own_faults": [encode(OwnFault, fault) for fault in finding.own_faults],

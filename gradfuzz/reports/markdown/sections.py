@@ -58,10 +58,10 @@ def links(finding: Finding) -> list[str]:
 
 
 def reported(finding: Finding) -> str:
-    """The known reports that the finding fits, and what they are about; empty without one."""
+    """The known reports and entries that the finding fits, and what they are about; empty without one."""
     what = dict.fromkeys(report.what for report in reports_of(finding))
-    told = f"Reported as {', '.join(links(finding))}: {markdown('; '.join(what))}."
-    return told if what else ""
+    told = f"Reported as {', '.join(links(finding))}: {markdown('; '.join(what))}." if what else ""
+    return " ".join(filter(None, [told, markdown(words.listed(finding))]))
 
 
 def points(finding: Finding) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.results import records
@@ -23,8 +24,12 @@ from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.fuzzer.results.trigger import Trigger
 from gradfuzz.fuzzer.store import baseline
 from gradfuzz.fuzzer.store.baseline import standing
+from gradfuzz.fuzzer.sweep.reviewing import review
+from gradfuzz.fuzzer.turns.totals import FunctionTotals
+from gradfuzz.fuzzer.turns.turn import Result
 from gradfuzz.programs.text.parse import parse
-from tests.report_data import CODE, SOFTPLUS, call_finding
+from gradfuzz.reports.common.standing import news
+from tests.report_data import CODE, SOFTPLUS, call_finding, finished
 
 DET = parse('def f(x: "float[2, 2]"):\n    return det(x)\n')
 
@@ -46,13 +51,15 @@ def test_the_signature_does_not_depend_on_the_stand_in() -> None:
     assert signature(call_finding()) != signature(call_finding(culprits=(other,)))
 
 
+def of(function: str, *rules: str, **more: Any) -> Finding:
+    """A finding of a call of a function, which these rules differentiate."""
+    call = Call("torch", function, (Argument(literal="2.0"),))
+    made = call_finding(call=call, culprits=(function,), rules=rules, target="torch", **more)
+    return replace(made, signature=signature(made))
+
+
 def test_one_rule_is_one_bug_whatever_function_is_called() -> None:
     softmin = "torch.nn.functional.softmin"
-
-    def of(function: str, *rules: str, **more: Any) -> Finding:
-        call = Call("torch", function, (Argument(literal="2.0"),))
-        return call_finding(call=call, culprits=(function,), rules=rules, **more)
-
     one, two = of(SOFTPLUS, "SoftplusBackward0"), of(softmin, "SoftplusBackward0")
     assert signature(one) == signature(two)
     assert signature(one) != signature(of(SOFTPLUS, "NegBackward0"))
@@ -68,6 +75,43 @@ def test_a_baseline_of_functions_holds_now_that_a_rule_is_one_bug() -> None:
     entry = BaselineEntry("GF-0000", before, "torch", "reported")
     known, _ = standing(Baseline((Accepted(entry),)), [finding], datetime.date(2026, 3, 1))
     assert [one.signature for one in known] == [finding.signature]
+
+
+ALONE = of("torch.log_softmax", "LogSoftmaxBackward0")
+BOTH = "torch.nn.functional.cross_entropy", "LogSoftmaxBackward0", "NllLossBackward0"
+OTHERS = [
+    of(*BOTH, modes=("fwd",)),
+    of(*BOTH, kind=Class.NON_FINITE),
+    of(*BOTH, kind=Class.WRONG_PRIMAL, modes=()),
+    of("torch.nn.functional.nll_loss", "NllLossBackward0"),
+]
+
+
+def test_a_call_of_several_rules_has_the_bug_of_the_one_that_is_wrong_alone() -> None:
+    """Of a later night, too; what is asked otherwise, another kind of mistake and another rule are new."""
+    known = Baseline((Accepted(BaselineEntry("GF-0000", ALONE.signature, "torch", "reported")),))
+    found = [of(*BOTH), *OTHERS]
+    accepted, _ = standing(known, found, datetime.date(2026, 3, 1))
+    assert [one.signature for one in accepted] == [found[0].signature]
+    end = finished(found)
+    result = review(end, known, today=datetime.date(2026, 3, 1))
+    assert news(end.findings, result) == "4 new, 1 known: 1 accepted."
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_rule_is_one_finding_of_a_sweep_with_its_functions(order: int) -> None:
+    found = [ALONE, of(*BOTH), *OTHERS][::order]
+    functions = [Function((one.culprits[0],), "", DIFFERENTIABLE, "") for one in found]
+    totals = FunctionTotals({"torch": ("2.13.0", functions)})
+    for number, one in enumerate(found):
+        totals.add(("torch", number), Result(findings=(one,)))
+    told = {one.signature: one for one in totals.findings()}
+    assert set(told) == {ALONE.signature, *(one.signature for one in OTHERS)}
+    one = told[ALONE.signature]
+    assert one.seen == 2 * ALONE.seen
+    assert f"the same rule is wrong in {BOTH[0]}" in one.facts
+    both = next(f for f in totals.functions() if f.name == BOTH[0])
+    assert one.id in both.findings
 
 
 @pytest.mark.parametrize(
