@@ -35,8 +35,8 @@ def signature(finding: Finding) -> str:
 
 def signatures(finding: Finding) -> frozenset[str]:
     """The finding's signature, those of its rules alone, and those of gradfuzz 0.2, where a rule changed on
-    purpose counted, too, a process that ended had always been asked for the value, and each function was a bug
-    of its own.
+    purpose counted, too, a process that ended had always been asked for the value, and each function was a
+    bug of its own.
     """
     found = {signature_of(finding), _digest(finding, planted_bug(finding)), *rule_signatures(finding)}
     if blamed_rule(finding):

@@ -84,6 +84,11 @@ class KnownReport:
     """The number of its entry on the page of the system in `docs/trophies`; 0 of a report."""
 
     @property
+    def cited(self) -> str:
+        """As reports cite it: "pytorch#192540", "entry 12 of docs/trophies/torch.md"."""
+        return f"entry {self.entry} of docs/trophies/{self.system}.md" if self.entry else self.name
+
+    @property
     def link(self) -> str:
         """The address of the report. GitHub leads on from an issue's to that of a proposed change."""
         tracker, _, number = self.name.partition("#")
@@ -101,7 +106,11 @@ class KnownReport:
             and (finding.kind is not Class.ERROR or self.says in finding.note)
             and _is_in(finding.version, self.versions)
             and self._fits_inputs(finding)
-            and (self._fits_program(finding) if finding.call is None else self._fits_call(finding.call, finding))
+            and (
+                self._fits_program(finding)
+                if finding.call is None
+                else self._fits_call(finding.call, finding)
+            )
             and re.search(self.text, source(finding), re.DOTALL) is not None
         )
 

@@ -70,7 +70,7 @@ def divided(
 
 
 def news(findings: Sequence[Finding], review: Review | None) -> str:
-    """As in "3 new, 48 known: 31 reported, 17 on docs/trophies"; empty where nothing is found or remembered."""
+    """As in "3 new, 48 known: 31 reported, 17 on docs/trophies"; empty without findings or a review."""
     if review is None or not findings:
         return ""
     new, known = divided(findings, review)

@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.results.finding import (
     Likelihood,
     Verdict,
 )
-from gradfuzz.fuzzer.results.known_reports import KnownReport, entries_of, reports_of
+from gradfuzz.fuzzer.results.known_reports import entries_of, reports_of
 from gradfuzz.oracles.base import Array, in_words
 from gradfuzz.reports.common import titles
 from gradfuzz.reports.common.numbers import (
@@ -75,7 +75,7 @@ def one_line(finding: Finding) -> str:
 def in_short(finding: Finding) -> str:
     """The clearest point, the reports and the entries: "at x = 0.5 expected 1, got -1; reported as jax#1"."""
     reports = _reports(finding)
-    entries = [_entry(row) for row in entries_of(finding)]
+    entries = [row.cited for row in entries_of(finding)]
     return "; ".join([summary(finding), *([f"reported as {reports}"] if reports else []), *entries])
 
 
@@ -92,11 +92,7 @@ def listed(finding: Finding) -> str:
     """The entries of docs/trophies that the finding fits: "Known as entry 3 of docs/trophies/jax.md: 0 at
     0."; empty without one.
     """
-    return " ".join(f"Known as {_entry(row)}: {row.what}." for row in entries_of(finding))
-
-
-def _entry(row: KnownReport) -> str:
-    return f"entry {row.entry} of docs/trophies/{row.system}.md"
+    return " ".join(f"Known as {row.cited}: {row.what}." for row in entries_of(finding))
 
 
 def _reports(finding: Finding) -> str:

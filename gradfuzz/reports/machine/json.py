@@ -19,10 +19,10 @@ input are objects with the inputs' names. A ratio is null where the expected ent
 finding, and the `original` as it was drawn, are texts of the program language; where a library's function was
 called they are code in the library's language, and `functions` has the public names of what is wrong. A
 finding also has the addresses of the reports that it is `reported` as, the entries of docs/trophies that it
-is known as, `trophies`, and its `record` (`fuzzer.results.records`), from which it can be replayed. A sweep that calls a library's functions has them
-all under `functions`, as `fuzzer.results.functions` records them. A part of a sweep has under `shard` what
-`gradfuzz merge` takes. Where gradfuzz itself failed, a finding or the sweep has `own_faults`: {doing, error,
-traceback}.
+is known as, `trophies`, and its `record` (`fuzzer.results.records`), from which it can be replayed. A sweep
+that calls a library's functions has them all under `functions`, as `fuzzer.results.functions` records them. A
+part of a sweep has under `shard` what `gradfuzz merge` takes. Where gradfuzz itself failed, a finding or the
+sweep has `own_faults`: {doing, error, traceback}.
 """
 
 from __future__ import annotations

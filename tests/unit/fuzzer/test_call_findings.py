@@ -12,10 +12,11 @@ import pytest
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings.calls.clusters import clusters as of_calls
 from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.results import records
 from gradfuzz.fuzzer.results.call import Argument, Call
-from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.ranking import rank
@@ -110,8 +111,23 @@ def test_one_rule_is_one_finding_of_a_sweep_with_its_functions(order: int) -> No
     one = told[ALONE.signature]
     assert one.seen == 2 * ALONE.seen
     assert f"the same rule is wrong in {BOTH[0]}" in one.facts
-    both = next(f for f in totals.functions() if f.name == BOTH[0])
-    assert one.id in both.findings
+    assert one.id in {id for row in totals.functions() if row.name == BOTH[0] for id in row.findings}
+
+
+def test_findings_of_one_known_bug_or_of_one_rule_have_one_cause() -> None:
+    digamma, lgamma = of("torch.digamma", "DigammaBackward0"), of("torch.lgamma", "LgammaBackward0")
+    known = [
+        replace(digamma, id="GF-1", kind=Class.PRECISION),
+        replace(lgamma, id="GF-2", kind=Class.PRECISION, modes=("rev", "rev")),
+    ]
+    ruled = [replace(ALONE, id="GF-3"), replace(ALONE, id="GF-4", modes=("fwd", "rev"))]
+    others = [replace(ALONE, id="GF-5", modes=("fwd",)), replace(digamma, id="GF-6"), of(*BOTH)]
+    assert of_calls([*known, *ruled, *others]) == (
+        Cluster(
+            "torch: trigamma has nine right digits (entry 21 of docs/trophies/torch.md)", ("GF-1", "GF-2")
+        ),
+        Cluster("torch: the rule LogSoftmaxBackward0", ("GF-3", "GF-4")),
+    )
 
 
 @pytest.mark.parametrize(
