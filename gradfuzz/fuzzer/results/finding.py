@@ -239,6 +239,8 @@ class Finding:
     """The library's own rules that differentiate the call, by the names that it gives them."""
     proof: ProofRecord | None = field(default=None, metadata={OPTIONAL: True})
     """What is proved of these, where they could be traced: a wrong rule with its lines."""
+    alike: tuple[tuple[Mode, ...], ...] = field(default=(), metadata={OPTIONAL: True})
+    """The simpler derivatives of the call that are wrong in the same class and by the same factor."""
     own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
     """Where gradfuzz itself failed at the finding: what that would have told is missing."""
 

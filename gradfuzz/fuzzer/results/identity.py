@@ -34,11 +34,11 @@ def signature(finding: Finding) -> str:
 
 
 def signatures(finding: Finding) -> frozenset[str]:
-    """The finding's signature, those of its rules alone, and those of gradfuzz 0.2, where a rule changed on
-    purpose counted, too, a process that ended had always been asked for the value, and each function was a
-    bug of its own.
+    """The finding's signature, those of simpler findings of its bug, and those of gradfuzz 0.2, where a rule
+    changed on purpose counted, too, a process that ended had always been asked for the value, and each
+    function was a bug of its own.
     """
-    found = {signature_of(finding), _digest(finding, planted_bug(finding)), *rule_signatures(finding)}
+    found = {signature_of(finding), _digest(finding, planted_bug(finding)), *simpler_signatures(finding)}
     if blamed_rule(finding):
         found.add(_digest(replace(finding, rules=()), planted_bug(finding)))
     if finding.note.startswith(ENDS):
@@ -71,12 +71,15 @@ def blamed_rule(finding: Finding) -> str:
     return finding.rules[0] if is_alone else ""
 
 
-def rule_signatures(finding: Finding) -> tuple[str, ...]:
-    """The signatures of the findings that each of the library's rules makes that differentiates a wrong call,
-    where it is wrong alone: a finding with one of these is the same bug, as far as can be told.
+def simpler_signatures(finding: Finding) -> tuple[str, ...]:
+    """The signatures that simpler findings of the same bug have: about a derivative of the call that is wrong
+    alike, and about one of the rules that differentiate it, where that is wrong alone.
     """
-    alone = (replace(finding, rules=(rule,)) for rule in finding.rules)
-    return tuple(signature(one) for one in alone if blamed_rule(one))
+    if finding.call is None or _question(finding) == "value":
+        return ()
+    by = [*((rule,) for rule in finding.rules), finding.rules]
+    found = [replace(finding, modes=m, rules=rules) for m in (*finding.alike, finding.modes) for rules in by]
+    return tuple(dict.fromkeys(one for one in map(signature, found) if one != signature(finding)))
 
 
 def rule_label(target: str, rule: str) -> str:

@@ -66,6 +66,8 @@ class KnownReport:
     """The ways into the library that are wrong."""
     sizes: tuple[float, float] = (0.0, math.inf)
     """Bounds of the largest entry, in absolute value, of the inputs at the smallest point."""
+    near: float = math.inf
+    """How far got / expected may be from 1 at the clearest point."""
     zero: bool = False
     """Whether an entry of the inputs is 0 at the smallest point."""
     text: str = ""
@@ -105,7 +107,7 @@ class KnownReport:
             and (not self.ways or target.way in self.ways)
             and (finding.kind is not Class.ERROR or self.says in finding.note)
             and _is_in(finding.version, self.versions)
-            and self._fits_inputs(finding)
+            and self._fits_numbers(finding)
             and (
                 self._fits_program(finding)
                 if finding.call is None
@@ -114,7 +116,10 @@ class KnownReport:
             and re.search(self.text, source(finding), re.DOTALL) is not None
         )
 
-    def _fits_inputs(self, finding: Finding) -> bool:
+    def _fits_numbers(self, finding: Finding) -> bool:
+        ratio = finding.clearest.ratio
+        if self.near < math.inf and (ratio is None or not abs(ratio - 1.0) <= self.near):
+            return False
         arrays = [np.abs(np.asarray(array)) for array in finding.smallest.inputs.values()]
         largest = max((float(np.max(array)) for array in arrays if array.size), default=0.0)
         low, high = self.sizes

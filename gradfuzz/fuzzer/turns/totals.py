@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.failure import Failure
 from gradfuzz.fuzzer.results.finding import Finding, Reason
 from gradfuzz.fuzzer.results.functions import FAMILY, FunctionSummary
-from gradfuzz.fuzzer.results.identity import rule_signatures, short_id, signature_of
+from gradfuzz.fuzzer.results.identity import short_id, signature_of, simpler_signatures
 from gradfuzz.fuzzer.results.own_fault import OwnFault
 from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.turns.turn import Result, merged
@@ -54,18 +54,17 @@ class FunctionTotals:
         return found
 
     def _home(self, signature: str) -> str:
-        """The signature under which a finding is told. Of a call with several rules, of which one is wrong
-        alone elsewhere, it is that of this rule.
-        """
-        alone = rule_signatures(self._findings[signature])
-        return next((one for one in alone if one in self._findings), signature)
+        """The signature under which a finding is told: that of the simplest one of its bug."""
+        simpler = simpler_signatures(self._findings[signature])
+        first = next((one for one in simpler if one in self._findings), None)
+        return signature if first is None else self._home(first)
 
     def _told(self, signature: str) -> Finding:
         """A finding as it is told: with an id of its own, and the other functions that have its rule."""
         finding = self._findings[signature]
         own = finding.call.function if finding.call is not None else ""
         with_rule = (key for key, about in self._about.items() if signature in map(self._home, about))
-        others = [self._name(key) for key in with_rule if own not in self._function_of(key).names]
+        others = dict.fromkeys(self._name(k) for k in with_rule if own not in self._function_of(k).names)
         facts = (f"the same rule is wrong in {', '.join(others)}",) if others else ()
         id = short_id(signature, self._findings)
         seen = sum(one.seen for own, one in self._findings.items() if self._home(own) == signature)

@@ -80,6 +80,9 @@ def test_a_baseline_of_functions_holds_now_that_a_rule_is_one_bug() -> None:
 
 ALONE = of("torch.log_softmax", "LogSoftmaxBackward0")
 BOTH = "torch.nn.functional.cross_entropy", "LogSoftmaxBackward0", "NllLossBackward0"
+ALIKE = of(*BOTH, modes=("fwd",), alike=(("rev",),))
+"""Wrong in forward mode, and in the same way in reverse mode."""
+
 OTHERS = [
     of(*BOTH, modes=("fwd",)),
     of(*BOTH, kind=Class.NON_FINITE),
@@ -88,28 +91,29 @@ OTHERS = [
 ]
 
 
-def test_a_call_of_several_rules_has_the_bug_of_the_one_that_is_wrong_alone() -> None:
-    """Of a later night, too; what is asked otherwise, another kind of mistake and another rule are new."""
+@pytest.mark.parametrize("same", [of(*BOTH), ALIKE], ids=["several rules", "another mode"])
+def test_the_bug_of_a_rule_is_known_in_a_later_night(same: Finding) -> None:
+    """What is asked otherwise, another kind of mistake and another rule are new."""
     known = Baseline((Accepted(BaselineEntry("GF-0000", ALONE.signature, "torch", "reported")),))
-    found = [of(*BOTH), *OTHERS]
+    found = [same, *(one for one in OTHERS if one.signature != same.signature)]
     accepted, _ = standing(known, found, datetime.date(2026, 3, 1))
-    assert [one.signature for one in accepted] == [found[0].signature]
+    assert [one.signature for one in accepted] == [same.signature]
     end = finished(found)
     result = review(end, known, today=datetime.date(2026, 3, 1))
-    assert news(end.findings, result) == "4 new, 1 known: 1 accepted."
+    assert news(end.findings, result) == f"{len(found) - 1} new, 1 known: 1 accepted."
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_one_rule_is_one_finding_of_a_sweep_with_its_functions(order: int) -> None:
-    found = [ALONE, of(*BOTH), *OTHERS][::order]
+    found = [ALONE, ALIKE, of(*BOTH), *OTHERS[1:]][::order]
     functions = [Function((one.culprits[0],), "", DIFFERENTIABLE, "") for one in found]
     totals = FunctionTotals({"torch": ("2.13.0", functions)})
     for number, one in enumerate(found):
         totals.add(("torch", number), Result(findings=(one,)))
     told = {one.signature: one for one in totals.findings()}
-    assert set(told) == {ALONE.signature, *(one.signature for one in OTHERS)}
+    assert set(told) == {ALONE.signature, *(one.signature for one in OTHERS[1:])}
     one = told[ALONE.signature]
-    assert one.seen == 2 * ALONE.seen
+    assert one.seen == 3 * ALONE.seen
     assert f"the same rule is wrong in {BOTH[0]}" in one.facts
     assert one.id in {id for row in totals.functions() if row.name == BOTH[0] for id in row.findings}
 

@@ -292,7 +292,7 @@ FIELDS = {
     "Finding": (
         "id target version check kind family precision modes wrt program original weights directions smallest"
         " clearest worst seen references reproduced note cause script ports evidence signature others place"
-        " facts culprits call drawn code drawn_code rules proof own_faults"
+        " facts culprits call drawn code drawn_code rules proof alike own_faults"
     ),
     "FindingPoint": (
         "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -112,7 +113,7 @@ def _proved(
     proof = tried("proving its rule", None, _proof, small, wrong.modes)
     if proof is not None and proof.outcome == "right" and case.kind.of_finite_numbers and not _lost(case):
         return _proved(*drawn, shrink=False) if shrink else None
-    facts = tried("telling the facts", (), lambda: tuple(_facts(small, same, first, cases)))
+    facts, alike = tried("telling the facts", ((), ()), _told, small, same, first, cases)
     finding = _finding(small, call, case, wrong.modes, tried)
     short_text = tried("writing it in a few lines", "", _short, small, case)
     finding = replace(
@@ -126,6 +127,7 @@ def _proved(
         facts=(*facts, *_by_proof(proof)),
         rules=_rules(small),
         proof=proof,
+        alike=alike,
     )
     return named(finding)
 
@@ -186,8 +188,29 @@ def _short(call: Call, case: CheckResult) -> str:
 # Facts ------------------------------------------------------------------------------------------------------
 
 
-def _facts(call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]) -> Iterator[str]:
-    yield from _by_modes(judged(call), wrong.modes)
+def _told(
+    call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]
+) -> tuple[tuple[str, ...], tuple[Modes, ...]]:
+    """The facts, and the simpler derivatives that are wrong alike."""
+    whole = judged(call)
+    simpler = itertools.takewhile(lambda modes: modes != first.modes, () if call.way else COMBINATIONS)
+    alike = tuple(modes for modes in simpler if _is_alike(first, whole.of(modes)))
+    return tuple(_facts(call, wrong, first, cases, whole)), alike
+
+
+def _is_alike(first: Judged, other: Judged | None) -> bool:
+    """Whether another derivative is wrong in the same class, and by the same factor where there is one."""
+    if other is None or not other.case.verdict.is_wrong or other.case.kind is not first.case.kind:
+        return False
+    ratios = [one.case.ratio for one in (first, other)]
+    finite = [ratio for ratio in ratios if ratio is not None and np.isfinite(ratio)]
+    return not finite or (len(finite) == len(ratios) and _is_one_factor(finite))
+
+
+def _facts(
+    call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult], whole: Judgement
+) -> Iterator[str]:
+    yield from _by_modes(whole, wrong.modes)
     if call.way:
         yield f"it shows where the derivative is asked by {call.way}, and not as usual"
     if call.form != "alone":
