@@ -67,7 +67,7 @@ class FunctionTotals:
         others = dict.fromkeys(self._name(k) for k in with_rule if own not in self._function_of(k).names)
         facts = (f"the same rule is wrong in {', '.join(others)}",) if others else ()
         id = short_id(signature, self._findings)
-        seen = sum(one.seen for own, one in self._findings.items() if self._home(own) == signature)
+        seen = sum(one.seen for key, one in self._findings.items() if self._home(key) == signature)
         return replace(finding, id=id, seen=seen, facts=(*finding.facts, *facts))
 
     def is_known(self, finding: Finding) -> bool:

@@ -7,14 +7,15 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from autograd.core import primitive_vjps
-from autograd.extend import defvjp, primitive
+from autograd.core import primitive_jvps, primitive_vjps
+from autograd.extend import defjvp, defvjp, primitive
 from hypothesis import find
 
 from gradfuzz.adapters.catalogue import ARRAY, INTEGER, NUMBER, Function, Parameter
@@ -120,6 +121,19 @@ def test_a_wrong_rule_is_a_finding(doubled_tanh: None) -> None:
         float(weight) * (1.0 - np.tanh(x) ** 2), rel=1e-12
     )
     assert finding.code == f"x0 = np.array({x!r}, np.float64)\ny = autograd.numpy.tanh(x0)"
+
+
+@pytest.mark.parametrize(("factor", "alike"), [(2.0, (("rev",),)), (3.0, ())])
+def test_modes_that_are_wrong_alike_are_one_bug(
+    factor: float, alike: tuple[Modes, ...], doubled_tanh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(primitive_jvps, anp.tanh, primitive_jvps[anp.tanh])
+    defjvp(anp.tanh, lambda g, ans, x: factor * g * (1.0 - ans**2))
+    result = ran(TANH)
+    assert {one.modes: one.alike for one in result.findings[:2]} == {("rev",): (), ("fwd",): alike}
+    totals = FunctionTotals({"autograd": ("1.9.1", [TANH])})
+    totals.add(("autograd", 0), replace(result, findings=result.findings[:2]))
+    assert len(totals.findings()) == (1 if alike else 2)
 
 
 def test_a_valid_call_is_broadcast_in_one_array() -> None:
