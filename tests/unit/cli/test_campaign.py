@@ -254,6 +254,21 @@ def test_several_findings_are_accepted_at_once(named: list[str], monkeypatch: py
     assert run("baseline").stdout == ""
 
 
+NEW = dataclasses.replace(WRONG, id="GF-accc", signature="c" * 64)
+
+
+@recorded
+def test_a_second_night_says_what_is_new_and_counts_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, WRONG, RIGHT, NEW)
+    before = run("sweep", "engine", "--seed", "2", "--no-store", exit_code=FINDINGS).stdout
+    assert before.startswith("3 new, 0 known")
+    told = run("sweep", "engine", "--seed", "2", exit_code=FINDINGS).stdout
+    assert told.startswith("1 new, 2 known: 2 recorded before.")
+    run("baseline", "add", "--all", "--reason", "of the first nights")
+    told = run("sweep", "engine", "--seed", "3", exit_code=CLEAN).stdout
+    assert told.startswith("0 new, 3 known: 3 accepted.")
+
+
 @recorded
 def test_all_leaves_the_reasons_that_are_given_as_they_are() -> None:
     run("baseline", "add", "aaaa", "--reason", "mine", "--link", "https://example.org/1")
