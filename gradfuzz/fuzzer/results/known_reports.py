@@ -14,7 +14,7 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,14 +97,12 @@ class KnownReport:
         return f"https://github.com/{TRACKERS[tracker]}/issues/{number}"
 
     def fits(self, finding: Finding) -> bool:
-        """Whether the finding is the bug of this report, as far as can be told."""
-        target = TargetName.of(finding.target)
+        """Whether a finding of the system is the bug of this report, as far as can be told."""
         return (
-            target.owner == self.system
-            and finding.kind in self.classes
+            finding.kind in self.classes
             and (not self.modes or finding.modes in self.modes)
             and (not self.precisions or finding.precision in self.precisions)
-            and (not self.ways or target.way in self.ways)
+            and (not self.ways or TargetName.of(finding.target).way in self.ways)
             and (finding.kind is not Class.ERROR or self.says in finding.note)
             and _is_in(finding.version, self.versions)
             and self._fits_numbers(finding)
@@ -151,12 +149,17 @@ class KnownReport:
 
 def reports_of(finding: Finding) -> tuple[KnownReport, ...]:
     """The known reports that the finding fits, in the order of the table."""
-    return tuple(report for report in KNOWN_REPORTS if report.fits(finding))
+    return tuple(_fitting(KNOWN_REPORTS, finding))
 
 
 def entries_of(finding: Finding) -> tuple[KnownReport, ...]:
     """The entries of `docs/trophies` without a report that the finding fits, one row of each."""
-    return tuple({row.name: row for row in TROPHIES if row.fits(finding)}.values())
+    return tuple({row.name: row for row in _fitting(TROPHIES, finding)}.values())
+
+
+def _fitting(rows: Iterable[KnownReport], finding: Finding) -> Iterator[KnownReport]:
+    system = TargetName.of(finding.target).owner
+    return (row for row in rows if row.system == system and row.fits(finding))
 
 
 @functools.cache

@@ -36,6 +36,8 @@ class FunctionTotals:
         self._libraries = libraries
         self._results: dict[Key, list[Result]] = {}
         self._findings: dict[str, Finding] = {}
+        self._simpler: dict[str, tuple[str, ...]] = {}
+        """The signatures that simpler findings of the same bug have, by that of a finding."""
         self._about: dict[Key, dict[str, None]] = {}
 
     def add(self, key: Key, result: Result) -> list[Finding]:
@@ -49,14 +51,14 @@ class FunctionTotals:
             merged = finding if known is None else replace(known, seen=known.seen + 1, own_faults=faults)
             self._findings[own] = merged
             self._about.setdefault(key, {})[own] = None
-            if known is None and self._home(own) == own:
-                found.append(self._told(own))
+            if known is None:
+                self._simpler[own] = simpler_signatures(finding)
+                found += [self._told(own)] if self._home(own) == own else []
         return found
 
     def _home(self, signature: str) -> str:
         """The signature under which a finding is told: that of the simplest one of its bug."""
-        simpler = simpler_signatures(self._findings[signature])
-        first = next((one for one in simpler if one in self._findings), None)
+        first = next((one for one in self._simpler[signature] if one in self._findings), None)
         return signature if first is None else self._home(first)
 
     def _told(self, signature: str) -> Finding:
