@@ -45,7 +45,7 @@ def summarized(
         inconclusive=reasons,
         worst_agreeing=worst,
         drawn=counts.drawn,
-        never=tuple(sorted(set(FAMILIES[family].turns) - counts.ops)),
+        never=tuple(sorted(set(FAMILIES[family].turns) - counts.ops.keys())),
         programs=counts.programs,
         refused=counts.refused,
         failures={failure: n for failure, n in counts.failures.items() if n},
@@ -91,9 +91,14 @@ class Totals:
         return dict(sorted(self._conventions.items(), key=lambda item: (-item[1], item[0])))
 
     def summaries(self, faults: Mapping[str, str] | None = None) -> tuple[TargetSummary, ...]:
-        """One summary per oracle and family. `faults` has what oracles raise whose set-up is at fault."""
+        """One summary per oracle and family. At the end `faults` has what oracles raise whose set-up is at
+        fault, and the summaries have ops, which would make each report of progress long.
+        """
         return tuple(
-            summarized(name, self._versions[name], family, counts, (faults or {}).get(name))
+            replace(
+                summarized(name, self._versions[name], family, counts, (faults or {}).get(name)),
+                ops={} if faults is None else dict(sorted(counts.ops.items())),
+            )
             for (name, family), counts in self._counts.items()
         )
 
