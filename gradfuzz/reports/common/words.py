@@ -199,8 +199,8 @@ def verdict(finding: Finding) -> str:
     """What is wrong, at the clearest point, in one or two sentences; first of all what was raised."""
     point = finding.clearest
     if finding.kind in MALFORMED:
-        message = _message(finding)
-        return f"{message}. {sentence(_explained(finding))}" if message else sentence(_explained(finding))
+        explained, message = sentence(_explained(finding)), _message(finding)
+        return f"{message}{'' if message.endswith('...') else '.'} {explained}" if message else explained
     expected, got = pair(point.entry_expected, point.entry_got)
     claimed = claim(finding.kind, point.entry_expected, point.entry_got, point.ratio)
     name, index = point.entry
