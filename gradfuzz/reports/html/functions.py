@@ -87,7 +87,8 @@ class Map:
     @property
     def size(self) -> int:
         """About the bytes of it on the page."""
-        cells = (cell for *_, group in (*self.groups, *([self.own] if self.own else [])) for cell in group)
+        groups = (*(group for _, _, group in self.groups), self.own[1] if self.own else ())
+        cells = (cell for group in groups for cell in group)
         told = sum(_MARKUP + len(cell.name.encode()) + len(cell.text.encode()) for cell in cells)
         return told + sum(_MARKUP + len(str(row.counts)) + len(row.words.encode()) for row in self.rows)
 
