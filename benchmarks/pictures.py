@@ -3,14 +3,12 @@ SVG.
 
     python -m benchmarks.pictures
 
-The sweep is small and has a fixed seed, so the picture changes only where the report does. The counts of what
-was tested are left out, to keep it short.
+The sweep is small and has a fixed seed, so the picture changes only where the report does.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import io
 import re
 from pathlib import Path
@@ -19,6 +17,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.reports.terminal import report as terminal
 
@@ -39,7 +38,6 @@ def picture(finished: SweepFinished, title: str) -> str:
     """The terminal report as SVG that loads nothing: where its font is not installed, any other of equal
     widths does.
     """
-    shown = dataclasses.replace(finished, coverage={}, tested={}, conventions={}, environment={})
     console = Console(
         record=True,
         file=io.StringIO(),
@@ -48,7 +46,7 @@ def picture(finished: SweepFinished, title: str) -> str:
         color_system="truecolor",
         highlight=False,
     )
-    console.print(terminal.sweep(shown, {}))
+    console.print(terminal.brief(finished, {}, review=Review()))
     svg = console.export_svg(title=title, theme=MONOKAI, unique_id="gradfuzz")
     return re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
 

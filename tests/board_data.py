@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
@@ -12,7 +13,7 @@ from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.board.collection import Board, BoardRun, board
 from tests.report_data import finding, finished
 
-OPS = {"op": {"sin": 9, "cos": 9, "det": 4, "tan": 2}}
+OPS = {"sin": 9, "cos": 40, "det": 2, "tan": 200}
 
 
 def wrong(version: str, letter: str = "a", target: str = "torch:eager", **more: Any) -> Finding:
@@ -20,9 +21,11 @@ def wrong(version: str, letter: str = "a", target: str = "torch:eager", **more: 
     return finding(target=target, version=version, **(own | more))
 
 
-def swept(version: str, *findings: Finding, name: str = "torch:eager", never: tuple[str, ...] = ()) -> Any:
-    summary = TargetSummary(name, version, "loops", checks=100, agree=99, programs=10, never=never)
-    return dataclasses.replace(finished(), findings=findings, summaries=(summary,), tested=OPS, functions=())
+def swept(
+    version: str, *findings: Finding, name: str = "torch:eager", ops: Mapping[str, int] = OPS
+) -> SweepFinished:
+    summary = TargetSummary(name, version, "loops", checks=100, agree=99, programs=250, ops=ops)
+    return dataclasses.replace(finished(), findings=findings, summaries=(summary,), functions=())
 
 
 def made(*runs: tuple[str, SweepFinished] | tuple[str, SweepFinished, Review]) -> Board:
@@ -41,7 +44,8 @@ SYSTEMS = (
 
 
 def large(number: int) -> Board:
-    """Twelve systems in two releases, with so many findings about sixty ops, a third of them not seen again.
+    """Twelve systems in two releases, with so many findings about sixty ops, a third of them not seen again;
+    an op was in 1, 3, 9, ... 6,561 programs.
 
     Each ten findings of a system have one id, as findings of different nights may. They have no evidence, as
     only their own pages would show it.
@@ -68,8 +72,6 @@ def large(number: int) -> Board:
         both = found, found[: 2 * len(found) // 3]
         for version, day, of in zip(("1.0", "2.0"), "12", both, strict=True):
             own_ = [dataclasses.replace(one, version=version) for one in of]
-            sweep = dataclasses.replace(
-                swept(version, *own_, name=target), tested={"op": dict.fromkeys(ops, 1)}
-            )
+            sweep = swept(version, *own_, name=target, ops={op: 3 ** (k % 9) for k, op in enumerate(ops)})
             runs.append((f"2026-01-0{day}T00:00:00+00:00", sweep))
     return made(*runs)

@@ -1,7 +1,10 @@
-"""The HTML report in a narrow window, where tables are cards, and on paper, where a finding is a page."""
+"""The HTML report in windows of many widths: nothing is cut, in narrow ones tables are cards, an article is a
+page, and on paper, too.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.report_data import finished
+from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.fuzzer.results.functions import FunctionSummary
+from gradfuzz.fuzzer.results.known_reports import reports_of
+from tests.report_data import call_finding, finding, finished, functions, review
 
 Open = Callable[..., Any]
 
@@ -19,6 +26,51 @@ CLIPPED = """\
   const box = cell.getBoundingClientRect();
   return box.width === 0 || box.left < 0 || box.right > innerWidth || cell.scrollWidth > cell.clientWidth + 1;
 }).map(cell => cell.outerHTML))"""
+
+
+ALL_OPEN = """\
+() => {
+  const style = new CSSStyleSheet();
+  style.replaceSync("article { content-visibility: visible !important }");
+  document.adoptedStyleSheets = [style];
+  for (const one of document.querySelectorAll("details")) one.open = true;
+}"""
+CUT = """\
+() => [...document.querySelectorAll(".scroll")]
+  .filter(box => box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > innerWidth)
+  .map(box => [box.ariaLabel ?? box.getAttribute("aria-labelledby"), box.scrollWidth - box.clientWidth])"""
+
+LONG = "torch.nn.functional.adaptive_max_pool3d_with_indices"
+FAMILIES = ("loops", "linalg", "tensor", "complex", "elementwise", "functions")
+
+
+@pytest.fixture(scope="session")
+def wide_report(saved: Any) -> Any:
+    """All that makes a table wide: long names, long numbers, six families, a finding with three reports."""
+    long = call_finding(
+        call=Call("torch", LONG, ()),
+        culprits=(LONG,),
+        precision="bfloat16",
+        modes=("fwd", "rev"),
+        rules=("LinalgSolveExBackward0",),
+    )
+    assert len(reports_of(long)) == 3
+    other = FunctionSummary(LONG, LONG, "asked", "", drawn=12_345, valid=12_345, findings=(long.id,))
+    ways = [
+        TargetSummary("torch:functions", "2.13.0+cpu.cxx11.abi", family, checks=123_456, disagree=1_234)
+        for family in FAMILIES
+    ]
+    sweep = finished([long, *(finding(k) for k in range(8))], functions=(*functions(), other))
+    sweep = dataclasses.replace(sweep, summaries=(*ways, *sweep.summaries))
+    return saved(sweep, review(sweep))
+
+
+@pytest.mark.parametrize("width", [390, 768, 970, 1024, 1280, 1600])
+def test_no_column_is_cut(width: int, wide_report: Path, open_page: Open) -> None:
+    page = open_page(wide_report, viewport={"width": width, "height": 900}).page
+    page.evaluate(ALL_OPEN)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def clipped(page: Any, cells: str) -> list[str]:
@@ -81,3 +133,31 @@ def test_the_page_of_a_finding_has_what_shows_it(report: Path, open_page: Open) 
         assert article.locator(part).first.is_visible(), part
     assert not article.locator("pre[data-reproducer=python]").is_visible()
     assert not article.locator(".plots").is_visible()
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)], ids=["wide", "phone"])
+def test_a_page_of_a_finding_is_one_screen_before_its_evidence(
+    size: tuple[int, int], report: Path, open_page: Open
+) -> None:
+    page = open_page(report, viewport={"width": size[0], "height": size[1]}).page
+    page.evaluate(ALL_OPEN)
+    height = "article => article.querySelector('.evidence').offsetTop - article.offsetTop"
+    articles = page.locator("article")
+    assert articles.count() == 11
+    assert all(articles.nth(k).evaluate(height) <= size[1] for k in range(11))
+    first = articles.first.bounding_box()
+    numbers, code = (articles.first.locator(part).first.bounding_box() for part in (".lead", "pre"))
+    assert first["y"] < numbers["y"] < code["y"] < first["y"] + size[1] / 2
+
+
+def test_findings_come_before_the_map_which_folds_what_has_no_public_name(
+    called_report: Path, open_page: Open
+) -> None:
+    page = open_page(called_report).page
+    table, functions_ = (page.locator(part).bounding_box() for part in ("#table", "#functions"))
+    assert table["y"] + table["height"] < 2 * 900, "in the first two windows"
+    assert table["y"] < functions_["y"]
+    own = page.locator("#own")
+    assert own.bounding_box()["height"] < 40
+    own.locator("summary").click()
+    assert own.locator(".cell").first.is_visible()

@@ -35,8 +35,8 @@ class Counts:
     """Checks of a rule in exact numbers that are decided."""
     untraced: Counter[str] = field(default_factory=Counter)
     """Why there was no graph of a rule, and how often."""
-    ops: set[str] = field(default_factory=set)
-    """The ops of the programs about which it was asked something."""
+    ops: Counter[str] = field(default_factory=Counter)
+    """By op: how many of the programs about which it was asked something have it."""
 
     def add(self, other: Counts) -> None:
         """Adds `other` to this."""
@@ -50,7 +50,7 @@ class Counts:
         self.refused += other.refused
         self.proofs += other.proofs
         self.untraced.update(other.untraced)
-        self.ops |= other.ops
+        self.ops.update(other.ops)
 
     def count(self, case: CheckResult) -> None:
         """Counts one more verdict. A question that the oracle does not support is no check."""

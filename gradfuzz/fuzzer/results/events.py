@@ -40,6 +40,8 @@ class TargetSummary:
     """Programs about which it could have been asked: those that were drawn for it, or for everybody."""
     never: tuple[str, ...] = field(default=(), metadata={OPTIONAL: True})
     """Ops that the family can be about, and that none of these programs has, in order."""
+    ops: Mapping[str, int] = field(default_factory=dict, metadata={OPTIONAL: True})
+    """By op, at the end of a sweep: how many of the programs that it was asked something about have it."""
     failures: Mapping[Failure, int] = field(default_factory=dict, metadata={OPTIONAL: True})
     proofs: int = field(default=0, metadata={OPTIONAL: True})
     """Checks of a rule in exact numbers that are decided."""

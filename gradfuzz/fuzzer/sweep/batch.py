@@ -79,7 +79,7 @@ def run(item: WorkItem) -> Batch:
         judged = _ask(target, asked, item, stride_of(target, item))
         able = {k for k, case in judged if case.verdict is not Verdict.UNSUPPORTED}
         refused = len({k for k, _ in judged} - able)
-        ops = {op for k in able for op in called(found[k - item.first].program)}
+        ops = Counter(op for k in able for op in called(found[k - item.first].program))
         about = sum(item.is_about(k) for k in range(item.first, item.first + len(found)))
         counts[name] = Counts(drawn=about, programs=len(able), refused=refused, ops=ops)
         for _, case in judged:
@@ -126,7 +126,7 @@ def set_aside(item: WorkItem) -> Batch:
     answer, point = Answer("error", message=words), question.points[0]
     alone = replace(question, points=(point,))
     case = CheckResult(name, alone, point, None, answer, Verdict.CRASHED, kind=Class.ERROR, message=words)
-    counts = Counts(drawn=1, programs=1, ops=set(called(question.program)))
+    counts = Counts(drawn=1, programs=1, ops=Counter(called(question.program)))
     counts.count(case)
     raw = Raw(case, item.family, index, deadly=True)
     return Batch(item.number, len(found), {name: counts}, (raw,), {}, to_text(found[-1].program), {})

@@ -31,9 +31,17 @@ class _Merged:
 
 
 def summarized(
-    name: str, version: str, family: str, counts: Counts, fault: str | None = None
+    name: str,
+    version: str,
+    family: str,
+    counts: Counts,
+    fault: str | None = None,
+    *,
+    ended: bool = False,
 ) -> TargetSummary:
-    """The counts of an oracle in a family, as events and reports have them."""
+    """The counts of an oracle in a family, as events and reports have them; with ops where the sweep ended,
+    as they would make each report of progress long.
+    """
     reasons = {reason: n for reason, n in counts.reasons.items() if n}
     verdicts = {v.value: counts.verdicts[v] for v in Verdict if v is not Verdict.INCONCLUSIVE}
     worst = counts.worst_agreeing
@@ -45,7 +53,8 @@ def summarized(
         inconclusive=reasons,
         worst_agreeing=worst,
         drawn=counts.drawn,
-        never=tuple(sorted(set(FAMILIES[family].turns) - counts.ops)),
+        never=tuple(sorted(set(FAMILIES[family].turns) - counts.ops.keys())),
+        ops=dict(sorted(counts.ops.items())) if ended else {},
         programs=counts.programs,
         refused=counts.refused,
         failures={failure: n for failure, n in counts.failures.items() if n},
@@ -91,9 +100,12 @@ class Totals:
         return dict(sorted(self._conventions.items(), key=lambda item: (-item[1], item[0])))
 
     def summaries(self, faults: Mapping[str, str] | None = None) -> tuple[TargetSummary, ...]:
-        """One summary per oracle and family. `faults` has what oracles raise whose set-up is at fault."""
+        """One summary per oracle and family. At the end `faults` has what oracles raise whose set-up is at
+        fault.
+        """
+        fault, ended = dict(faults or {}), faults is not None
         return tuple(
-            summarized(name, self._versions[name], family, counts, (faults or {}).get(name))
+            summarized(name, self._versions[name], family, counts, fault.get(name), ended=ended)
             for (name, family), counts in self._counts.items()
         )
 

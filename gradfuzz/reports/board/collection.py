@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.results.functions import ASKED, FAMILY, REFUSED
+from gradfuzz.fuzzer.results.functions import FAMILY, REFUSED
 from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.ranking import rank
 from gradfuzz.fuzzer.results.review import Review
@@ -41,8 +42,8 @@ class ReleaseSummary:
     """What one release of a system was asked in one family, added up over runs."""
 
     summary: TargetSummary
-    ops: set[str]
-    """Ops of the programs that it was asked about; names of functions that were called."""
+    ops: Counter[str]
+    """By op how many programs with it, by function how many calls of it, it was asked about."""
     refused: set[str]
     """Functions that refuse every call."""
     latest: str
@@ -89,6 +90,12 @@ class BoardSystem:
         return next(iter(self.releases))
 
     @property
+    def latest(self) -> str:
+        """When the last run that asked it began, or found something in it."""
+        runs = (asked.latest for families in self.releases.values() for asked in families.values())
+        return max([*runs, *(known.last for known in self.findings)])
+
+    @property
     def open(self) -> list[BoardFinding]:
         return [known for known in self.findings if known.state == OPEN]
 
@@ -99,22 +106,29 @@ class BoardSystem:
     def families(self) -> list[str]:
         return list(dict.fromkeys(family for asked in self.releases.values() for family in asked))
 
-    def about(self, op: str) -> tuple[str, list[BoardFinding]]:
-        """What the newest release is known to do with an op or a function, and its open findings about it."""
+    def about(self, op: str) -> tuple[str, int, list[BoardFinding]]:
+        """What the newest release is known to do with an op or a function, how often it was asked about it,
+        and its open findings about it.
+        """
         found = [known for known in self.open if op in known.ops]
-        return (WRONG if found else self._asked(op, self.newest)), found
+        state, times = self._asked(op, self.newest)
+        return (WRONG if found else state), times, found
 
-    def history(self, op: str) -> list[tuple[str, str]]:
-        """What each release is known to do with an op or a function, the newest first."""
+    def history(self, op: str) -> list[tuple[str, str, int]]:
+        """What each release is known to do with an op or a function, and how often it was asked, the newest
+        first.
+        """
         own = [known for known in self.findings if op in known.ops]
         wrong = {version for known in own for version, state in known.releases.items() if state == WRONG}
-        return [(v, WRONG if v in wrong else self._asked(op, v)) for v in self.releases]
+        told = ((version, *self._asked(op, version)) for version in self.releases)
+        return [(version, WRONG if version in wrong else state, times) for version, state, times in told]
 
-    def _asked(self, op: str, version: str) -> str:
+    def _asked(self, op: str, version: str) -> tuple[str, int]:
         asked = self.releases[version].values()
+        times = sum(one.ops[op] for one in asked)
         if any(op in one.refused for one in asked):
-            return REFUSES
-        return RIGHT if any(op in one.ops for one in asked) else UNASKED
+            return REFUSES, times
+        return (RIGHT if times else UNASKED), times
 
 
 @dataclass(slots=True)
@@ -205,20 +219,18 @@ def _asked(name: str, run: BoardRun) -> Iterator[tuple[str, str, ReleaseSummary]
     for summary in finished.summaries:
         if _owner(summary.name) == name and summary.checks:
             groups.setdefault((summary.family, summary.version), []).append(summary)
-    drawn = set(finished.tested.get("op", {}))
-    for ways in groups.values():  # what a family is about and no way answered in it
-        drawn -= set(ways[0].never).intersection(*(way.never for way in ways))
     for (family, version), ways in groups.items():
-        ops, refused = drawn, set[str]()
+        summary, refused = replace(total(ways), name=name), set[str]()
+        ops = Counter(summary.ops)
         if family == FAMILY:
-            ops = {one.name for one in finished.functions if one.outcome == ASKED or one.asked}
+            ops = +Counter({one.name: max(one.asked.values(), default=0) for one in finished.functions})
             refused = {one.name for one in finished.functions if one.outcome == REFUSED}
-        yield family, version, ReleaseSummary(replace(total(ways), name=name), ops, refused, run.began)
+        yield family, version, ReleaseSummary(summary, ops, refused, run.began)
 
 
 def _both(a: ReleaseSummary, b: ReleaseSummary) -> ReleaseSummary:
     summary = replace(total([a.summary, b.summary]), programs=a.summary.programs + b.summary.programs)
-    return ReleaseSummary(summary, a.ops | b.ops, a.refused & b.refused, max(a.latest, b.latest))
+    return ReleaseSummary(summary, a.ops + b.ops, a.refused & b.refused, max(a.latest, b.latest))
 
 
 def _enter(known: dict[str, BoardFinding], finding: Finding, run: BoardRun) -> None:

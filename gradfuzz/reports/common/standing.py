@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.known_reports import entries_of, reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import words
+from gradfuzz.reports.common.headline import headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,11 @@ def news(findings: Sequence[Finding], review: Review | None) -> str:
     new, known = divided(findings, review)
     parts = ", ".join(f"{len(some)} {how}" for how, some in sorted(known.items()))
     return f"{len(new)} new, {len(findings) - len(new)} known{f': {parts}' if parts else ''}."
+
+
+def opening(finished: SweepFinished, review: Review | None) -> str:
+    """What a report says first: what is new, and then the headline."""
+    return " ".join(filter(None, (news(finished.findings, review), headline(finished))))
 
 
 _NEVER = frozenset(' <>"\\^`{|}')

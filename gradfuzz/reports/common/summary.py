@@ -81,4 +81,5 @@ def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
         worst_agreeing=max(a.worst_agreeing, b.worst_agreeing),
         programs=max(a.programs, b.programs),
         refused=min(a.refused, b.refused),
+        ops=dict(Counter(a.ops) | Counter(b.ops)),
     )

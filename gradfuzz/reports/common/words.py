@@ -147,10 +147,16 @@ def plain_kind(finding: Finding) -> str:
 
 def _said(finding: Finding) -> str:
     """What was raised, behind a colon: the note begins with it, as in ": ValueError: no such axis"."""
+    told = _message(finding)
+    return f": {told}" if told else ""
+
+
+def _message(finding: Finding) -> str:
+    """What was raised: "ValueError: no such axis"; empty where nothing was."""
     first = finding.note.split(". ")[0].rstrip(".")
     if finding.kind is not Class.ERROR or not re.match(r"[\w. ]{1,40}: ", first):
         return ""
-    return f": {first if len(first) <= _LONGEST else f'{first[:_LONGEST]} ...'}"
+    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]} ..."
 
 
 _LONGEST = 200
@@ -199,10 +205,11 @@ def sentence(text: str) -> str:
 
 
 def verdict(finding: Finding) -> str:
-    """What is wrong, at the clearest point, in one or two sentences."""
+    """What is wrong, at the clearest point, in one or two sentences; first of all what was raised."""
     point = finding.clearest
     if finding.kind in MALFORMED:
-        return sentence(_explained(finding))
+        explained, message = sentence(_explained(finding)), _message(finding)
+        return f"{message}{'' if message.endswith('...') else '.'} {explained}" if message else explained
     expected, got = pair(point.entry_expected, point.entry_got)
     claimed = claim(finding.kind, point.entry_expected, point.entry_got, point.ratio)
     name, index = point.entry

@@ -45,9 +45,6 @@ _OTHERS = {
 _KINDS = (_FOUND, _ALL, _SOME, *_OTHERS.values())
 """In the order of the cells of a group."""
 
-_OWN = "only the library itself calls them"
-"""The group of functions without a public name."""
-
 _SIGNATURE, _WORDS = 240, 160
 """The most characters of these in the text of a cell."""
 
@@ -80,6 +77,8 @@ class Map:
     coverage: Coverage
     kinds: tuple[tuple[MapKind, int], ...]
     groups: tuple[MapGroup, ...]
+    own: tuple[str, tuple[MapFunction, ...]] | None
+    """How many functions without a public name are of each kind, and these functions."""
     columns: tuple[str, ...]
     rows: tuple[MapFunction, ...]
     others: tuple[tuple[str, str, tuple[str, ...]], ...]
@@ -88,7 +87,8 @@ class Map:
     @property
     def size(self) -> int:
         """About the bytes of it on the page."""
-        cells = (cell for *_, group in self.groups for cell in group)
+        groups = (*(group for _, _, group in self.groups), self.own[1] if self.own else ())
+        cells = (cell for group in groups for cell in group)
         told = sum(_MARKUP + len(cell.name.encode()) + len(cell.text.encode()) for cell in cells)
         return told + sum(_MARKUP + len(str(row.counts)) + len(row.words.encode()) for row in self.rows)
 
@@ -105,13 +105,13 @@ def function_map(functions: Sequence[FunctionSummary]) -> Map:
         view = _function(one, all_modes)
         groups.setdefault(_namespace(one.name), []).append(view)
         rows += [view] if one.outcome in DIFFERENTIABLE else []
-    own = groups.pop(_OWN, [])
-    named = sorted(groups.items(), key=lambda item: item[0])
+    own = groups.pop("", [])
     kinds = Counter(_kind(one) for one in functions)
     return Map(
         coverage=coverage(functions),
         kinds=tuple((kind, kinds[kind]) for kind in _KINDS),
-        groups=tuple(_group(name, cells) for name, cells in [*named, (_OWN, own)] if cells),
+        groups=tuple((name, *_group(cells)) for name, cells in sorted(groups.items())),
+        own=_group(own) if own else None,
         columns=("drawn", "valid", "judged", *map(spoken, all_modes), *_ANSWERS),
         rows=tuple(sorted(rows, key=_order)),
         others=tuple(_others(functions)),
@@ -134,14 +134,14 @@ def _order(of: MapFunction) -> tuple[int, str]:
 
 
 def _namespace(name: str) -> str:
-    """As in "torch.nn", of "torch.nn.relu"; of a schema, which is no public name, `_OWN`."""
-    return _OWN if "(" in name else name.rpartition(".")[0] or _OWN
+    """As in "torch.nn", of "torch.nn.relu"; of a schema, which is no public name, ""."""
+    return "" if "(" in name else name.rpartition(".")[0]
 
 
-def _group(name: str, cells: Sequence[MapFunction]) -> MapGroup:
+def _group(cells: Sequence[MapFunction]) -> tuple[str, tuple[MapFunction, ...]]:
     kinds = Counter(cell.kind for cell in cells)
     told = ", ".join(f"{kinds[kind]:,} {kind.words}" for kind in _KINDS if kinds[kind])
-    return name, f"{len(cells):,}: {told}", tuple(sorted(cells, key=_order))
+    return f"{len(cells):,}: {told}", tuple(sorted(cells, key=_order))
 
 
 def _function(of: FunctionSummary, all_modes: Sequence[str]) -> MapFunction:

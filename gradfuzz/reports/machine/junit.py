@@ -14,23 +14,22 @@ from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, plain, tables, titles, words
-from gradfuzz.reports.common.headline import headline, work
+from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.numbers import count
-from gradfuzz.reports.common.standing import Standing, Standings
+from gradfuzz.reports.common.standing import Standing, Standings, opening
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
     """The document with its declaration. Its text is inert, so every XML parser accepts it."""
     finished, review = plain.inert(finished), plain.inert(review)
-    standings = Standings(review)
     root = Xml.Element("testsuites", name="gradfuzz", time=f"{finished.seconds:.3f}")
     for summary in finished.summaries:
         found = [f for f in finished.findings if f.target == summary.name and f.family == summary.family]
-        root.append(_suite(finished, summary, found, standings))
+        root.append(_suite(finished, review, summary, found))
     ways = {(summary.name, summary.family) for summary in finished.summaries}
     others = [f for f in finished.findings if (f.target, f.family) not in ways]
     if others:
-        root.append(_suite(finished, None, others, standings))
+        root.append(_suite(finished, review, None, others))
     if (kept := _baseline(finished, review)) is not None:
         root.append(kept)
     for key in ("tests", "failures", "errors", "skipped"):
@@ -40,13 +39,14 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def _suite(
-    finished: SweepFinished, summary: TargetSummary | None, found: list[Finding], standings: Standings
+    finished: SweepFinished, review: Review | None, summary: TargetSummary | None, found: list[Finding]
 ) -> Xml.Element:
     """The suite of one way and family; without a summary that of findings of ways that are not counted."""
     name = f"{summary.name} {summary.family}" if summary else "others"
     suite = Xml.Element("testsuite", name=name)
     more = {"version": summary.version, "worst agreeing": f"{summary.worst_agreeing:.3g}"} if summary else {}
-    _properties(suite, finished, more)
+    _properties(suite, finished, review, more)
+    standings = Standings(review)
     for finding in found:
         _finding(suite, finding, standings.of(finding))
     if summary is not None:
@@ -54,12 +54,14 @@ def _suite(
     return _counted(suite)
 
 
-def _properties(suite: Xml.Element, finished: SweepFinished, more: dict[str, str]) -> None:
+def _properties(
+    suite: Xml.Element, finished: SweepFinished, review: Review | None, more: dict[str, str]
+) -> None:
     properties = Xml.SubElement(suite, "properties")
     values = {
         "seed": str(finished.seed),
         "rerun": finished.rerun,
-        "result": f"{headline(finished)} {work(finished)}",
+        "result": f"{opening(finished, review)} {work(finished)}",
         "asked": "; ".join(account.asked(finished)),
     }
     for name, value in {**values, **more, **finished.environment}.items():
@@ -136,7 +138,7 @@ def _baseline(finished: SweepFinished, review: Review | None) -> Xml.Element | N
     if review is None or not (review.fixed or review.stale):
         return None
     suite = Xml.Element("testsuite", name="fixed")
-    _properties(suite, finished, {})
+    _properties(suite, finished, review, {})
     for finding in review.fixed:
         _told(_case_of(suite, finding), "Fixed since it was recorded.")
     for heading, lines in account.remembered(Review(stale=review.stale)):

@@ -22,8 +22,8 @@ from gradfuzz.fuzzer.results.identity import signature_of
 from gradfuzz.fuzzer.results.known_reports import reports_of
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, plain, words
-from gradfuzz.reports.common.headline import headline, own_faults, work
-from gradfuzz.reports.common.standing import Standing, Standings
+from gradfuzz.reports.common.headline import own_faults, work
+from gradfuzz.reports.common.standing import Standing, Standings, opening
 from gradfuzz.reports.common.summary import group
 from gradfuzz.reports.machine.json import finding_document, sweep_document
 from gradfuzz.reports.machine.place import place
@@ -96,7 +96,7 @@ def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, 
         del properties[key]
     run = {
         "tool": {"driver": driver},
-        "automationDetails": {"id": name, "description": _message(headline(finished))},
+        "automationDetails": {"id": name, "description": _message(opening(finished, review))},
         "invocations": [_invocation(finished, review)],
         "results": results,
         "columnKind": "unicodeCodePoints",

@@ -17,9 +17,9 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, plain, words
-from gradfuzz.reports.common.headline import headline, work
+from gradfuzz.reports.common.headline import work
 from gradfuzz.reports.common.plain import fenced
-from gradfuzz.reports.common.standing import Standing, Standings, news
+from gradfuzz.reports.common.standing import Standing, Standings, opening
 from gradfuzz.reports.markdown import report as markdown
 
 _MOST = 10
@@ -42,9 +42,7 @@ def render(finished: SweepFinished, review: Review | None) -> str:
     lines = [_annotation(finding, standings.of(finding)) for finding in shown]
     level = "notice" if finished.complete else "warning"
     asked = "; ".join(account.asked(finished))
-    told = f"{headline(finished)} {news(found, review)} {work(finished)}".replace("  ", " ") + (
-        f"\nAsked: {asked}." if asked else ""
-    )
+    told = f"{opening(finished, review)} {work(finished)}" + (f"\nAsked: {asked}." if asked else "")
     told += f"\nAgain: {finished.rerun}"
     if rest:
         counts = Counter(words.plain_kind(finding) for finding in rest)

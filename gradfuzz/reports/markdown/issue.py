@@ -42,8 +42,6 @@ def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
     blocks += ["## Expected and actual", sections.points(finding), *_further(finding, level=2)]
     blocks += ["## Versions", *parts["versions"]]
     blocks += ["## How this was judged", _judged(finding)]
-    if cause := words.cause(finding):
-        blocks += ["## Probable cause", markdown(cause)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -51,7 +49,7 @@ def _parts(finding: Finding, environment: Mapping[str, str], script: str) -> dic
     """What the form of a tracker may ask for."""
     has_form = TargetName.of(finding.target).library in TRACKERS
     bug = [markdown(words.verdict(finding)), _asked(finding)]
-    bug += filter(None, [sections.reported(finding)])
+    bug += filter(None, [markdown(words.cause(finding)), sections.reported(finding)])
     bug += [sections.points(finding)] if has_form else []
     lines = [sections.definition(finding)]
     if short := finding.ports.get("short"):
@@ -59,8 +57,6 @@ def _parts(finding: Finding, environment: Mapping[str, str], script: str) -> dic
     if finding.script:
         told = "The same as a script, which exits with 1 while the bug is there and with 0 when it is fixed:"
         lines += [told, script]
-    more = _further(finding, level=4)
-    more += [_judged(finding), *filter(None, [markdown(words.cause(finding))])]
     point = finding.clearest
     expected, got = pair(point.entry_expected, point.entry_got)
     log = finding.note if finding.kind is Class.ERROR else f"got      {got}\nexpected {expected}"
@@ -73,7 +69,7 @@ def _parts(finding: Finding, environment: Mapping[str, str], script: str) -> dic
         "version": [code(finding.version)],
         "python": [_recorded(environment, "python")],
         "os": [_recorded(environment, "platform")],
-        "more": more,
+        "more": [*_further(finding, level=4), _judged(finding)],
     }
 
 

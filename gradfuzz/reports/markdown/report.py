@@ -10,9 +10,9 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.reports.common import account, numbers, plain, summary, titles, words
 from gradfuzz.reports.common.functions import MEANINGS, coverage
-from gradfuzz.reports.common.headline import headline, silence, work
+from gradfuzz.reports.common.headline import silence, work
 from gradfuzz.reports.common.plain import code_cell, fenced, markdown
-from gradfuzz.reports.common.standing import Standing, Standings, news
+from gradfuzz.reports.common.standing import Standing, Standings, opening
 from gradfuzz.reports.markdown import sections
 
 _LANGUAGES = {"nx": "elixir", "swift": "swift", "tfjs": "javascript"}
@@ -32,15 +32,15 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def overview(finished: SweepFinished, review: Review | None, *, linked: bool = True) -> list[str]:
-    """Verdict, targets by family, findings, causes, review, all text inert. `linked`: ids are links."""
+    """Verdict, targets by family, findings, causes, review, functions, all text inert. `linked`: ids are
+    links.
+    """
     standings = Standings(review)
     name = _link if linked else code_cell
-    told = news(finished.findings, review)
-    parts = [f"# {markdown(headline(finished))}", *([f"**{markdown(told)}**"] if told else [])]
+    parts = [f"# {markdown(opening(finished, review))}"]
     parts += [markdown(work(finished)), markdown(silence(finished))]
     if finished.summaries:
         parts += ["## Targets", _targets(finished)]
-    parts += _functions(finished)
     if finished.findings:
         parts += ["## Findings", _findings(finished.findings, standings, name)]
     if len(finished.findings) > 1 and finished.clusters:
@@ -48,7 +48,7 @@ def overview(finished: SweepFinished, review: Review | None, *, linked: bool = T
         parts += ["## By cause, as far as can be told", sections.bullets(causes)]
     for heading, lines in account.remembered(review):
         parts += [f"## {heading}", sections.bullets(map(markdown, lines))]
-    return parts
+    return parts + _functions(finished)
 
 
 def _targets(finished: SweepFinished) -> str:
@@ -105,16 +105,15 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
         f"## {markdown(finding.id)}",
         f"**{markdown(titles.heading(finding))}**",
         markdown(words.verdict(finding)),
-        sections.definition(finding),
-        sections.points(finding),
-        *filter(None, [markdown(words.cause(finding))]),
-        markdown(words.judged(finding)),
     ]
+    scripts = dict(finding.ports)
+    if short := scripts.pop("short", ""):
+        parts += ["In a few lines:", fenced(short, "python")]
+    parts += filter(None, [markdown(words.cause(finding)), sections.reported(finding)])
     if standing.reason:
         link = f" (<{standing.link}>)" if standing.link else ""
         parts.append(f"{standing.word.capitalize()}: {markdown(standing.reason)}{link}")
-    if reported := sections.reported(finding):
-        parts.append(reported)
+    parts += [sections.definition(finding), sections.points(finding), markdown(words.judged(finding))]
     if finding.note:
         parts.append(f"Where it shows: {markdown(finding.note)}")
     if told := words.failed(finding):
@@ -123,9 +122,6 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
         parts += sections.characterisation(finding.evidence)
         if lines := sections.properties(finding.evidence):
             parts.append(sections.bullets(lines))
-    scripts = dict(finding.ports)
-    if short := scripts.pop("short", ""):
-        parts += ["In a few lines:", fenced(short, "python")]
     for name, script in {"Python": finding.script, **scripts}.items():
         if script:
             parts += [

@@ -56,12 +56,45 @@ def test_the_state_of_a_finding_is_that_of_the_newest_release() -> None:
 
 
 def test_what_is_known_of_an_op() -> None:
-    (torch,) = made(("1", swept("1.0", wrong("1.0"), never=("tan",)))).systems
-    assert torch.about("sin")[0] == WRONG
-    assert [known.finding.id for known in torch.about("sin")[1]] == ["GF-aaaa"]
-    assert torch.about("cos") == (RIGHT, [])
-    assert torch.about("tan") == (UNASKED, [])
-    assert torch.about("svd") == (UNASKED, [])
+    (torch,) = made(("1", swept("1.0", wrong("1.0")))).systems
+    state, times, found = torch.about("sin")
+    assert (state, times, [known.finding.id for known in found]) == (WRONG, 9, ["GF-aaaa"])
+    assert torch.about("cos") == (RIGHT, 40, [])
+    assert torch.about("svd") == (UNASKED, 0, [])
+
+
+def test_programs_are_counted_over_runs_and_once_for_all_ways() -> None:
+    """An op that one way met in 40 programs and another in 7 was in 40; the run of another day adds up."""
+    run = swept("1.0")
+    (eager,) = run.summaries
+    other = dataclasses.replace(eager, name="torch:func", ops={"cos": 7, "exp": 1})
+    (torch,) = made(("1", dataclasses.replace(run, summaries=(eager, other))), ("2", swept("1.0"))).systems
+    assert torch.about("cos") == (RIGHT, 80, [])
+    assert torch.about("exp") == (RIGHT, 1, [])
+
+
+def test_a_cell_has_its_count_and_is_pale_where_that_says_little() -> None:
+    """`det` was in 2 programs, `cos` in 40, `tan` in 200; `sin` has a finding."""
+    page = dict(site(made(("1", swept("1.0", wrong("1.0")))), "A board"))["index.html"]
+    cells = re.findall(r'<td class="(state [^"]*)"[^>]*>(?:<a [^>]*>)?<span [^>]*>([^<]*)</span>', page)
+    assert cells == [
+        ("state nothing-wrong-found some", "✓ 40"),
+        ("state nothing-wrong-found few", "2"),
+        ("state wrong", "✗ 1"),
+        ("state nothing-wrong-found many", "✓ 200"),
+    ]
+    assert '<span class="unseen">nothing wrong found in 2</span>' in page
+
+
+def test_a_page_says_first_what_is_new() -> None:
+    """The finding of the first night is known in the second."""
+    old, new = wrong("1.0"), wrong("1.0", "c", culprits=("cos",))
+    files = dict(site(made(("1", swept("1.0", old)), ("2", swept("1.0", old, new))), "A board"))
+    for place in ("index.html", "systems/torch.html"):
+        main = files[place].partition('<main id="main"')[2]
+        assert re.findall(r"<(?:p|h\d)[^>]*>([^<]*)<", main)[0] == ("1 new, 1 known: 1 recorded before."), (
+            place
+        )
 
 
 def test_a_function_that_gradfuzz_broke_off_counts_by_what_it_was_asked() -> None:
@@ -69,7 +102,7 @@ def test_a_function_that_gradfuzz_broke_off_counts_by_what_it_was_asked() -> Non
     a = FunctionSummary("torch.a", "a(x)", "broken", "IndexError", asked={"rev": 2})
     finished = called(functions=(a, dataclasses.replace(a, name="torch.b", asked={})))
     ((*_, asked),) = _asked("torch", BoardRun("2026-03-01T12:00:00+00:00", finished))
-    assert (asked.ops, asked.refused) == ({"torch.a"}, set())
+    assert (asked.ops, asked.refused) == ({"torch.a": 2}, set())
 
 
 def test_planted_bugs_are_shown_only_alone() -> None:
@@ -79,13 +112,13 @@ def test_planted_bugs_are_shown_only_alone() -> None:
 
 
 def test_what_each_release_is_known_to_do_with_an_op() -> None:
-    old, new = swept("1.0", wrong("1.0")), swept("2.0", never=("tan",))
+    old, new = swept("1.0", wrong("1.0")), swept("2.0", ops={"sin": 8})
     (torch,) = made(("1", old), ("2", new)).systems
-    assert torch.history("sin") == [("2.0", RIGHT), ("1.0", WRONG)]
-    assert torch.history("tan") == [("2.0", UNASKED), ("1.0", RIGHT)]
+    assert torch.history("sin") == [("2.0", RIGHT, 8), ("1.0", WRONG, 9)]
+    assert torch.history("tan") == [("2.0", UNASKED, 0), ("1.0", RIGHT, 200)]
     page = dict(site(made(("1", old), ("2", new)), "A board"))["ops/sin.html"]
-    rows = re.findall(r"</th><td>([\d.]+)</td><td class=\"state [\w-]+\">.*?</span> ([\w ]+)</td>", page)
-    assert rows == [("2.0", RIGHT), ("1.0", WRONG)]
+    row = r'</th><td>([\d.]+)</td><td class="state [\w-]+">.*?</span> ([\w ]+)</td><td class="n">(\d+)</td>'
+    assert re.findall(row, page) == [("2.0", RIGHT, "8"), ("1.0", WRONG, "9")]
 
 
 def test_a_finding_of_what_has_no_figures_is_on_the_board() -> None:

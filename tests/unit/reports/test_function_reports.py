@@ -244,8 +244,9 @@ def test_the_cells_are_grouped_by_namespace_and_findings_come_first() -> None:
         "torch": 4,
         "torch.linalg": 2,
         "torch.nn.functional": 2,
-        "only the library itself calls them": 2,
     }
+    assert found.own is not None
+    assert found.own[0] == "2: 2 left out"
     assert found.groups[2][2][0].name == SOFTPLUS
     assert found.rows[0].name == SOFTPLUS
     assert {(outcome, len(names)) for outcome, _, names in found.others} == {
@@ -253,6 +254,20 @@ def test_the_cells_are_grouped_by_namespace_and_findings_come_first() -> None:
         ("left out", 2),
         ("left out", 1),
     }
+
+
+def test_findings_come_before_the_map_and_what_has_no_public_name_is_folded() -> None:
+    text = FORMATS["html"].render(called(), None)
+    places = [
+        text.index(f'id="{name}"') for name in ("findings", "details", "functions", "own", "not-counted")
+    ]
+    assert places == sorted(places)
+    told = "Functions that only the library itself calls, 2: 2 left out"
+    assert f'<details id="own"><summary>{told}</summary>' in text
+    named = FORMATS["html"].render(called(functions=functions()[:2]), None)
+    assert 'id="own"' not in named
+    text = FORMATS["markdown"].render(called(), None)
+    assert text.index("## Findings") < text.index("## Functions of the library")
 
 
 def test_a_cell_leads_only_to_an_article_that_is_there() -> None:

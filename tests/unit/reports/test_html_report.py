@@ -97,6 +97,30 @@ def test_order_of_the_page() -> None:
     assert places == sorted(places)
 
 
+def test_the_page_begins_with_what_is_new() -> None:
+    main = TEXT.partition('<main id="main"')[2]
+    first, then = re.findall(r"<(p|h1)[^>]*>(.*?)</\1>", main, re.DOTALL)[:2]
+    assert first == ("p", "9 new, 2 known: 1 accepted, 1 recorded before.")
+    assert then[0] == "h1"
+    assert 'class="news"' not in render(SWEEP, None)
+
+
+def test_an_article_is_a_page_and_below_it_the_evidence() -> None:
+    item = finding(0)
+    article = render(finished([item]), None).partition("<article")[2]
+    places = [
+        article.index(part) for part in ("<h3", "returns 1.000001", "a few lines", "<h4>Cause", "evidence")
+    ]
+    assert places == sorted(places)
+    assert article.index('class="evidence"') < article.index("<h4>Program") < article.index(">Points<")
+
+
+def test_an_article_about_an_exception_opens_with_its_message() -> None:
+    item = finding(0, kind=Class.ERROR, note="ValueError: no such axis. In every loop form.")
+    article = render(finished([item]), None).partition("<article")[2]
+    assert '<p class="lead">ValueError: no such axis. The library raises an exception.</p>' in article
+
+
 def test_it_says_what_a_maintainer_needs() -> None:
     first = SWEEP.findings[0]
     for part in (
@@ -231,7 +255,7 @@ def test_a_link_leads_to_the_web_or_is_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "full", "note"), [(140_000, True, "in short"), (20_000, False, "have no article below")]
+    ("budget", "full", "note"), [(130_000, True, "in short"), (20_000, False, "have no article below")]
 )
 def test_what_does_not_fit_is_left_out_and_said(budget: int, full: bool, note: str) -> None:
     text = render(SWEEP, None, budget=budget)

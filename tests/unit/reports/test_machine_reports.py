@@ -538,7 +538,6 @@ def test_an_issue_has_what_a_maintainer_needs() -> None:
         "## Additional properties",
         "## Versions",
         "## How this was judged",
-        "## Probable cause",
     ]
     for row in (
         "| clearest | `x = 0.001` | `x` | 3e-06 ± 1e-22 | 1.000001 | 333,334× | 2e+21× |",

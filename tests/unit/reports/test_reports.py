@@ -512,6 +512,16 @@ def test_a_dumb_terminal_gets_lines() -> None:
         assert isinstance(heard, live.Heartbeat)
 
 
+@pytest.mark.parametrize("form", ["markdown", "github", "junit", "sarif", "html"])
+def test_a_report_says_first_what_is_new(form: str) -> None:
+    sweep = finished(2)
+    text = FORMATS[form].render(sweep, Review(first_seen=((sweep.findings[0].id, "2026-02-01"),)))
+    places = [text.rindex(part) for part in ("1 new, 1 known: 1 recorded before.", "2 wrong derivatives in")]
+    assert places == sorted(places)
+    if form == "markdown":
+        assert text.startswith("# 1 new, 1 known")
+
+
 def test_what_is_new_comes_first_and_what_is_known_is_counted() -> None:
     data = [finding(k) for k in range(4)]
     det = dataclasses.replace(

@@ -75,6 +75,13 @@ def test_an_exception_is_the_log() -> None:
     assert below(text, "Relevant log output") == f"```\n{note}\n```"
 
 
+@pytest.mark.parametrize("target", ["torch:eager", "jax:scan", "drjit"])
+def test_the_message_of_an_exception_is_on_the_first_screen(target: str) -> None:
+    note = "ValueError: no such axis. In every loop form."
+    lines = issue(of(target, kind=Class.ERROR, note=note)).splitlines()
+    assert lines[4] == "ValueError: no such axis. The library raises an exception."
+
+
 def test_a_system_without_a_form_has_headings_of_ours() -> None:
     text = issue(of("drjit"))
     assert "## Minimal reproducer" in text
