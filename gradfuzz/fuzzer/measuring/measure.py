@@ -36,6 +36,7 @@ from gradfuzz.fuzzer.verdict.along import (
     Entry,
     at_entry,
     entries_of,
+    farthest,
     located,
     noise_of,
     of_entry,
@@ -44,7 +45,7 @@ from gradfuzz.fuzzer.verdict.along import (
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.large import is_large, must_fit
+from gradfuzz.fuzzer.verdict.large import is_large, must_fit, strays
 from gradfuzz.fuzzer.verdict.rounding import doubted, is_of_numbers, may_be_rounding, needs_float64
 from gradfuzz.fuzzer.verdict.truth import question_key
 from gradfuzz.libraries.library import Wanted, first_line
@@ -427,13 +428,18 @@ class Inquiry:
             return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             numbers = _of_two(case, self._by_numbers(modes, factor, entry))
-            if is_large(question) and question.precision != "float64" and not numbers.case.verdict.is_wrong:
-                # Along a direction rounding of so many entries hides one of them.
+            if not is_large(question) or numbers.case.verdict.is_wrong:
+                return numbers
+            # Along a direction rounding of so many entries hides one of them.
+            if question.precision != "float64":
                 return Asked(self._by_float64(case), "traced")
-            return numbers
+            (tolerance,) = self._evaluator.tolerances(question)
+            return numbers if farthest(case, tolerance, CLEAR) is None else Asked(case, "traced")
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case, ruled=False)
         unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
+        if not (unsure or self.accuracy) and question.precision != "float64":
+            unsure = strays(case, self._evaluator.tolerances(question)[0])
         return Asked(self._by_float64(case) if unsure else case, "traced")
 
     def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
@@ -683,7 +689,7 @@ class Inquiry:
         if wide.verdict is not Verdict.AGREE:
             return case
         if case.verdict is Verdict.DISAGREE:
-            return doubted(case)
+            return self._decided_otherwise(case) or doubted(case)
         within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
         right = {} if case.truth is None else case.truth.gradient
         if self.program is not None and not right:
@@ -691,6 +697,14 @@ class Inquiry:
         if within and not wide.unjudged and _has_half_of_its_digits(case, right):
             return replace(case, verdict=Verdict.AGREE, reason=None, message="", unjudged={})
         return case
+
+    def _decided_otherwise(self, case: CheckResult) -> CheckResult | None:
+        """The case as right, if it is the derivative for other decisions that rounding leaves open."""
+        if self.program is None or case.question.modes[-1] != "rev":
+            return None
+        question = case.question.plain
+        (answer,) = self.oracle.answer(question)
+        return self._evaluator.decided_otherwise(self.oracle.name, question, answer)
 
     def _judged_by_numbers(self, answers: LazyAnswers, entry: Entry | None) -> Asked:
         """The verdict by a truth that is no program's; along directions first where the entries are many."""

@@ -26,7 +26,7 @@ from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitEr
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import LOSSY, written_otherwise
 from gradfuzz.fuzzer.tolerance.beyond_range import BeyondRangeNamespace
-from gradfuzz.fuzzer.tolerance.lanes import LANES
+from gradfuzz.fuzzer.tolerance.lanes import DRAWN, FEW, LANES
 from gradfuzz.fuzzer.tolerance.perturbed import (
     EPS,
     FINE_EPS,
@@ -74,6 +74,7 @@ class _How:
 
     regrouped: bool = False
     eps: float | None = None
+    others: tuple[float, ...] = ()
 
 
 _USUAL = _How()
@@ -91,6 +92,10 @@ class Tolerance:
     input, both in absolute units. `values` and `gradient` are the engine's in float64. `partial` says that a
     form in which libraries write the derivative may lose an amount that could not be measured. `extreme` says
     that the square of an intermediate leaves the range of the dtype: such a form may do so, too.
+
+    Of large arrays, `likely` is what rounding does to each entry where errors go either way, and `tilt` what
+    it does to <g, g>, as a share. `open` are the sizes of the differences whose sign rounding may turn, the
+    likeliest first.
     """
 
     precision: Precision
@@ -102,6 +107,9 @@ class Tolerance:
     noise: Mapping[str, Array] = field(default_factory=dict)
     partial: bool = False
     extreme: bool = False
+    likely: Mapping[str, Array] = field(default_factory=dict)
+    tilt: Mapping[str, float] = field(default_factory=dict)
+    open: tuple[float, ...] = ()
 
     @property
     def leaves_range(self) -> bool:
@@ -132,9 +140,13 @@ class Tolerance:
         return result
 
 
-def tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
-    """One tolerance per point, from reverse mode. Of `question.modes` only the order matters."""
-    return _by_modes(question, _only("rev", question.order), trip_limit)
+def tolerances(
+    question: Question, *, trip_limit: int = TRIPS, others: tuple[float, ...] = ()
+) -> list[Tolerance]:
+    """One tolerance per point, from reverse mode. Of `question.modes` only the order matters. Of decisions
+    that are `open` those of the sizes `others` are taken the other way.
+    """
+    return _by_modes(question, _only("rev", question.order), trip_limit, how=_How(others=others))
 
 
 def wide_tolerances(
@@ -313,7 +325,8 @@ def _run(
     """
     arithmetic = BeyondRangeNamespace if beyond else PerturbedNamespace
     few = len(points) == 1 and numbers_in(graph) > LARGE
-    made = functools.partial(arithmetic, question.precision, len(points), regrouped=how.regrouped, few=few)
+    made = functools.partial(arithmetic, question.precision, len(points), few=few, others=how.others)
+    made = functools.partial(made, regrouped=how.regrouped)
     namespace = made(how.eps)
     outputs = _evaluate(graph, question, points, namespace, trip_limit)
     met = namespace.met()
@@ -339,9 +352,10 @@ def _run(
             elif any(map(np.any, chaotic)):
                 result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue
+        count = len(question.weights)
+        likely, tilts = _likely(outputs[count:], namespace) if few else ([], [])
         if few:
             noises = list(map(_as_of_its_line, noises))
-        count = len(question.weights)
         squared = beyond or smallest < math.sqrt(least) or largest > math.sqrt(most)
         result.append(
             Tolerance(
@@ -351,6 +365,9 @@ def _run(
                 gradient=dict(zip(question.wrt, values[count:], strict=False)),
                 noise=dict(zip(question.wrt, noises[count:], strict=False)),
                 extreme=squared,
+                likely=dict(zip(question.wrt, likely, strict=False)),
+                tilt=dict(zip(question.wrt, tilts, strict=False)),
+                open=tuple(dict.fromkeys(size for _, size in sorted(namespace.open))),
             )
         )
     return result
@@ -394,6 +411,19 @@ def _measured(
         values.append(exact.copy() if namespace.lanes < LANES else exact)
         noises.append(np.where(np.isfinite(spread), spread * namespace.scale, np.inf))
     return values, noises
+
+
+def _likely(gradient: Sequence[Array], namespace: PerturbedNamespace) -> tuple[list[Array], list[float]]:
+    """What the lanes that round at random do to each entry of a gradient, and to <g, g>, as a share of it."""
+    likely, tilts = [], []
+    for lanes in gradient:
+        exact = lanes[..., 0]
+        with np.errstate(all="ignore"):  # what leaves the range says nothing
+            strays = [lanes[..., k] - exact for k, drawn in enumerate(FEW) if 0 < drawn < DRAWN]
+            likely.append(_as_of_its_line(namespace.scale * np.max(np.abs(strays), axis=0)))
+            size = float(np.vdot(exact, exact)) or 1.0
+            tilts.append(max(namespace.scale * abs(float(np.vdot(stray, exact))) / size for stray in strays))
+    return likely, tilts
 
 
 def _as_of_its_line(noise: Array) -> Array:

@@ -28,7 +28,7 @@ _MARGIN = 2.0**4
 class BeyondRangeNamespace(PerturbedNamespace):
     """The lanes of `PerturbedNamespace`, without an end of the range."""
 
-    def __init__(self, precision: Precision, points: int = 1, eps: float | None = None, **how: bool) -> None:
+    def __init__(self, precision: Precision, points: int = 1, eps: float | None = None, **how: Any) -> None:
         super().__init__(precision, points, eps, **how)
         form = FORMATS[precision]
         self._least, self._most = form.normal * MARGINS[precision], form.largest / _MARGIN

@@ -13,6 +13,9 @@ Array = Any
 LANES = 8
 """Per point: one exact, five random, two biased."""
 
+DRAWN = 6
+"""The lanes after the first up to this one round at random."""
+
 FEW = (0, 1, 2, 6)
 """The lanes of one point whose arrays are large: of so many entries the noise of each needs fewer draws."""
 

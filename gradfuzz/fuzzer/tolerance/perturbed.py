@@ -18,6 +18,8 @@ by one, in the mean, and 4 times the most that rounding can do in any order (Hig
 
 Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an
 underflow or a NaN raises `FloatingPointError`. Several points may share one run as long as they decide alike.
+Of a large array some comparisons are always so close: each is taken as the exact lane has it, in all lanes,
+and noted in `open`; or the other way, if its difference has one of the sizes `others`.
 """
 
 from __future__ import annotations
@@ -84,6 +86,11 @@ MARGINS: Mapping[Precision, float] = dict.fromkeys(FORMATS, 2.0**16) | {"float16
 For float16 the factor can only be 16: what is judged in it lies between 2^-10 and 2^12.
 """
 
+_ALIKE = 2.0**-10
+"""Differences are told from each other by their sizes, up to this share: they are computed in another order
+where the derivative is evaluated without lanes.
+"""
+
 _POOL = 8192
 """How many perturbations are drawn once and reused; a prime step keeps reuse out of step with loops."""
 
@@ -91,6 +98,13 @@ _STEP = 4099
 
 _HELD = 2**18
 """The range of so many numbers is noted before they are let go."""
+
+
+def turned(signs: Array, sizes: Array, others: Sequence[float]) -> Array:
+    """The signs of differences of these sizes, the other one where a size is among `others`."""
+    for other in others:
+        signs = np.where(np.abs(sizes - other) <= _ALIKE * other, -signs, signs)
+    return signs
 
 
 def unit_roundoff(precision: Precision) -> float:
@@ -163,10 +177,13 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         *,
         regrouped: bool = False,
         few: bool = False,
+        others: Sequence[float] = (),
     ) -> None:
         """With `regrouped` an addition loses what its operands would after a larger addition. `few` lanes are
         enough for the large arrays of one point.
         """
+        self._others = others
+        self.open: list[tuple[float, float]] = []
         self.precision = precision
         self._regrouped = regrouped
         self._few = few
@@ -365,14 +382,19 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     def _alike(self, differences: Array) -> Array:
         """The sign of a difference (for complex ones, of its modulus), without lanes.
 
-        All lanes and points must agree on it beyond noise.
+        All lanes and points must agree on it beyond noise, but of a large array.
         """
         by_point = per_point(differences)
         exact = by_point[..., :1]
         noise = np.abs(by_point - exact).max(axis=-1, keepdims=True)
-        if np.any((np.abs(exact) <= self._decision * noise) & (noise > 0)):
-            raise UndecidedError("the two sides of a comparison differ by less than rounding may")
-        signs = np.sign(np.abs(exact[..., 0]) if is_complex(exact) else exact[..., 0])
+        sizes = np.abs(exact)
+        close = (sizes <= self._decision * noise) & (noise > 0)
+        signs = np.sign(sizes[..., 0] if is_complex(exact) else exact[..., 0])
+        if np.any(close):
+            if not self._few or exact.size == 1 or is_complex(exact):
+                raise UndecidedError("the two sides of a comparison differ by less than rounding may")
+            self.open += zip((sizes[close] / noise[close]).tolist(), sizes[close].tolist(), strict=True)
+            signs = np.where(close[..., 0], turned(signs, sizes[..., 0], self._others), signs)
         if self.points > 1 and np.any(signs != signs[..., :1]):
             raise UndecidedError("the points decide differently")
         result: Array = signs[..., 0]

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
-from gradfuzz.fuzzer.verdict.along import MANY, entries_of, noise_of, wide_along
+from gradfuzz.fuzzer.verdict.along import MANY, entries_of, farthest, noise_of, probed, told, wide_along
+from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.judge import joined, judge, plainly_right
 from gradfuzz.fuzzer.verdict.large import REFERENCES, Large, is_large, split
 from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
@@ -95,6 +96,24 @@ class Evaluator:
         (tolerance,) = own or self.tolerances(question)
         key = question_key(question, probes=False)
         return self._large.get(key, lambda: Large(question.plain, tolerance))
+
+    def decided_otherwise(self, oracle: str, question: Question, answer: Answer) -> CheckResult | None:
+        """Agreement with the derivative for other decisions, of those that rounding leaves open at the only
+        point of a question; None where there is none.
+        """
+        (own,) = self.tolerances(question)
+        others = Large(question, own).others_taken(answer) if own.open else ()
+        if not others:
+            return None
+        (tolerance,) = tolerances(question, trip_limit=self._trip_limit, others=others)
+        if tolerance.reason is not None:
+            return None
+        asked = probed(question, tolerance)
+        case = judge(oracle, asked, 0, answer, Large(question, tolerance).unconfirmed(asked), tolerance)
+        if case.verdict is not Verdict.AGREE or farthest(case, tolerance, CLEAR) is not None:
+            return None
+        message = f"rounding takes {len(others)} of {len(own.open)} decisions that it leaves open another way"
+        return replace(told(case), references=REFERENCES, message=message)
 
     def judgeable(self, question: Question) -> list[int]:
         """The points at which answers can be judged: with a truth, or a kink with slopes on both sides."""

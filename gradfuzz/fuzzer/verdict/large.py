@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +21,9 @@ from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import LARGE, SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.lanes import FEW, LANES
-from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
+from gradfuzz.fuzzer.tolerance.perturbed import turned, unit_roundoff
 from gradfuzz.fuzzer.verdict.along import at_entry, noise_of, products, signs
-from gradfuzz.oracles.base import ALONG, Array, Doubt, Mode, ProbedQuestion, Question, Truth
+from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import arguments_of, evaluate, interpret
 from gradfuzz.programs.graphs.graph import Equation, Graph, numbers_in
@@ -45,8 +45,14 @@ _PRODUCTS = 16
 _STEP = 2.0**-4
 """The longest step of a difference, as a share of the inputs; the others are its halves."""
 
+_SHORT = 2.0**-20
+"""The longest step of one that no decision may stand in the way of."""
+
 _STEPS = 4
 """How many steps a difference takes that decides; one that confirms takes two."""
+
+_TRIED = 16
+"""So many decisions that rounding leaves open are taken the other way, the likeliest first."""
 
 MEMORY = "GRADFUZZ_MEMORY"
 """The variable that says how many GiB a check may take; 2 where it is not set."""
@@ -121,6 +127,28 @@ class _Float64(NumpyNamespace):
         return super().array(value)
 
 
+def _compared(holds: np.ufunc) -> Any:
+    def method(self: _OtherSides, a: Any, b: Any) -> Any:
+        return holds(self.sign(np.subtract(a, b)), 0)
+
+    return method
+
+
+class _OtherSides(_Float64):
+    """The same, with the decisions whose differences have the sizes `others` taken the other way."""
+
+    def __init__(self, precision: Precision, others: Sequence[float]) -> None:
+        super().__init__(precision)
+        self._others = others
+
+    def sign(self, x: Any) -> Any:
+        return turned(np.sign(x), np.abs(x), self._others)
+
+    less, less_equal = _compared(np.less), _compared(np.less_equal)
+    greater, greater_equal = _compared(np.greater), _compared(np.greater_equal)
+    equal, not_equal = _compared(np.equal), _compared(np.not_equal)
+
+
 @dataclass(frozen=True, slots=True)
 class _Difference:
     value: float
@@ -142,9 +170,21 @@ class Large:
 
     def truth(self, asked: Question, *, confirm: bool) -> Truth:
         """The truth of the question or of it along directions."""
-        tolerance, unit = self._tolerance, unit_roundoff("float64")
+        tolerance = self._tolerance
         if tolerance.reason is not None:
             return Truth.unknown(_DOUBTS.get(tolerance.reason, Doubt.REFERENCES), tolerance.message)
+        found = self.unconfirmed(asked)
+        if asked.order and self._doubt:
+            return Truth.unknown(Doubt.REFERENCES, self._doubt)
+        if asked.order and confirm and isinstance(asked, ProbedQuestion):
+            rows = zip(asked.probes, found.gradient[ALONG], found.bounds[ALONG], strict=True)
+            if not all(self._confirmed(probe, g, bound, _STEPS) for probe, g, bound in rows):
+                return Truth.unknown(Doubt.REFERENCES, _APART)
+        return found
+
+    def unconfirmed(self, asked: Question) -> Truth:
+        """What the engine says."""
+        tolerance, unit = self._tolerance, unit_roundoff("float64")
         share = unit / unit_roundoff(self._question.precision)
 
         def granted(true: Array, noise: Array) -> Array:
@@ -155,31 +195,48 @@ class Large:
         gradient = products(asked, tolerance.gradient) if asked.order else {}
         noise = noise_of(asked, tolerance) if asked.order else {}
         bounds = {name: granted(g, noise[name]) for name, g in gradient.items()}
-        if asked.order:
-            if self._doubt:
-                return Truth.unknown(Doubt.REFERENCES, self._doubt)
-            if confirm and isinstance(asked, ProbedQuestion):
-                for probe, g, bound in zip(asked.probes, gradient[ALONG], bounds[ALONG], strict=True):
-                    found = self._along(probe, _STEPS)
-                    if not abs(found.value - g) <= found.bound + bound:
-                        return Truth.unknown(Doubt.REFERENCES, _APART)
         return Truth("ok", values, value_bounds, gradient, bounds)
 
+    def others_taken(self, answer: Answer) -> tuple[float, ...]:
+        """Those of the open decisions that bring the derivative nearer to an answer if they are taken the
+        other way.
+        """
+        modes: tuple[Mode, ...] = ("rev",) * self._question.order
+        graph = derivative(self._question.program, wrt=self._question.wrt, modes=modes)
+        given = self._given_at(self._inputs, self._question.order)
+
+        def off(others: tuple[float, ...]) -> int:
+            found = evaluate(graph, given, _OtherSides(self._question.precision, others))
+            count, gradient = 0, found[len(self._question.weights) :]
+            for name, g in zip(self._question.wrt, gradient, strict=True):
+                allowed = self._tolerance.allowed(g, self._tolerance.noise[name], np.zeros(()))
+                got = np.asarray(answer.gradient[name], np.float64)
+                count += int(np.count_nonzero(~(np.abs(got - g) <= allowed)))
+            return count
+
+        taken: tuple[float, ...] = ()
+        left = off(taken)
+        for size in self._tolerance.open[:_TRIED] if left else ():
+            there = off((*taken, size))
+            if there < left:
+                taken, left = (*taken, size), there
+        return taken
+
     def upheld(self, case: CheckResult) -> CheckResult:
-        """The case; undecided where a number is called wrong that the differences along the same direction
-        have in their bounds.
+        """The case; undecided where a number is called wrong, and the differences along the same direction do
+        not tell it from what is right.
         """
         of_numbers = case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers
         if not of_numbers or case.worst is None or case.got is None or not math.isfinite(case.got):
             return case
+        assert case.expected is not None, "a number is wrong"
         asked, (name, index) = case.question, case.worst
         if name not in (*asked.wrt, ALONG):
             return case
         if name != ALONG:
             asked, index = at_entry(asked, (asked.wrt.index(name), index)), (0,)
         assert isinstance(asked, ProbedQuestion), "a direction is one of several"
-        found = self._along(asked.probes[index[0]], _STEPS)
-        if abs(case.got - found.value) > found.bound:
+        if self._confirmed(asked.probes[index[0]], case.expected, 0.0, _STEPS, but=case.got):
             return case
         return case.unsettled(
             Reason.REFERENCES, "the differences of the function do not tell so small an error"
@@ -196,12 +253,23 @@ class Large:
             products(asked, self._tolerance.gradient)[ALONG],
             noise_of(asked, self._tolerance)[ALONG],
         )
-        found = self._along(line, 2)
-        return "" if abs(found.value - slope) <= found.bound + SAFETY * noise else _APART
+        return "" if self._confirmed(line, slope, SAFETY * noise, 2) else _APART
 
-    def _along(self, line: Mapping[str, Array], steps: int) -> _Difference:
+    def _confirmed(
+        self, line: Mapping[str, Array], slope: float, room: float, steps: int, but: float = math.nan
+    ) -> bool:
+        """Whether differences along a line have a slope in their bounds, and not another one: those of long
+        steps, or those of steps so short that hardly a decision changes.
+        """
+        for longest in (_STEP, _SHORT):
+            found = self._along(line, steps, longest)
+            if abs(found.value - slope) <= found.bound + room and not abs(found.value - but) <= found.bound:
+                return True
+        return False
+
+    def _along(self, line: Mapping[str, Array], steps: int, longest: float) -> _Difference:
         """The derivative along a line by central differences of so many steps (Richardson's extrapolation),
-        and a bound.
+        and a bound. The steps are `longest`, as a share of the inputs, and its halves.
         """
         moved = ((self._inputs[n], d) for n, d in line.items() if np.any(d))
         unit = min((_scale(x) / float(np.max(np.abs(d))) for x, d in moved), default=1.0)
@@ -209,7 +277,7 @@ class Large:
         above: list[float] = []
         before = math.nan
         for k in range(steps):
-            step = _STEP * unit / 2.0**k
+            step = longest * unit / 2.0**k
             ahead, behind = (self._value(line, sign * step) for sign in (1.0, -1.0))
             row = [(ahead - behind) / (2.0 * step)]
             rounding = SAFETY * self._rounding / step
@@ -229,12 +297,18 @@ class Large:
                 values = interpret(self._question.program, arguments_of(inputs), self._arithmetic)
                 pairs = zip(self._question.weights, values, strict=True)
                 return float(sum(np.sum(w * y) for w, y in pairs if w is not None))
-            given = [*arguments_of(inputs).values(), *(w for w in self._question.weights if w is not None)]
-            given += [self._question.directions[n] for n in self._question.wrt] if order > 2 else []
+            given = self._given_at(inputs, order - 1)
             gradient = evaluate(self._lower, given, self._arithmetic)[len(self._question.weights) :]
             return float(sum(np.sum(g * line[n]) for n, g in zip(self._question.wrt, gradient, strict=True)))
         except (GradfuzzError, FloatingPointError, OverflowError):
             return math.nan
+
+    def _given_at(self, inputs: Mapping[str, Array], order: int) -> list[Any]:
+        """What a derivative of the order takes."""
+        question = self._question
+        weights = [w for w in question.weights if w is not None]
+        lines = [question.directions[name] for name in question.wrt] if order > 1 else []
+        return [*arguments_of(inputs).values(), *weights, *lines]
 
     @functools.cached_property
     def _lower(self) -> Graph:
@@ -263,6 +337,22 @@ def _scale(x: Array) -> float:
     """The size of the entries of an array."""
     finite = np.where(np.isfinite(x), x, 0.0)
     return math.sqrt(float(np.mean(finite * finite))) or 1.0 if x.size else 1.0
+
+
+def strays(case: CheckResult, tolerance: Tolerance) -> bool:
+    """Whether an answer that seems right is off by more than rounding is likely to do, in an entry or in the
+    size of the gradient by an input.
+    """
+    unit = unit_roundoff(tolerance.precision)
+    for name, likely in tolerance.likely.items() if ALONG not in case.answer.gradient else ():
+        right = tolerance.gradient[name]
+        error = np.asarray(case.answer.gradient[name], np.float64) - right
+        tilt = abs(float(np.vdot(error, right)))
+        if np.any(np.abs(error) > SAFETY * (likely + unit * np.abs(right))) or tilt > SAFETY * (
+            tolerance.tilt[name] + unit
+        ) * float(np.vdot(right, right)):
+            return True
+    return False
 
 
 def split(asked: Question) -> list[Question]:

@@ -5,7 +5,7 @@ intermediates: 1/y to the fourth power where the engine divides four times leave
 some wrong answers need more evidence.
 
     below float64, of a long program, or of     the same is wrong in float64; of NaN and infinity: it is
-    one whose other forms cannot be measured    not right there. A rule for float32 may be an approximation
+    one whose other forms cannot be measured,   not right there. A rule for float32 may be an approximation
     or may leave the range; of a rule in exact  that is as good as float32
     numbers
     in float64, where the square of an          none counts: no precision is wider
@@ -90,7 +90,9 @@ def needs_float64(case: CheckResult, question: Question, place: int, evaluator: 
     if not may_be_rounding(case):
         return False
     asked = question, place
-    return is_long(question.program) or evaluator.is_partial(*asked) or evaluator.is_extreme(*asked)
+    if is_long(question.program) or evaluator.tolerances(question)[place].open:
+        return True
+    return evaluator.is_partial(*asked) or evaluator.is_extreme(*asked)
 
 
 def sustained(
