@@ -55,7 +55,7 @@ def _one(factor: float) -> Any:
     " larger mistake in such an entry is found, and one in any other.",
     "fuzzer/verdict/judge.py: _CANCELLED",
     "fuzzer/verdict/judge.py: _MANY",
-    "fuzzer/tolerance/perturbed.py: _A_FEW",
+    "fuzzer/tolerance/perturbed.py: A_FEW",
 )
 def entries_of_a_large_gradient_that_cancel() -> Planted:
     found = _layer(_off(1e-2)), _layer(_one(1.5)), _layer(lambda g, _: -g), _layer(lambda g, _: 1.01 * g)

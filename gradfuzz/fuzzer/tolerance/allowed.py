@@ -28,6 +28,7 @@ from gradfuzz.fuzzer.tolerance.alternatives import LOSSY, written_otherwise
 from gradfuzz.fuzzer.tolerance.beyond_range import BeyondRangeNamespace
 from gradfuzz.fuzzer.tolerance.lanes import DRAWN, FEW, LANES
 from gradfuzz.fuzzer.tolerance.perturbed import (
+    A_FEW,
     EPS,
     FINE_EPS,
     MARGINS,
@@ -349,6 +350,10 @@ def _run(
             chaotic = _out_of_proportion(values, noises, fine_noises)
             if beyond:
                 noises = [np.where(out, np.inf, n) for out, n in zip(chaotic, noises, strict=True)]
+            elif few and sum(map(np.count_nonzero, chaotic)) <= A_FEW * sum(map(np.size, chaotic)):
+                # By chance all draws of one entry among a million are small.
+                pairs = zip(chaotic, noises, fine_noises, strict=True)
+                noises = [np.where(out, np.maximum(n, fine), n) for out, n, fine in pairs]
             elif any(map(np.any, chaotic)):
                 result.append(Tolerance(question.precision, Reason.NOISE, _CHAOTIC))
                 continue

@@ -71,7 +71,7 @@ FUNCTION_UNITS = 4.0
 SMALL = 2.0**-6
 """Lanes farther than this share from the exact one may be where noise is not proportional to eps."""
 
-_A_FEW = 2.0**-6
+A_FEW = 2.0**-6
 """Of a large array some entries cancel; where more than this share of them do, lanes have strayed."""
 
 _DECISION_UNITS = 16.0
@@ -279,7 +279,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
             axes = tuple(range(exact.ndim - 1))
             # In the target, what cancels is as large as its noise, even where the exact lane is near 0.
             at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * self.scale))
-            met, room = self._met, _A_FEW if self._few else 0.0
+            met, room = self._met, A_FEW if self._few else 0.0
             met.smallest = np.minimum(met.smallest, at_least.min(axis=axes, initial=1.0))
             met.largest = np.maximum(met.largest, sizes.max(axis=axes, initial=1.0))
             met.strayed |= np.count_nonzero(spread > SMALL * sizes, axis=axes) > room * sizes[..., 0].size

@@ -223,8 +223,8 @@ class Large:
         return taken
 
     def upheld(self, case: CheckResult) -> CheckResult:
-        """The case; undecided where a number is called wrong, and the differences along the same direction do
-        not tell it from what is right.
+        """The case; undecided where a number is called wrong, and neither the differences along the same
+        direction nor those along all errors of the answer tell it from what is right.
         """
         of_numbers = case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers
         if not of_numbers or case.worst is None or case.got is None or not math.isfinite(case.got):
@@ -238,6 +238,14 @@ class Large:
         assert isinstance(asked, ProbedQuestion), "a direction is one of several"
         if self._confirmed(asked.probes[index[0]], case.expected, 0.0, _STEPS, but=case.got):
             return case
+        if ALONG not in case.answer.gradient:
+            line = {n: case.answer.gradient[n] - g for n, g in self._tolerance.gradient.items()}
+            (right, got) = (
+                products(ProbedQuestion.of(case.question, [line]), gradient)[ALONG][0]
+                for gradient in (self._tolerance.gradient, case.answer.gradient)
+            )
+            if math.isfinite(got) and self._confirmed(line, right, 0.0, _STEPS, but=got):
+                return case
         return case.unsettled(
             Reason.REFERENCES, "the differences of the function do not tell so small an error"
         )
